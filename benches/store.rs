@@ -1,0 +1,201 @@
+//! How fast the embedded store is: whole life cycles, paging a backlog back in, recovery.
+//!
+//! `cargo bench --bench store [-- messages outstanding batch]`. One driver thread keeps `outstanding`
+//! messages in flight; each batch goes accept → sent → fin → told, and the next step is taken when
+//! the one before is durable. Prints life cycles per second and CPU seconds per 100,000 messages,
+//! the driver's own share included.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use bytes::Bytes;
+use smsc::pb::{Message, MessageState};
+use smsc::store::sqlite::{SqliteOptions, SqliteStore};
+use smsc::store::{FinRow, SentRow, Stage, Store, Ticket, WriteBatch};
+
+/// The scheduler's tick, in which /proc counts CPU time.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Messages that go through their lives together.
+#[derive(Clone, Copy)]
+struct Lane {
+    first: u64,
+    count: u64,
+    step: u8,
+}
+
+fn main() {
+    let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse().ok());
+    let messages: u64 = numbers.next().unwrap_or(400_000);
+    let asked: Option<u64> = numbers.next();
+    let batch: Option<u64> = numbers.next();
+    let shapes = match (asked, batch) {
+        (Some(outstanding), batch) => vec![(outstanding, batch.unwrap_or(32))],
+        _ => vec![(256, 32), (1024, 64), (4096, 256), (1024, 64)],
+    };
+    for (outstanding, batch) in shapes {
+        life_cycles(messages, outstanding, batch);
+    }
+    backlog(messages.max(1_000_000));
+}
+
+fn open(folder: &std::path::Path) -> SqliteStore {
+    let pages = std::env::var("WAL_PAGES").ok().and_then(|pages| pages.parse().ok());
+    let search_index = std::env::var_os("NO_INDEX").is_none();
+    SqliteStore::open(SqliteOptions {
+        wal_autocheckpoint: pages.unwrap_or(1000),
+        search_index,
+        ..SqliteOptions::new(folder)
+    })
+    .expect("the folder is writable")
+}
+
+fn life_cycles(messages: u64, outstanding: u64, batch: u64) {
+    let folder = tempfile::tempdir_in(".").expect("a folder beside the sources");
+    let store = open(folder.path());
+    let mut next = smsc::clock::now_ms() as u64 * (1 << 20);
+    let end = next + messages;
+    let (started, cpu) = (Instant::now(), cpu_seconds());
+    let mut lanes = VecDeque::new();
+    for _ in 0..outstanding.div_ceil(batch) {
+        lanes.push_back(submit(&store, next, batch));
+        next += batch;
+    }
+    while let Some((lane, ticket)) = lanes.pop_front() {
+        ticket.wait().expect("the disk has room");
+        if lane.step < 3 {
+            lanes.push_back(advance(&store, lane));
+        } else if next < end {
+            lanes.push_back(submit(&store, next, batch));
+            next += batch;
+        }
+    }
+    let took = started.elapsed().as_secs_f64();
+    let cpu = cpu_seconds() - cpu;
+    let stats = store.stats();
+    println!(
+        "outstanding {outstanding:5} batch {batch:4}: {:8.0} life cycles/s, {:.3} CPU s per 100k, \
+         {:.0} rows per commit, {:.2} ms per commit",
+        messages as f64 / took,
+        cpu / messages as f64 * 1e5,
+        stats.rows as f64 / stats.commits as f64,
+        stats.commit_seconds * 1e3 / stats.commits as f64,
+    );
+}
+
+/// Fills a backlog, then pages it back in and recovers it.
+fn backlog(messages: u64) {
+    let folder = tempfile::tempdir_in(".").expect("a folder beside the sources");
+    let store = open(folder.path());
+    let first = smsc::clock::now_ms() as u64 * (1 << 20);
+    let mut tickets = VecDeque::new();
+    for start in (0..messages).step_by(1000) {
+        let (lane, ticket) = submit(&store, first + start, 1000);
+        tickets.push_back(ticket);
+        if start % 2000 == 0 {
+            tickets.push_back(advance(&store, lane).1);
+        }
+        while tickets.len() > 8 {
+            tickets.pop_front().map(Ticket::wait);
+        }
+    }
+    tickets.into_iter().for_each(|ticket| drop(ticket.wait()));
+    for round in 0..2 {
+        let (started, cpu) = (Instant::now(), cpu_seconds());
+        let (mut waiting, mut sent) = (0u64, 0u64);
+        store
+            .recover(None, &mut |active| match active.stage {
+                Stage::Sent { .. } => sent += 1,
+                _ => waiting += 1,
+            })
+            .expect("recovery reads");
+        println!(
+            "recover {round}: {waiting} waiting, {sent} sent in {:.3} s ({:.2} CPU s)",
+            started.elapsed().as_secs_f64(),
+            cpu_seconds() - cpu
+        );
+    }
+    for stride in [1, 10] {
+        let (started, cpu) = (Instant::now(), cpu_seconds());
+        let ids: Vec<u64> = (0..messages).step_by(stride).map(|n| first + n).collect();
+        for page in ids.chunks(1024) {
+            let found = store.load(page.to_vec()).wait().expect("pages load");
+            assert!(found.iter().all(Option::is_some));
+        }
+        println!(
+            "load every {stride}th: {:.2} us per message, {:.2} us of CPU",
+            started.elapsed().as_secs_f64() * 1e6 / ids.len() as f64,
+            (cpu_seconds() - cpu) * 1e6 / ids.len() as f64
+        );
+    }
+    let started = Instant::now();
+    store.advance_low_water().wait().expect("the mark moves");
+    println!("low water over {messages}: {:.3} s", started.elapsed().as_secs_f64());
+}
+
+fn submit(store: &SqliteStore, first: u64, count: u64) -> (Lane, Ticket) {
+    let at = (first >> 20) as i64;
+    let template = Message {
+        sender: 1,
+        queue: 2,
+        accepted_at: at,
+        due_at: at,
+        expires_at: at + 864_000_000,
+        source_ton: 5,
+        source: Bytes::from_static(b"SENDER"),
+        dest_ton: 1,
+        dest_npi: 1,
+        registered_delivery: 1,
+        short_message: Bytes::from_static(&[b'x'; 60]),
+        ..Message::default()
+    };
+    let accept = (first..first + count)
+        .map(|id| Message {
+            id,
+            destination: Bytes::from(format!("4179{:07}", id.wrapping_mul(7_919) % 10_000_000)),
+            ..template.clone()
+        })
+        .collect();
+    let ticket = store.write(WriteBatch { accept, ..WriteBatch::default() });
+    (Lane { first, count, step: 0 }, ticket)
+}
+
+fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
+    let ids = lane.first..lane.first + lane.count;
+    let at = (lane.first >> 20) as i64 + 5;
+    let mut batch = WriteBatch::default();
+    match lane.step {
+        0 => batch.sent.extend(ids.map(|id| SentRow {
+            id,
+            attempt: 1,
+            at,
+            operator: 2,
+            status: 0,
+            operator_message_id: Bytes::from(format!("{:016x}", id.wrapping_mul(0x9E37_79B9_7F4A))),
+            latency_ms: 3,
+        })),
+        1 => batch.fin.extend(ids.map(|id| FinRow {
+            id,
+            at,
+            state: MessageState::Delivered,
+            error: Bytes::from_static(b"000"),
+            operator: 2,
+            tell: 1,
+        })),
+        _ => batch.told.extend(ids),
+    }
+    let lane = Lane { step: lane.step + 1, ..lane };
+    (lane, store.write(batch))
+}
+
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: f64 = after_name
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum();
+    ticks / TICKS_PER_SECOND
+}

@@ -1,0 +1,46 @@
+//! The actors: who there is, and who sends what to whom.
+//!
+//! ```text
+//! Supervisor                       starts queues and binds, follows the plan
+//!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
+//!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
+//!  ├─ Ingest                       one per session thread      write ─→ store;  Enqueue ─→ Queue
+//!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
+//!  │                                                           SettleBatch ←─ sessions
+//!  ├─ TestTarget                   built-in destinations, serve their queues like a session
+//!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
+//!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
+//!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
+//!  ├─ Janitor                      low-water mark, retention
+//!  └─ Admin                        snapshots and commands for HTTP
+//! ```
+//!
+//! Threads: sessions and Ingest on the session arbiters (one per core), everything else on the
+//! core arbiter, the store on threads of its own. Messages between actors are the structs of
+//! `proto/smsc/v1`; on the data path each is a batch. Everything observable is a snapshot that its
+//! actor publishes ([`ports::Published`]); the admin API and the tests read the same one.
+//!
+//! Mailbox sizes are the `MAILBOX` constants of the actors. They bound batches, not messages;
+//! credit and windows bound the messages inside.
+
+pub mod admin;
+pub mod cdr;
+pub mod convert;
+pub mod correlation;
+pub mod esme_session;
+pub mod finish;
+pub mod hub;
+pub mod ingest;
+pub mod janitor;
+pub mod link;
+pub mod listener;
+pub mod operator_session;
+pub mod outgoing;
+pub mod plan;
+pub mod ports;
+pub mod queue;
+pub mod receipts;
+pub mod supervise;
+pub mod supervisor;
+pub mod test_target;
+pub mod throttle;

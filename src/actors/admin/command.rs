@@ -1,0 +1,263 @@
+//! Operators' commands, passed on to the queue or the binds they are for, and written to the log.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::messages::{self, handed_over};
+use crate::actors::hub::Hub;
+use crate::actors::ports::{BindPort, QueuePort, lock};
+use crate::domain::state;
+use crate::pb::queue_command_reply::Outcome;
+use crate::pb::{
+    BindCommand, BindState, CommandMessage, CommandOperator, CommandQueue, Commanded,
+    QueueCommand, QueueCommandReply, Refusal, bind_command, queue_command,
+};
+use crate::store::History;
+
+/// A queue that does not answer by then is restarting or stuck.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long the DELETED row of a cancelled message is waited for, and how often it is looked for.
+const EFFECT_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Suspends, resumes or purges a queue.
+pub(super) async fn queue(hub: Arc<Hub>, order: CommandQueue) -> Result<Commanded, Refusal> {
+    let verb = order.verb();
+    let result = queue_ordered(&hub, &order, verb).await;
+    audit(&order.by, verb.as_str_name(), &format!("queue {}", order.name), &result);
+    result
+}
+
+async fn queue_ordered(
+    hub: &Hub,
+    order: &CommandQueue,
+    verb: queue_command::Verb,
+) -> Result<Commanded, Refusal> {
+    let port = hub
+        .queues()
+        .into_iter()
+        .find(|port| port.name == order.name)
+        .ok_or_else(|| Refusal::not_found(format!("there is no queue {:?}; GET /v1/queues lists them", order.name)))?;
+    let reply = ask(&port, verb, 0).await?;
+    Ok(Commanded {
+        count: reply.count,
+        // A purge goes on in steps after its answer.
+        pending: verb == queue_command::Verb::Purge && reply.count > 0,
+    })
+}
+
+/// Commands every bind of an operator.
+pub(super) fn operator(hub: &Hub, order: &CommandOperator) -> Result<Commanded, Refusal> {
+    let verb = order.verb();
+    let result = operator_ordered(hub, order, verb);
+    audit(&order.by, verb.as_str_name(), &format!("operator {}", order.id), &result);
+    result
+}
+
+fn operator_ordered(
+    hub: &Hub,
+    order: &CommandOperator,
+    verb: bind_command::Verb,
+) -> Result<Commanded, Refusal> {
+    let owner = hub
+        .plan()
+        .operators()
+        .find(|operator| operator.config.id == order.id)
+        .map(|operator| operator.id)
+        .ok_or_else(|| Refusal::not_found(format!("there is no operator {:?}; GET /v1/operators lists them", order.id)))?;
+    let binds = hub.binds.all();
+    let own = binds
+        .iter()
+        .filter(|port| port.owner.load(Ordering::Relaxed) == owner);
+    let count = own.filter(|port| command_bind(port, verb)).count() as u64;
+    Ok(Commanded { count, pending: count > 0 })
+}
+
+/// Hands a bind what its state calls for; false when there is nothing to do.
+///
+/// A bind that waits or is paused has to be woken to hear a command. One that is up must not be:
+/// the wake-up would be remembered and end its next pause at once, also the one just ordered.
+fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
+    use bind_command::Verb;
+    let sleeps = matches!(
+        port.snapshot.get().state(),
+        BindState::Waiting | BindState::Paused
+    );
+    match (verb, sleeps) {
+        (Verb::Unspecified, _) | (Verb::Resume, false) => false,
+        // Coming back is binding again.
+        (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
+        (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,
+        (Verb::Suspend, true) => port.command(bind(Verb::Suspend)),
+        (Verb::Rebind | Verb::Suspend, false) => lock(&port.commands)
+            .as_ref()
+            .is_some_and(|recipient| recipient.try_send(bind(verb)).is_ok()),
+    }
+}
+
+fn bind(verb: bind_command::Verb) -> BindCommand {
+    BindCommand { verb: verb.into() }
+}
+
+/// Cancels a message, or makes it due now.
+pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, Refusal> {
+    let verb = order.verb();
+    let result = message_ordered(&hub, order.id, verb).await;
+    audit(&order.by, verb.as_str_name(), &format!("message {}", order.id), &result);
+    result
+}
+
+async fn message_ordered(
+    hub: &Hub,
+    id: u64,
+    verb: queue_command::Verb,
+) -> Result<Commanded, Refusal> {
+    let history = messages::history(hub, id).await?;
+    refuse_when_over(hub, &history)?;
+    let queue = history.stored.queue;
+    let port = hub.queue(queue).ok_or_else(|| {
+        Refusal::conflict(format!(
+            "message {id} belongs to the queue {:?}, which does not exist on this node",
+            hub.name_of(queue)
+        ))
+    })?;
+    let reply = ask(&port, verb, id).await?;
+    match reply.outcome() {
+        Outcome::Done if verb == queue_command::Verb::Cancel => {
+            Ok(Commanded { count: 1, pending: !is_final_soon(hub, id).await })
+        }
+        Outcome::Done => Ok(Commanded { count: 1, pending: false }),
+        Outcome::InFlight => Err(Refusal::conflict(format!(
+            "message {id} is handed to a session of {} and waits for the answer",
+            port.name
+        ))),
+        Outcome::NotHere | Outcome::Unspecified => {
+            // Perhaps it moved on between the two questions; then the history says how.
+            refuse_when_over(hub, &messages::history(hub, id).await?)?;
+            Err(Refusal::conflict(format!(
+                "the queue {} does not hold message {id} in memory now (its outcome is unknown, it is far behind in a long queue, or it is moving); try again later",
+                port.name
+            )))
+        }
+    }
+}
+
+/// A message that is final, or that its operator has, is beyond commands.
+fn refuse_when_over(hub: &Hub, history: &History) -> Result<(), Refusal> {
+    let id = history.stored.message.id;
+    if let Some(fin) = &history.stored.fin {
+        let name = state::name(i32::from(fin.state) as u8);
+        return Err(Refusal::conflict(format!("message {id} is final: {name}")));
+    }
+    if let Some(attempt) = handed_over(history) {
+        return Err(Refusal::conflict(format!(
+            "message {id} was already handed to {}; its receipt is awaited",
+            hub.name_of(attempt.operator)
+        )));
+    }
+    Ok(())
+}
+
+async fn is_final_soon(hub: &Hub, id: u64) -> bool {
+    let looking = async {
+        loop {
+            match messages::history(hub, id).await {
+                Ok(history) if history.stored.fin.is_some() => return true,
+                Ok(_) => tokio::time::sleep(LOOK_EVERY).await,
+                Err(_) => return false,
+            }
+        }
+    };
+    tokio::time::timeout(EFFECT_WITHIN, looking)
+        .await
+        .unwrap_or(false)
+}
+
+async fn ask(
+    port: &QueuePort,
+    verb: queue_command::Verb,
+    id: u64,
+) -> Result<QueueCommandReply, Refusal> {
+    let command = QueueCommand { verb: verb.into(), id };
+    port.addr
+        .send(command)
+        .timeout(ANSWER_WITHIN)
+        .await
+        .map_err(|error| {
+            Refusal::unavailable(format!("the queue {} does not answer: {error}", port.name))
+        })
+}
+
+/// One line per command: who, what, what came of it.
+fn audit(by: &str, verb: &str, what: &str, result: &Result<Commanded, Refusal>) {
+    let verb = verb.trim_start_matches("VERB_").to_ascii_lowercase();
+    match result {
+        Ok(done) => tracing::info!(
+            target: "audit",
+            by, command = %verb, what, count = done.count, pending = done.pending,
+            "command carried out"
+        ),
+        Err(refusal) => tracing::warn!(
+            target: "audit",
+            by, command = %verb, what, reason = %refusal.detail,
+            "command refused"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::pb::BindSnapshot;
+    use bind_command::Verb;
+
+    fn port(state: BindState) -> Arc<BindPort> {
+        let port = BindPort::new(1, None);
+        port.snapshot.set(BindSnapshot {
+            state: state.into(),
+            ..BindSnapshot::default()
+        });
+        port
+    }
+
+    /// What a bind in each state is told, as a list of verbs it received.
+    #[actix::test]
+    async fn a_bind_hears_what_its_state_calls_for() {
+        use std::sync::Mutex;
+
+        struct Ear(Arc<Mutex<Vec<Verb>>>);
+        impl actix::Actor for Ear {
+            type Context = actix::Context<Self>;
+        }
+        impl actix::Handler<BindCommand> for Ear {
+            type Result = ();
+            fn handle(&mut self, command: BindCommand, _: &mut Self::Context) {
+                self.0.lock().unwrap().push(command.verb());
+            }
+        }
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let ear = actix::Actor::start(Ear(Arc::clone(&heard)));
+        let cases = [
+            (BindState::Bound, Verb::Resume, None),
+            (BindState::Bound, Verb::Rebind, Some(Verb::Rebind)),
+            (BindState::Bound, Verb::Suspend, Some(Verb::Suspend)),
+            (BindState::Waiting, Verb::Rebind, Some(Verb::Resume)),
+            (BindState::Waiting, Verb::Suspend, Some(Verb::Suspend)),
+            (BindState::Paused, Verb::Resume, Some(Verb::Resume)),
+            (BindState::Paused, Verb::Suspend, None),
+            (BindState::Bound, Verb::Unspecified, None),
+        ];
+        for (state, verb, expected) in cases {
+            let port = port(state);
+            port.listen(ear.clone().recipient());
+            assert_eq!(command_bind(&port, verb), expected.is_some(), "{state:?} {verb:?}");
+            // The mailbox is read in order: an answered question means the command was handled.
+            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            assert_eq!(heard.lock().unwrap().pop(), expected, "{state:?} {verb:?}");
+        }
+    }
+}

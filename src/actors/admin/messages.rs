@@ -1,0 +1,229 @@
+//! Messages as the admin API shows them: the store's rows with names instead of numbers.
+
+use std::sync::Arc;
+
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::pb::message_view::Stage;
+use crate::pb::{
+    AttemptView, ChangeView, FinalView, MessageList, MessageState, MessageView, Refusal,
+    SearchMessages,
+};
+use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
+
+/// One message with all that happened to it.
+pub(super) async fn find(hub: Arc<Hub>, id: u64) -> Result<MessageView, Refusal> {
+    let history = history(&hub, id).await?;
+    Ok(view(&hub, history))
+}
+
+/// The rows of one message.
+pub(super) async fn history(hub: &Hub, id: u64) -> Result<History, Refusal> {
+    hub.store.history(id).await?.ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no message {id}; it was never accepted here, or it is older than store.retention"
+        ))
+    })
+}
+
+/// A page of messages, newest first.
+pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<MessageList, Refusal> {
+    let state = match ask.state() {
+        MessageState::Unspecified => None,
+        state => Some(state),
+    };
+    let limit = ask.limit as usize;
+    let found = hub
+        .store
+        .search(Search {
+            to: (!ask.to.is_empty()).then_some(ask.to),
+            state,
+            before: (ask.before != 0).then_some(ask.before),
+            limit,
+        })
+        .await?;
+    let next_before = match found.last() {
+        Some(last) if found.len() >= limit => last.message.id,
+        _ => 0,
+    };
+    Ok(MessageList {
+        messages: found
+            .into_iter()
+            .map(|stored| list_entry(&hub, stored))
+            .collect(),
+        next_before,
+    })
+}
+
+/// How far a message has come, from the rows that there are.
+pub(super) fn stage(history: &History, now: i64) -> Stage {
+    if history.stored.fin.is_some() {
+        return Stage::Final;
+    }
+    if handed_over(history).is_some() {
+        return Stage::HandedOver;
+    }
+    if due_at(history) > now {
+        return Stage::Scheduled;
+    }
+    Stage::Waiting
+}
+
+/// The attempt that the destination took.
+pub(super) fn handed_over(history: &History) -> Option<&SentRow> {
+    history.attempts.iter().rev().find(|attempt| attempt.status == 0)
+}
+
+fn due_at(history: &History) -> i64 {
+    history
+        .retry
+        .as_ref()
+        .map_or(history.stored.message.due_at, |retry| retry.due_at)
+}
+
+fn view(hub: &Hub, history: History) -> MessageView {
+    let now = clock::now_ms();
+    let stage = stage(&history, now);
+    let due_at = due_at(&history);
+    let told = history.told;
+    MessageView {
+        stage: stage.into(),
+        due_at: if stage == Stage::Scheduled { due_at } else { 0 },
+        history: history
+            .attempts
+            .into_iter()
+            .map(|attempt| attempt_view(hub, attempt))
+            .collect(),
+        changes: history
+            .changes
+            .into_iter()
+            .map(|change| ChangeView {
+                at: change.at,
+                kind: change_name(change.kind).to_owned(),
+                queue: match change.kind {
+                    ChangeKind::Move => hub.name_of(change.queue),
+                    ChangeKind::Retry | ChangeKind::Cancel => String::new(),
+                },
+                by: change.by,
+            })
+            .collect(),
+        fin: history
+            .stored
+            .fin
+            .as_ref()
+            .map(|fin| final_view(hub, fin, told)),
+        ..list_entry(hub, history.stored)
+    }
+}
+
+/// What a list shows; how far an unfinished message has come needs its attempts and is left out.
+fn list_entry(hub: &Hub, stored: Stored) -> MessageView {
+    let state = stored
+        .fin
+        .as_ref()
+        .map_or(MessageState::Enroute, |fin| fin.state);
+    let stage = match stored.fin {
+        Some(_) => Stage::Final,
+        None => Stage::Unspecified,
+    };
+    MessageView {
+        sender: hub.name_of(stored.message.sender),
+        queue: hub.name_of(stored.queue),
+        state: state.into(),
+        stage: stage.into(),
+        attempts: stored.attempts,
+        fin: stored.fin.as_ref().map(|fin| final_view(hub, fin, false)),
+        message: Some(stored.message),
+        ..MessageView::default()
+    }
+}
+
+fn final_view(hub: &Hub, fin: &FinRow, told: bool) -> FinalView {
+    FinalView {
+        at: fin.at,
+        error: fin.error.clone(),
+        operator: hub.name_of(fin.operator),
+        tell: hub.name_of(fin.tell),
+        told,
+    }
+}
+
+fn attempt_view(hub: &Hub, attempt: SentRow) -> AttemptView {
+    let unanswered = attempt.status == SentRow::NO_ANSWER;
+    AttemptView {
+        attempt: attempt.attempt,
+        at: attempt.at,
+        queue: hub.name_of(attempt.operator),
+        status: if unanswered { 0 } else { attempt.status },
+        unanswered,
+        operator_message_id: attempt.operator_message_id,
+        latency_ms: attempt.latency_ms,
+    }
+}
+
+fn change_name(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Move => "move",
+        ChangeKind::Retry => "retry",
+        ChangeKind::Cancel => "cancel",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pb::Message;
+    use crate::store::RetryRow;
+
+    fn fresh() -> History {
+        History {
+            stored: Stored {
+                message: Message::default(),
+                queue: 1,
+                fin: None,
+                attempts: 0,
+            },
+            attempts: Vec::new(),
+            retry: None,
+            told: false,
+            changes: Vec::new(),
+        }
+    }
+
+    fn attempt(status: u32) -> SentRow {
+        SentRow {
+            id: 1,
+            attempt: 1,
+            at: 0,
+            operator: 1,
+            status,
+            operator_message_id: bytes::Bytes::new(),
+            latency_ms: 0,
+        }
+    }
+
+    #[test]
+    fn the_stage_follows_from_the_rows() {
+        let mut history = fresh();
+        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        history.stored.message.due_at = 2_000;
+        assert_eq!(stage(&history, 1_000), Stage::Scheduled);
+        // A retry row replaces the time of the submission.
+        history.attempts.push(attempt(0x58));
+        history.retry = Some(RetryRow { id: 1, due_at: 900, attempts: 1 });
+        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        history.attempts.push(attempt(SentRow::NO_ANSWER));
+        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        history.attempts.push(attempt(0));
+        assert_eq!(stage(&history, 1_000), Stage::HandedOver);
+        history.stored.fin = Some(FinRow {
+            id: 1,
+            at: 950,
+            state: MessageState::Delivered,
+            error: bytes::Bytes::new(),
+            operator: 1,
+            tell: 0,
+        });
+        assert_eq!(stage(&history, 1_000), Stage::Final);
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether this node can do its work now, and if not, what is in the way.
+//!
+//! An operator that is down does not make the node unready: messages are accepted and wait, and a
+//! load balancer that took the node away would make it worse. It is listed as degraded.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use super::snapshots;
+use crate::actors::hub::Hub;
+use crate::pb::Readiness;
+
+/// The longest pause before a restart (`supervise::Budget`): an actor that failed within this time
+/// may still be down.
+const RESTART_LASTS_MS: i64 = 2_000;
+
+/// When each actor was last seen to have been restarted.
+#[derive(Debug, Default)]
+pub(super) struct RestartWatch {
+    seen: HashMap<String, Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    restarts: u64,
+    /// Unix milliseconds, `None` when it was never seen to restart.
+    at: Option<i64>,
+}
+
+// === impl RestartWatch ===
+
+impl RestartWatch {
+    /// Compares every actor's restart counter with the last look.
+    pub(super) fn look(&mut self, hub: &Hub, now: i64) {
+        for actor in snapshots::actors(hub) {
+            self.note(actor.name, actor.restarts, now);
+        }
+    }
+
+    fn note(&mut self, name: String, restarts: u64, now: i64) {
+        let seen = self.seen.entry(name).or_insert(Seen { restarts, at: None });
+        if restarts > seen.restarts {
+            seen.restarts = restarts;
+            seen.at = Some(now);
+        }
+    }
+
+    /// Names of actors that failed a moment ago, in order.
+    fn recent(&self, now: i64) -> Vec<&str> {
+        let mut names: Vec<&str> = self
+            .seen
+            .iter()
+            .filter(|(_, seen)| seen.at.is_some_and(|at| now - at < RESTART_LASTS_MS))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Looks at everything that can be in the way.
+pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
+    let mut answer = Readiness::default();
+    if hub.draining.load(Ordering::Relaxed) {
+        answer
+            .not_ready
+            .push("draining: intake is stopped and windows in flight are being finished".to_owned());
+    }
+    let store = snapshots::store(hub);
+    if store.below_floor {
+        answer.not_ready.push(format!(
+            "store: {} MiB free are below the floor of {} MiB; free space or lower store.min_free_mib",
+            store.free_mib,
+            hub.config().store.min_free_mib
+        ));
+    }
+    if store.dead_letters > 0 {
+        answer.degraded.push(format!(
+            "store: {} rows could not be written and are in dead letter",
+            store.dead_letters
+        ));
+    }
+    for name in restarts.recent(now) {
+        let said = format!("actor {name}: failed and is being restarted");
+        if is_bind_slot(name) {
+            answer.degraded.push(said);
+        } else {
+            answer.not_ready.push(said);
+        }
+    }
+    for operator in snapshots::operators(hub).operators {
+        if operator.bound > 0 {
+            continue;
+        }
+        let state = match operator.paused {
+            true => "every bind is paused until it is resumed",
+            false => "no bind is up",
+        };
+        answer
+            .degraded
+            .push(format!("operator {}: {state}", operator.id));
+    }
+    for queue in snapshots::queues(hub).queues {
+        if queue.suspended {
+            answer
+                .degraded
+                .push(format!("queue {}: suspended by an operator", queue.name));
+        }
+    }
+    answer
+}
+
+/// Bind slots are named `operator:up transceiver 0`; one of them failing stops nothing else.
+fn is_bind_slot(name: &str) -> bool {
+    name.starts_with("operator:") && name.contains(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_is_recent_for_a_moment() {
+        let mut watch = RestartWatch::default();
+        watch.note("throttle".to_owned(), 3, 1_000);
+        assert!(watch.recent(1_000).is_empty(), "restarts before the first look are history");
+        watch.note("throttle".to_owned(), 4, 5_000);
+        watch.note("janitor".to_owned(), 0, 5_000);
+        assert_eq!(watch.recent(5_500), ["throttle"]);
+        watch.note("throttle".to_owned(), 4, 6_900);
+        assert!(watch.recent(7_000).is_empty());
+    }
+
+    #[test]
+    fn queues_are_not_bind_slots() {
+        assert!(is_bind_slot("operator:up transceiver 0"));
+        assert!(!is_bind_slot("operator:up"));
+        assert!(!is_bind_slot("listener 127.0.0.1:2775"));
+    }
+}

@@ -1,0 +1,133 @@
+//! Gathers what actors publish. Reading never asks an actor, so it works while one is down.
+
+use std::sync::atomic::Ordering;
+
+use crate::actors::hub::Hub;
+use crate::actors::plan::OperatorPlan;
+use crate::actors::ports::lock;
+use crate::config::BindKind;
+use crate::pb::{
+    ActorSnapshot, BindSnapshot, BindState, NodeSnapshot, OperatorList, OperatorView, QueueList,
+    QueueSnapshot, StoreSnapshot,
+};
+
+/// Every queue, by name.
+pub(super) fn queues(hub: &Hub) -> QueueList {
+    QueueList {
+        queues: hub
+            .queues()
+            .iter()
+            .map(|port| QueueSnapshot {
+                // Both are in the snapshot too, but at start and after a command it is behind.
+                name: port.name.clone(),
+                suspended: port.suspended.load(Ordering::Relaxed),
+                ..port.snapshot.get().as_ref().clone()
+            })
+            .collect(),
+    }
+}
+
+/// Every bind, oldest first.
+pub(super) fn binds(hub: &Hub) -> Vec<BindSnapshot> {
+    hub.binds
+        .all()
+        .iter()
+        .map(|port| port.snapshot.get().as_ref().clone())
+        .collect()
+}
+
+/// Every configured operator, by id, with its binds and its queue.
+pub(super) fn operators(hub: &Hub) -> OperatorList {
+    let plan = hub.plan();
+    let ports = hub.binds.all();
+    let mut operators: Vec<OperatorView> = plan
+        .operators()
+        .map(|operator| {
+            let binds = ports
+                .iter()
+                .filter(|port| port.owner.load(Ordering::Relaxed) == operator.id)
+                .map(|port| port.snapshot.get().as_ref().clone())
+                .collect();
+            let queue = hub
+                .queue(operator.id)
+                .map(|port| port.snapshot.get().as_ref().clone());
+            view(operator, binds, queue)
+        })
+        .collect();
+    operators.sort_by(|one, other| one.id.cmp(&other.id));
+    OperatorList { operators }
+}
+
+fn view(
+    operator: &OperatorPlan,
+    binds: Vec<BindSnapshot>,
+    queue: Option<QueueSnapshot>,
+) -> OperatorView {
+    let count = |state: BindState| binds.iter().filter(|bind| bind.state() == state).count();
+    let per_slot = match operator.config.bind {
+        BindKind::TransmitterReceiver => 2,
+        BindKind::Transceiver | BindKind::Transmitter | BindKind::Receiver => 1,
+    };
+    OperatorView {
+        id: operator.config.id.clone(),
+        address: operator.config.address.clone(),
+        configured: operator.config.binds * per_slot,
+        bound: count(BindState::Bound) as u32,
+        paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),
+        last_error: binds
+            .iter()
+            .filter(|bind| !bind.last_error.is_empty())
+            .max_by_key(|bind| bind.next_reconnect_at)
+            .map(|bind| bind.last_error.clone())
+            .unwrap_or_default(),
+        binds,
+        queue,
+    }
+}
+
+/// Health of every actor. Actors of one name (a slot that was replaced) are added up.
+pub(super) fn actors(hub: &Hub) -> Vec<ActorSnapshot> {
+    let mut actors: Vec<ActorSnapshot> = Vec::new();
+    for health in lock(&hub.health).iter() {
+        let next = health.snapshot();
+        match actors.iter_mut().find(|actor| actor.name == next.name) {
+            Some(actor) => {
+                actor.restarts += next.restarts;
+                actor.panics += next.panics;
+                if !next.last_panic.is_empty() {
+                    actor.last_panic = next.last_panic;
+                }
+            }
+            None => actors.push(next),
+        }
+    }
+    actors
+}
+
+/// What the store says of itself.
+pub(super) fn store(hub: &Hub) -> StoreSnapshot {
+    let stats = hub.store.stats();
+    StoreSnapshot {
+        commits_total: stats.commits,
+        rows_total: stats.rows,
+        commit_seconds_total: stats.commit_seconds,
+        waiting: stats.waiting,
+        free_mib: stats.free_mib,
+        below_floor: stats.below_floor,
+        index_lag: stats.index_lag,
+        dead_letters: stats.dead_letters,
+    }
+}
+
+/// Everything at once, for a scrape.
+pub(super) fn node(hub: &Hub) -> NodeSnapshot {
+    NodeSnapshot {
+        queues: queues(hub).queues,
+        binds: binds(hub),
+        actors: actors(hub),
+        correlation: Some(hub.correlation_snapshot.get().as_ref().clone()),
+        throttle: Some(hub.throttle_snapshot.get().as_ref().clone()),
+        store: Some(store(hub)),
+        draining: hub.draining.load(Ordering::Relaxed),
+    }
+}

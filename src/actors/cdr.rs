@@ -1,0 +1,218 @@
+//! Call detail records: one JSON object per finished message, in files that rotate by size and
+//! time.
+//!
+//! Written by a thread of its own; Receipts only formats and hands over. CDRs are derived from the
+//! store: a record that is lost with the process can be had again from `/v1/messages`.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::config::Config;
+use crate::domain::{address, state};
+use crate::pb::{Final, Message};
+
+/// Batches that may wait for the disk; beyond that the writer is waited for.
+const WAITING: usize = 64;
+
+/// Octets that may wait besides.
+const WAITING_OCTETS: usize = 64 * 1024 * 1024;
+
+/// The formatting side.
+pub struct Cdr {
+    lines: Vec<u8>,
+    sender: SyncSender<Vec<u8>>,
+}
+
+struct Files {
+    dir: PathBuf,
+    rotate_octets: u64,
+    rotate_every: Duration,
+    keep: usize,
+    open: Option<(File, u64, Instant)>,
+}
+
+// === impl Cdr ===
+
+impl Cdr {
+    /// Creates the folder and starts the writing thread; `None` when CDRs are switched off.
+    ///
+    /// # Errors
+    /// The folder cannot be created.
+    pub fn start(config: &Config) -> std::io::Result<Option<Self>> {
+        if !config.cdr.enabled {
+            return Ok(None);
+        }
+        let dir = config.cdr_dir();
+        std::fs::create_dir_all(&dir)?;
+        let (sender, receiver) = sync_channel(WAITING);
+        let files = Files {
+            dir,
+            rotate_octets: config.cdr.rotate_mib * 1024 * 1024,
+            rotate_every: config.cdr.rotate_every,
+            keep: config.cdr.keep as usize,
+            open: None,
+        };
+        std::thread::Builder::new()
+            .name("cdr".to_owned())
+            .spawn(move || files.run(&receiver))?;
+        Ok(Some(Self {
+            lines: Vec::new(),
+            sender,
+        }))
+    }
+
+    /// Formats one record.
+    pub fn write(&mut self, hub: &Hub, message: &Message, ended: &Final) {
+        let plan = hub.plan();
+        let out = &mut self.lines;
+        // Keys are fixed and numbers need no quoting: a serialiser would cost more than all else.
+        let _ = write!(
+            out,
+            "{{\"id\":\"{}\",\"sender\":\"{}\",\"queue\":\"{}\",\"from\":",
+            message.id,
+            plan.name_of(message.sender),
+            plan.name_of(message.queue),
+        );
+        quote(out, &message.source);
+        out.extend_from_slice(b",\"to\":");
+        quote(out, &message.destination);
+        let _ = write!(
+            out,
+            ",\"accepted_at\":{},\"final_at\":{},\"state\":\"{}\",\"operator\":\"{}\",\"attempts\":{},\"data_coding\":{},\"octets\":{},\"error\":",
+            message.accepted_at,
+            ended.at,
+            state::name(ended.state as u8),
+            plan.name_of(ended.operator),
+            ended.attempts,
+            message.data_coding,
+            message.short_message.len(),
+        );
+        quote(out, &ended.error);
+        out.extend_from_slice(b"}\n");
+    }
+
+    /// Hands the formatted lines to the writer.
+    pub fn flush(&mut self) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let lines = std::mem::take(&mut self.lines);
+        self.lines.reserve(lines.len());
+        match self.sender.try_send(lines) {
+            Ok(()) => {}
+            // A disk slower than the traffic: the lines wait here, with what comes next, but not
+            // without end.
+            Err(TrySendError::Full(lines)) if lines.len() < WAITING_OCTETS => self.lines = lines,
+            Err(TrySendError::Full(lines)) => {
+                tracing::error!(octets = lines.len(), "CDRs dropped: the disk is too slow for them");
+            }
+            Err(TrySendError::Disconnected(_)) => {}
+        }
+    }
+}
+
+fn quote(out: &mut Vec<u8>, octets: &[u8]) {
+    if octets
+        .iter()
+        .all(|octet| octet.is_ascii_graphic() && !matches!(octet, b'"' | b'\\'))
+    {
+        out.push(b'"');
+        out.extend_from_slice(octets);
+        out.push(b'"');
+    } else {
+        let text = address::printable(octets);
+        out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+    }
+}
+
+// === impl Files ===
+
+impl Files {
+    fn run(mut self, lines: &Receiver<Vec<u8>>) {
+        while let Ok(lines) = lines.recv() {
+            if let Err(error) = self.append(&lines) {
+                tracing::error!(%error, dir = %self.dir.display(), "CDRs could not be written");
+                self.open = None;
+            }
+        }
+    }
+
+    fn append(&mut self, lines: &[u8]) -> std::io::Result<()> {
+        if self.open.as_ref().is_some_and(|(_, octets, since)| {
+            *octets >= self.rotate_octets || since.elapsed() >= self.rotate_every
+        }) {
+            self.open = None;
+        }
+        if self.open.is_none() {
+            let path = self.dir.join(format!("cdr-{}.jsonl", clock::now_ms()));
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            self.open = Some((file, 0, Instant::now()));
+            self.drop_oldest()?;
+        }
+        if let Some((file, octets, _)) = &mut self.open {
+            file.write_all(lines)?;
+            *octets += lines.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Names carry the time, so that the order of names is the order of age.
+    fn drop_oldest(&self) -> std::io::Result<()> {
+        if self.keep == 0 {
+            return Ok(());
+        }
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&self.dir)?
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| is_cdr(path))
+            .collect();
+        files.sort();
+        let surplus = files.len().saturating_sub(self.keep);
+        for path in &files[..surplus] {
+            std::fs::remove_file(path)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_cdr(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("cdr-") && name.ends_with(".jsonl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_rotate_by_size_and_the_oldest_go() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut files = Files {
+            dir: dir.path().to_owned(),
+            rotate_octets: 10,
+            rotate_every: Duration::from_secs(3600),
+            keep: 2,
+            open: None,
+        };
+        for _ in 0..5 {
+            files.append(b"0123456789\n").expect("written");
+            // Names are milliseconds.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let count = std::fs::read_dir(dir.path()).expect("a folder").count();
+        assert_eq!(count, 2);
+    }
+
+    #[test]
+    fn odd_octets_are_valid_json() {
+        let mut out = Vec::new();
+        quote(&mut out, b"Caf\xe9 \"x\"");
+        let value: serde_json::Value = serde_json::from_slice(&out).expect("valid JSON");
+        assert!(value.as_str().is_some_and(|text| text.contains("\"x\"")));
+    }
+}

@@ -1,0 +1,643 @@
+//! From an operator's message id back to our message, across binds, restarts and early arrivals.
+//!
+//! Sessions send what the operator answered ([`SentBatch`]) before the receipts of the same socket
+//! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
+//! answered only after that commit. One that matches nothing is held for a moment without an
+//! answer (it may have overtaken its submit_sm_resp on another bind), then parked durably,
+//! answered, and tried again on each new id.
+
+mod index;
+mod parked;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture,
+};
+use tokio::time::Instant;
+
+use self::index::{Form, Index, Key};
+use self::parked::Parked;
+use crate::actors::finish;
+use crate::actors::hub::Hub;
+use crate::actors::supervise::Health;
+use crate::clock;
+use crate::config::MessageIdForm;
+use crate::pb::{
+    CorrelationSnapshot, Final, Message, MessageState, OperatorReceipt, ReceiptBatch, ReceiptReply,
+    ReceiptResult, SentBatch,
+};
+use crate::smpp::CommandStatus;
+use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
+
+/// One batch per socket read of any operator.
+pub const MAILBOX: usize = 8192;
+const TICK: Duration = Duration::from_millis(50);
+/// Receipts held without an answer; beyond that they are parked at once.
+const EARLY: usize = 4096;
+
+pub struct Correlation {
+    hub: Arc<Hub>,
+    health: Arc<Health>,
+    index: Index,
+    /// Messages handed over lately, so that their receipts need no read; oldest go first.
+    recent: HashMap<u64, Message, ahash::RandomState>,
+    recent_order: VecDeque<u64>,
+    early: Vec<Early>,
+    parked: Parked,
+    /// The form in which an operator's ids have matched; later ids are tried in that form only, so
+    /// that an old decimal id is never taken for somebody else's hexadecimal one.
+    learned: HashMap<u32, Form>,
+    next_sweep: Instant,
+    counters: Counters,
+}
+
+struct Early {
+    until: Instant,
+    operator: u32,
+    session: u64,
+    receipt: OperatorReceipt,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    matched: u64,
+    unmatched: u64,
+    repeated: u64,
+    early: u64,
+}
+
+/// A receipt with the message it is about.
+struct Match {
+    id: u64,
+    receipt: OperatorReceipt,
+    operator: u32,
+    session: u64,
+    /// The parked row that it settles, 0 for none.
+    parked: u64,
+    /// Its place in the index, `None` when it came from the spilled hours.
+    key: Option<Key>,
+}
+
+enum Found {
+    /// Not final yet.
+    Open(u64, Key),
+    Repeated,
+    Nothing,
+}
+
+// === impl Correlation ===
+
+impl Correlation {
+    /// `sent` is what waits for a receipt in the store, `parked` the receipts that matched nothing.
+    pub fn new(
+        hub: Arc<Hub>,
+        health: Arc<Health>,
+        sent: Vec<(u64, u32, bytes::Bytes)>,
+        parked: Vec<ParkedRow>,
+    ) -> Self {
+        let config = hub.config();
+        let mut correlation = Self {
+            index: Index::new(config.correlation.memory),
+            recent: HashMap::default(),
+            recent_order: VecDeque::new(),
+            early: Vec::new(),
+            parked: Parked::new(config.correlation.parked_max),
+            learned: HashMap::new(),
+            next_sweep: Instant::now() + config.correlation.sweep,
+            counters: Counters::default(),
+            health,
+            hub,
+        };
+        for (id, operator, theirs) in sent {
+            let form = correlation.form_of(operator);
+            let key = correlation.index.key(operator, &theirs, form);
+            correlation.index.insert(key, id, crate::domain::id::millis(id));
+        }
+        for row in parked {
+            correlation.park_in_memory(row);
+        }
+        correlation
+    }
+
+    fn form_of(&self, operator: u32) -> MessageIdForm {
+        self.hub.plan().message_id_form(operator)
+    }
+
+    fn forms_of(&self, operator: u32) -> Vec<Form> {
+        match self.learned.get(&operator) {
+            Some(form) => vec![*form],
+            None => index::forms(self.form_of(operator)).to_vec(),
+        }
+    }
+
+    /// The keys under which the answer to this receipt's message may be kept.
+    fn keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
+        let own = self.form_of(operator);
+        self.forms_of(operator)
+            .into_iter()
+            .filter_map(|form| {
+                let answered = match own {
+                    MessageIdForm::AsIs => id.to_vec(),
+                    _ => index::as_answered(id, form)?,
+                };
+                Some((form, self.index.key(operator, &answered, own)))
+            })
+            .collect()
+    }
+
+    fn find(&mut self, operator: u32, id: &[u8]) -> Found {
+        for (form, key) in self.keys(operator, id) {
+            let Some(entry) = self.index.get(key) else {
+                continue;
+            };
+            if self.form_of(operator) == MessageIdForm::Auto {
+                self.learned.entry(operator).or_insert(form);
+            }
+            if entry.done {
+                return Found::Repeated;
+            }
+            self.index.mark_done(key);
+            return Found::Open(entry.id, key);
+        }
+        Found::Nothing
+    }
+
+    fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        let form = self.form_of(batch.operator);
+        let cache = self.hub.config().correlation.cache;
+        let mut rows = WriteBatch::default();
+        let mut finals = Vec::new();
+        let mut overdue = Vec::new();
+        for sent in batch.sent {
+            rows.sent.push(SentRow {
+                id: sent.id,
+                attempt: sent.attempt,
+                at: now,
+                operator: batch.operator,
+                status: 0,
+                operator_message_id: sent.operator_message_id.clone(),
+                latency_ms: sent.latency_ms,
+            });
+            if !sent.receipt_expected {
+                finals.push(Final {
+                    id: sent.id,
+                    state: MessageState::Accepted.into(),
+                    at: now,
+                    message: sent.message,
+                    operator: batch.operator,
+                    attempts: sent.attempt,
+                    ..Final::default()
+                });
+                continue;
+            }
+            let key = self.index.key(batch.operator, &sent.operator_message_id, form);
+            self.index.insert(key, sent.id, now);
+            if !self.parked.is_empty()
+                && let Some((row, receipt)) = self.parked.take(key)
+            {
+                self.index.mark_done(key);
+                overdue.push(Match {
+                    id: sent.id,
+                    receipt,
+                    operator: batch.operator,
+                    session: 0,
+                    parked: row,
+                    key: Some(key),
+                });
+            }
+            if let Some(message) = sent.message {
+                self.remember(message, cache);
+            }
+        }
+        let hub = Arc::clone(&self.hub);
+        // The order of the calls is the order of the commits: the attempt before its receipt.
+        let mut finish = Box::pin(async move { finish::finish(&hub, rows, finals).await });
+        // Polled once here so that the rows are in the writer's queue before anything later.
+        let polled = futures_util::FutureExt::now_or_never(finish.as_mut());
+        if polled.is_none() {
+            ctx.spawn(finish.into_actor(self));
+        }
+        if !overdue.is_empty() {
+            self.settle(overdue, ctx);
+        }
+        if !self.early.is_empty() {
+            self.retry_early(ctx);
+        }
+        self.spill(ctx);
+    }
+
+    fn remember(&mut self, message: Message, cache: usize) {
+        self.recent_order.push_back(message.id);
+        self.recent.insert(message.id, message);
+        while self.recent_order.len() > cache {
+            if let Some(oldest) = self.recent_order.pop_front() {
+                self.recent.remove(&oldest);
+            }
+        }
+    }
+
+    fn receipts(&mut self, batch: ReceiptBatch, ctx: &mut Context<Self>) {
+        let mut matches = Vec::with_capacity(batch.receipts.len());
+        let mut answered = Vec::new();
+        let mut strangers = Vec::new();
+        for receipt in batch.receipts {
+            match self.find(batch.operator, &receipt.operator_message_id) {
+                // An intermediate state ends nothing; the id stays open for the final one.
+                Found::Open(_, key) if !is_final(receipt.state()) => {
+                    self.index.reopen(key);
+                    answered.push(ok(&receipt));
+                }
+                Found::Open(id, key) => matches.push(Match {
+                    id,
+                    receipt,
+                    operator: batch.operator,
+                    session: batch.session,
+                    parked: 0,
+                    key: Some(key),
+                }),
+                Found::Repeated => {
+                    self.counters.repeated += 1;
+                    self.hub.metrics.receipts_repeated.inc();
+                    answered.push(ok(&receipt));
+                }
+                Found::Nothing if !is_final(receipt.state()) => answered.push(ok(&receipt)),
+                Found::Nothing => strangers.push(receipt),
+            }
+        }
+        self.answer(batch.session, answered);
+        if !matches.is_empty() {
+            self.settle(matches, ctx);
+        }
+        if !strangers.is_empty() {
+            self.look_further(batch.operator, batch.session, strangers, ctx);
+        }
+    }
+
+    /// Ends the matched messages and answers the operator after the commit.
+    fn settle(&mut self, matches: Vec<Match>, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        self.counters.matched += matches.len() as u64;
+        self.hub.metrics.receipts_matched.inc_by(matches.len() as u64);
+        let mut rows = WriteBatch::default();
+        let mut finals = Vec::with_capacity(matches.len());
+        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
+        let mut keys = Vec::with_capacity(matches.len());
+        for found in matches {
+            keys.extend(found.key);
+            if found.parked != 0 {
+                rows.unpark.push(found.parked);
+            } else {
+                answers.entry(found.session).or_default().push(ok(&found.receipt));
+            }
+            finals.push(Final {
+                id: found.id,
+                state: found.receipt.state,
+                error: found.receipt.error,
+                // Done dates have minutes only and clocks differ: never before the message itself.
+                at: match found.receipt.done_at {
+                    0 => now,
+                    done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
+                },
+                message: self.recent.remove(&found.id),
+                operator: found.operator,
+                attempts: 0,
+            });
+        }
+        let hub = Arc::clone(&self.hub);
+        let settle = async move {
+            let done = finish::try_finish(&hub, &mut rows, &mut finals).await;
+            (done, answers)
+        };
+        ctx.spawn(settle.into_actor(self).map(|(done, answers), correlation, _| {
+            if let Err(error) = &done {
+                // The operator keeps the receipts and brings them again.
+                tracing::error!(%error, "receipts not written");
+                keys.into_iter().for_each(|key| correlation.index.reopen(key));
+            }
+            for (session, mut results) in answers {
+                if done.is_err() {
+                    for result in &mut results {
+                        result.status = CommandStatus::ESME_RX_T_APPN.0;
+                    }
+                }
+                correlation.answer(session, results);
+            }
+        }));
+    }
+
+    /// Asks the spilled hours, then holds what is still unknown.
+    fn look_further(
+        &mut self,
+        operator: u32,
+        session: u64,
+        strangers: Vec<OperatorReceipt>,
+        ctx: &mut Context<Self>,
+    ) {
+        if self.index.spilled == 0 {
+            self.hold(operator, session, strangers, ctx);
+            return;
+        }
+        let mut keys = Vec::new();
+        let mut owners = Vec::new();
+        for (at, receipt) in strangers.iter().enumerate() {
+            for (_, key) in self.keys(operator, &receipt.operator_message_id) {
+                keys.push(key);
+                owners.push(at);
+            }
+        }
+        let reply = self.hub.store.find_correlations(keys);
+        ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
+            let mut ids: Vec<Option<u64>> = vec![None; strangers.len()];
+            for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
+                ids[owner] = ids[owner].or(id);
+            }
+            let (mut matches, mut unknown) = (Vec::new(), Vec::new());
+            for (receipt, id) in strangers.into_iter().zip(ids) {
+                match id {
+                    Some(id) => matches.push(Match { id, receipt, operator, session, parked: 0, key: None }),
+                    None => unknown.push(receipt),
+                }
+            }
+            if !matches.is_empty() {
+                correlation.settle(matches, ctx);
+            }
+            if !unknown.is_empty() {
+                correlation.hold(operator, session, unknown, ctx);
+            }
+        }));
+    }
+
+    fn hold(
+        &mut self,
+        operator: u32,
+        session: u64,
+        receipts: Vec<OperatorReceipt>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.counters.early += receipts.len() as u64;
+        self.hub.metrics.receipts_early.inc_by(receipts.len() as u64);
+        let until = Instant::now() + self.hub.config().correlation.early_hold;
+        let room = EARLY.saturating_sub(self.early.len());
+        let mut receipts = receipts.into_iter();
+        self.early.extend(receipts.by_ref().take(room).map(|receipt| Early {
+            until,
+            operator,
+            session,
+            receipt,
+        }));
+        let beyond: Vec<Early> = receipts
+            .map(|receipt| Early { until, operator, session, receipt })
+            .collect();
+        self.park(beyond, ctx);
+    }
+
+    /// New ids have come: some held receipts may match now.
+    fn retry_early(&mut self, ctx: &mut Context<Self>) {
+        let mut matches = Vec::new();
+        for early in std::mem::take(&mut self.early) {
+            match self.find(early.operator, &early.receipt.operator_message_id) {
+                Found::Open(id, key) => matches.push(Match {
+                    id,
+                    receipt: early.receipt,
+                    operator: early.operator,
+                    session: early.session,
+                    parked: 0,
+                    key: Some(key),
+                }),
+                Found::Repeated => self.answer(early.session, vec![ok(&early.receipt)]),
+                Found::Nothing => self.early.push(early),
+            }
+        }
+        if !matches.is_empty() {
+            self.settle(matches, ctx);
+        }
+    }
+
+    /// Makes unmatched receipts durable, then answers them.
+    fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+        if receipts.is_empty() {
+            return;
+        }
+        let now = clock::now_ms();
+        self.counters.unmatched += receipts.len() as u64;
+        self.hub.metrics.receipts_unmatched.inc_by(receipts.len() as u64);
+        let mut rows = WriteBatch::default();
+        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
+        for early in receipts {
+            answers.entry(early.session).or_default().push(ok(&early.receipt));
+            let row = ParkedRow {
+                id: self.hub.ids.next(now),
+                operator: early.operator,
+                operator_message_id: early.receipt.operator_message_id.clone(),
+                at: now,
+                receipt: prost::Message::encode_to_vec(&early.receipt).into(),
+            };
+            rows.unpark.extend(self.park_in_memory(row.clone()));
+            rows.park.push(row);
+        }
+        let ticket = self.hub.store.write(rows);
+        ctx.spawn(ticket.into_actor(self).map(|written, correlation, _| {
+            for (session, mut results) in answers {
+                if written.is_err() {
+                    for result in &mut results {
+                        result.status = CommandStatus::ESME_RX_T_APPN.0;
+                    }
+                }
+                correlation.answer(session, results);
+            }
+        }));
+    }
+
+    /// Keeps a parked receipt findable; gives back the row that had to go for it.
+    fn park_in_memory(&mut self, row: ParkedRow) -> Option<u64> {
+        let Ok(receipt) = <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) else {
+            return Some(row.id);
+        };
+        let keys: Vec<Key> = self
+            .keys(row.operator, &row.operator_message_id)
+            .into_iter()
+            .map(|(_, key)| key)
+            .collect();
+        let dropped = self.parked.add(row.id, row.at, keys, receipt);
+        if dropped.is_some() {
+            self.hub.metrics.receipts_dropped.inc();
+        }
+        dropped
+    }
+
+    fn answer(&self, session: u64, results: Vec<ReceiptResult>) {
+        if !results.is_empty() {
+            self.hub.binds.reply(session, ReceiptReply { results });
+        }
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        if self.early.iter().any(|early| early.until <= now) {
+            let (late, held): (Vec<_>, Vec<_>) = std::mem::take(&mut self.early)
+                .into_iter()
+                .partition(|early| early.until <= now);
+            self.early = held;
+            self.park(late, ctx);
+        }
+        if self.next_sweep <= now {
+            self.next_sweep = now + self.hub.config().correlation.sweep;
+            self.sweep(ctx);
+        }
+        self.hub.correlation_snapshot.set(CorrelationSnapshot {
+            in_memory: self.index.len() as u64,
+            spilled: self.index.spilled,
+            parked: self.parked.len() as u64,
+            matched_total: self.counters.matched,
+            unmatched_total: self.counters.unmatched,
+            repeated_total: self.counters.repeated,
+            early_total: self.counters.early,
+            restarts: self.health.restarts(),
+        });
+    }
+
+    fn spill(&mut self, ctx: &mut Context<Self>) {
+        let Some((hour, sorted)) = self.index.to_spill() else {
+            return;
+        };
+        let count = sorted.len();
+        let reply = self.hub.store.spill_correlations(hour, sorted);
+        ctx.spawn(reply.into_actor(self).map(move |written, correlation, ctx| {
+            correlation.index.confirm_spill(written.is_ok(), count);
+            if written.is_ok() {
+                correlation.spill(ctx);
+            }
+        }));
+    }
+
+    /// Ends UNKNOWN what has waited for its receipt longer than the operator's TTL, and drops
+    /// parked receipts and spilled hours of that age.
+    fn sweep(&mut self, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        let hub = Arc::clone(&self.hub);
+        let ttl = hub.config().correlation.ttl.as_millis() as i64;
+        let dropped = self.parked.drop_before(now - ttl);
+        if !dropped.is_empty() {
+            self.hub.metrics.receipts_dropped.inc_by(dropped.len() as u64);
+        }
+        let work = async move {
+            if !dropped.is_empty() {
+                let ticket = hub.store.write(WriteBatch {
+                    unpark: dropped,
+                    ..WriteBatch::default()
+                });
+                if let Err(error) = ticket.await {
+                    tracing::error!(%error, "parked receipts could not be dropped");
+                }
+            }
+            let _ = hub.store.drop_correlations_before((now - ttl) / 3_600_000).await;
+            let store = Arc::clone(&hub.store);
+            let plan = hub.plan();
+            let late = tokio::task::spawn_blocking(move || {
+                let mut late = Vec::new();
+                let read = store.recover(None, &mut |active| {
+                    if let Stage::Sent { at, ids } = &active.stage {
+                        let operator = ids.last().map_or(0, |(operator, _)| *operator);
+                        let ttl = plan.correlation_ttl(operator).as_millis() as i64;
+                        if at + ttl <= now {
+                            late.push((active.id, operator, active.attempts));
+                        }
+                    }
+                });
+                read.map(|()| late)
+            });
+            let late = match late.await {
+                Ok(Ok(late)) => late,
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "sweep could not read the store");
+                    return;
+                }
+                Err(_) => return,
+            };
+            hub.metrics.receipts_overdue.inc_by(late.len() as u64);
+            for chunk in late.chunks(1000) {
+                let finals = chunk
+                    .iter()
+                    .map(|(id, operator, attempts)| Final {
+                        id: *id,
+                        state: MessageState::Unknown.into(),
+                        at: now,
+                        operator: *operator,
+                        attempts: *attempts,
+                        ..Final::default()
+                    })
+                    .collect();
+                finish::finish(&hub, WriteBatch::default(), finals).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+}
+
+fn ok(receipt: &OperatorReceipt) -> ReceiptResult {
+    ReceiptResult {
+        sequence: receipt.sequence,
+        status: 0,
+    }
+}
+
+fn is_final(state: MessageState) -> bool {
+    crate::domain::state::is_final(state as i32 as u8)
+}
+
+// === messages ===
+
+impl Actor for Correlation {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(TICK, |correlation, ctx| correlation.tick(ctx));
+    }
+}
+
+impl Supervised for Correlation {
+    /// The index is read from the store again; what arrives meanwhile waits in the mailbox.
+    fn restarting(&mut self, ctx: &mut Self::Context) {
+        let hub = Arc::clone(&self.hub);
+        let store = Arc::clone(&hub.store);
+        let read = tokio::task::spawn_blocking(move || {
+            let seeds = super::queue::Seeds::read(store.as_ref())?;
+            let parked = store.parked(usize::MAX)?;
+            Ok::<_, crate::store::StoreError>((seeds.sent, parked))
+        });
+        *self = Self::new(hub, Arc::clone(&self.health), Vec::new(), Vec::new());
+        ctx.wait(read.into_actor(self).map(|read, correlation, _| match read {
+            Ok(Ok((sent, parked))) => {
+                *correlation = Self::new(
+                    Arc::clone(&correlation.hub),
+                    Arc::clone(&correlation.health),
+                    sent,
+                    parked,
+                );
+            }
+            Ok(Err(error)) => panic!("correlation cannot read the store: {error}"),
+            Err(error) => panic!("correlation cannot read the store: {error}"),
+        }));
+    }
+}
+
+impl Handler<SentBatch> for Correlation {
+    type Result = ();
+
+    fn handle(&mut self, batch: SentBatch, ctx: &mut Self::Context) {
+        self.sent(batch, ctx);
+    }
+}
+
+impl Handler<ReceiptBatch> for Correlation {
+    type Result = ();
+
+    fn handle(&mut self, batch: ReceiptBatch, ctx: &mut Self::Context) {
+        self.receipts(batch, ctx);
+    }
+}

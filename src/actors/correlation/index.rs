@@ -1,0 +1,242 @@
+//! The index `(operator, operator's message id) → our message`, bounded in memory.
+//!
+//! Kept in generations: the newest takes inserts, the oldest is spilled to the store's derived
+//! hourly tables (sorted, without what is final) and leaves memory only after that is confirmed.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use crate::config::MessageIdForm;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// 128 bits of a keyed hash: long enough that different ids are not taken for one another.
+pub type Key = u128;
+
+/// How an id in a receipt relates to the id in the submit_sm_resp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// The same, apart from case and leading zeros.
+    Same,
+    /// The receipt has decimal what the answer had in hexadecimal.
+    DecimalOfHex,
+    /// The receipt has hexadecimal what the answer had in decimal.
+    HexOfDecimal,
+}
+
+/// Where a message id was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub id: u64,
+    /// The message is final; a further receipt is a repetition.
+    pub done: bool,
+}
+
+pub struct Index {
+    hasher: SipHasher13,
+    /// Newest first.
+    generations: VecDeque<Generation>,
+    /// Most entries in memory.
+    limit: usize,
+    spilling: bool,
+    pub spilled: u64,
+}
+
+struct Generation {
+    /// Hour of the newest entry, since the epoch.
+    hour: i64,
+    entries: HashMap<Key, Entry, ahash::RandomState>,
+}
+
+// === impl Index ===
+
+impl Index {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            hasher: SipHasher13::new_with_keys(rand::random(), rand::random()),
+            generations: VecDeque::new(),
+            limit: limit.max(1024),
+            spilling: false,
+            spilled: 0,
+        }
+    }
+
+    /// The key under which an id from a submit_sm_resp is kept.
+    pub fn key(&self, operator: u32, id: &[u8], form: MessageIdForm) -> Key {
+        let mut hasher = self.hasher;
+        hasher.write_u32(operator);
+        if form == MessageIdForm::AsIs {
+            hasher.write(id);
+        } else {
+            let id = id.trim_ascii();
+            let zeros = id.iter().take_while(|octet| **octet == b'0').count();
+            // "0" and "000" are the id zero, not an empty one.
+            for octet in &id[zeros.min(id.len().saturating_sub(1))..] {
+                hasher.write_u8(octet.to_ascii_lowercase());
+            }
+        }
+        hasher.finish128().as_u128()
+    }
+
+    pub fn len(&self) -> usize {
+        self.generations
+            .iter()
+            .map(|generation| generation.entries.len())
+            .sum()
+    }
+
+    pub fn insert(&mut self, key: Key, id: u64, now_ms: i64) {
+        let full = self
+            .generations
+            .front()
+            .is_none_or(|newest| newest.entries.len() >= self.limit / 4);
+        if full {
+            self.generations.push_front(Generation {
+                hour: now_ms / HOUR_MS,
+                entries: HashMap::default(),
+            });
+        }
+        if let Some(newest) = self.generations.front_mut() {
+            newest.hour = now_ms / HOUR_MS;
+            newest.entries.insert(key, Entry { id, done: false });
+        }
+    }
+
+    pub fn get(&self, key: Key) -> Option<Entry> {
+        self.generations
+            .iter()
+            .find_map(|generation| generation.entries.get(&key).copied())
+    }
+
+    pub fn mark_done(&mut self, key: Key) {
+        for generation in &mut self.generations {
+            if let Some(entry) = generation.entries.get_mut(&key) {
+                entry.done = true;
+                return;
+            }
+        }
+    }
+
+    /// The message is not final after all: an intermediate receipt came.
+    pub fn reopen(&mut self, key: Key) {
+        for generation in &mut self.generations {
+            if let Some(entry) = generation.entries.get_mut(&key) {
+                entry.done = false;
+                return;
+            }
+        }
+    }
+
+    /// The oldest generation, sorted, when memory is over its limit; confirm with
+    /// [`Index::spilled`].
+    pub fn to_spill(&mut self) -> Option<(i64, Vec<(Key, u64)>)> {
+        if self.spilling || self.generations.len() < 2 || self.len() <= self.limit {
+            return None;
+        }
+        let oldest = self.generations.back()?;
+        let mut sorted: Vec<(Key, u64)> = oldest
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.done)
+            .map(|(key, entry)| (*key, entry.id))
+            .collect();
+        sorted.sort_unstable();
+        self.spilling = true;
+        Some((oldest.hour, sorted))
+    }
+
+    /// The generation is in the store (or could not be written and stays).
+    pub fn confirm_spill(&mut self, written: bool, count: usize) {
+        self.spilling = false;
+        if written {
+            self.generations.pop_back();
+            self.spilled += count as u64;
+        }
+    }
+}
+
+/// An id from a receipt, as the answer may have had it.
+pub fn as_answered(id: &[u8], form: Form) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(id.trim_ascii()).ok()?;
+    match form {
+        Form::Same => Some(text.as_bytes().to_vec()),
+        Form::DecimalOfHex => {
+            let value: u128 = text.parse().ok()?;
+            Some(format!("{value:x}").into_bytes())
+        }
+        Form::HexOfDecimal => {
+            let value = u128::from_str_radix(text, 16).ok()?;
+            Some(value.to_string().into_bytes())
+        }
+    }
+}
+
+/// The forms to try for an operator, in order.
+pub fn forms(form: MessageIdForm) -> &'static [Form] {
+    match form {
+        MessageIdForm::Auto => &[Form::Same, Form::DecimalOfHex, Form::HexOfDecimal],
+        MessageIdForm::AsIs => &[Form::Same],
+        MessageIdForm::Decimal => &[Form::DecimalOfHex],
+        MessageIdForm::Hex => &[Form::HexOfDecimal],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_match_across_forms() {
+        let index = Index::new(1024);
+        let key = |id: &str| index.key(7, id.as_bytes(), MessageIdForm::Auto);
+        for (answered, receipt, form) in [
+            ("1A2B", "1a2b", Form::Same),
+            ("000123", "123", Form::Same),
+            ("123", "0000123", Form::Same),
+            ("000", "0", Form::Same),
+            ("1a2b", "6699", Form::DecimalOfHex),
+            ("6699", "1A2B", Form::HexOfDecimal),
+            ("00ff", "255", Form::DecimalOfHex),
+            ("3f2504e0-4f89", "3F2504E0-4F89", Form::Same),
+        ] {
+            let found = as_answered(receipt.as_bytes(), form).expect("a valid id");
+            let found = index.key(7, &found, MessageIdForm::Auto);
+            assert_eq!(key(answered), found, "{answered} {receipt}");
+        }
+        assert_ne!(key("12"), key("120"));
+        assert_ne!(
+            index.key(7, b"12", MessageIdForm::Auto),
+            index.key(8, b"12", MessageIdForm::Auto)
+        );
+        assert_ne!(
+            index.key(7, b"0012", MessageIdForm::AsIs),
+            index.key(7, b"12", MessageIdForm::AsIs)
+        );
+    }
+
+    #[test]
+    fn memory_stays_within_the_limit_once_spills_are_confirmed() {
+        let mut index = Index::new(4096);
+        let mut on_disk = HashMap::new();
+        for id in 0..20_000u64 {
+            let key = index.key(1, id.to_string().as_bytes(), MessageIdForm::Auto);
+            index.insert(key, id, 0);
+            if id % 2 == 0 {
+                index.mark_done(key);
+            }
+            while let Some((_, sorted)) = index.to_spill() {
+                assert!(sorted.is_sorted());
+                index.confirm_spill(true, sorted.len());
+                on_disk.extend(sorted);
+            }
+            assert!(index.len() <= 4097);
+        }
+        for id in (1..20_000u64).step_by(2) {
+            let key = index.key(1, id.to_string().as_bytes(), MessageIdForm::Auto);
+            let found = index.get(key).map(|entry| entry.id).or(on_disk.get(&key).copied());
+            assert_eq!(found, Some(id));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Receipts that matched nothing, findable by every form that their id may have had.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::index::Key;
+use crate::pb::OperatorReceipt;
+
+/// Bounded by count; the oldest goes first.
+pub struct Parked {
+    limit: usize,
+    rows: BTreeMap<u64, Row>,
+    by_key: HashMap<Key, u64>,
+}
+
+struct Row {
+    /// Unix milliseconds.
+    at: i64,
+    keys: Vec<Key>,
+    receipt: OperatorReceipt,
+}
+
+// === impl Parked ===
+
+impl Parked {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit: limit.max(1),
+            rows: BTreeMap::new(),
+            by_key: HashMap::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Adds a receipt; gives back the row that was dropped to stay within the limit.
+    pub fn add(&mut self, id: u64, at: i64, keys: Vec<Key>, receipt: OperatorReceipt) -> Option<u64> {
+        for key in &keys {
+            self.by_key.insert(*key, id);
+        }
+        self.rows.insert(id, Row { at, keys, receipt });
+        if self.rows.len() <= self.limit {
+            return None;
+        }
+        let oldest = *self.rows.first_key_value()?.0;
+        self.remove(oldest);
+        Some(oldest)
+    }
+
+    /// Takes the receipt that waits under this key.
+    pub fn take(&mut self, key: Key) -> Option<(u64, OperatorReceipt)> {
+        let id = *self.by_key.get(&key)?;
+        self.remove(id).map(|row| (id, row.receipt))
+    }
+
+    /// Drops what is older; gives back the row ids.
+    pub fn drop_before(&mut self, at: i64) -> Vec<u64> {
+        let old: Vec<u64> = self
+            .rows
+            .iter()
+            .filter(|(_, row)| row.at < at)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in &old {
+            self.remove(*id);
+        }
+        old
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Row> {
+        let row = self.rows.remove(&id)?;
+        for key in &row.keys {
+            if self.by_key.get(key) == Some(&id) {
+                self.by_key.remove(key);
+            }
+        }
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_by_any_key_and_bounded() {
+        let mut parked = Parked::new(2);
+        let receipt = |sequence| OperatorReceipt { sequence, ..OperatorReceipt::default() };
+        assert_eq!(parked.add(1, 10, vec![100, 101], receipt(1)), None);
+        assert_eq!(parked.add(2, 20, vec![200], receipt(2)), None);
+        assert_eq!(parked.add(3, 30, vec![300], receipt(3)), Some(1));
+        assert!(parked.take(101).is_none());
+        assert_eq!(parked.take(200).map(|(id, found)| (id, found.sequence)), Some((2, 2)));
+        assert_eq!(parked.drop_before(31), vec![3]);
+        assert!(parked.is_empty());
+    }
+}

@@ -1,0 +1,591 @@
+//! One inbound bind: an ESME's connection, from accept to close (SMPP 3.4 §2.2).
+//!
+//! Reads a socket piece, collects its submissions into one batch for Ingest, answers after the
+//! commit, and takes receipts and MO from its account's queue by credit. Whatever it is sent, it
+//! answers on the same sequence number; only broken framing, timers and unbind end it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, WrapFuture,
+};
+use bytes::{Bytes, BytesMut};
+use secrecy::ExposeSecret;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use crate::actors::convert;
+use crate::actors::hub::Hub;
+use crate::actors::ingest::{self, Ingest};
+use crate::actors::link::{self, Linked, Outbox};
+use crate::actors::listener::Admitted;
+use crate::actors::outgoing::{InFlight, Prepared, Serving};
+use crate::actors::plan::AccountPlan;
+use crate::actors::ports::BindPort;
+use crate::clock;
+use crate::pb::failed::Why;
+use crate::pb::{
+    BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch, SubmitReply,
+};
+use crate::smpp::codec::next_frame;
+use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
+use crate::smpp::timers::Timers;
+use crate::smpp::{
+    Bind, Body, CommandId, CommandStatus, Leniency, Pdu, encode_deliver_sm, encode_deliver_sm_resp,
+    encode_error_resp, encode_submit_sm_resp,
+};
+use crate::telemetry::metrics::status_label;
+
+/// Grants and answers of one session.
+const MAILBOX: usize = 1024;
+const TICK: Duration = Duration::from_millis(250);
+/// Submissions of one session that may wait for their commit before its socket is read again.
+const INTAKE: usize = 4096;
+/// A refused bind may be answered before the connection is closed.
+const LINGER: Duration = Duration::from_millis(500);
+
+pub struct EsmeSession {
+    hub: Arc<Hub>,
+    ingest: Addr<Ingest>,
+    socket: Option<TcpStream>,
+    peer: SocketAddr,
+    core: Session<InFlight>,
+    outbox: Option<Outbox>,
+    port: Arc<BindPort>,
+    account: Option<Arc<AccountPlan>>,
+    serving: Option<Serving>,
+    /// Submissions that wait for their commit.
+    intake: usize,
+    /// Requests of this socket read, by sequence and operation.
+    submissions: Vec<Submission>,
+    /// Sequence numbers that came as deliver_sm and are answered so.
+    as_deliver_sm: Vec<u32>,
+    stalled_since: Option<Instant>,
+    snapshot: BindSnapshot,
+    _admitted: Admitted,
+}
+
+// === impl EsmeSession ===
+
+impl EsmeSession {
+    pub fn new(
+        hub: Arc<Hub>,
+        ingest: Addr<Ingest>,
+        socket: TcpStream,
+        peer: SocketAddr,
+        admitted: Admitted,
+    ) -> Self {
+        let config = hub.config();
+        let smpp = &config.smpp;
+        let core = Session::new(
+            SessionConfig {
+                role: Role::Server,
+                window: 1,
+                response_timeout: smpp.response_timeout,
+                timers: Timers {
+                    session_init: smpp.session_init_timeout,
+                    enquire_link: smpp.enquire_link_interval,
+                    enquire_link_answer: smpp.enquire_link_timeout,
+                    inactivity: smpp.inactivity_timeout,
+                    ..Timers::default()
+                },
+                leniency: Leniency::default(),
+                max_pdu: smpp.max_pdu as usize,
+                interface_version: 0x34,
+                system_id: Bytes::copy_from_slice(smpp.system_id.as_bytes()),
+            },
+            Instant::now().into_std(),
+        );
+        let port = BindPort::new(hub.binds.next_session(), None);
+        let snapshot = BindSnapshot {
+            session: port.session,
+            direction: "in".to_owned(),
+            state: BindState::Connecting.into(),
+            peer: peer.to_string(),
+            since: clock::now_ms(),
+            ..BindSnapshot::default()
+        };
+        Self {
+            hub,
+            ingest,
+            socket: Some(socket),
+            peer,
+            core,
+            outbox: None,
+            port,
+            account: None,
+            serving: None,
+            intake: 0,
+            submissions: Vec::new(),
+            as_deliver_sm: Vec::new(),
+            stalled_since: None,
+            snapshot,
+            _admitted: admitted,
+        }
+    }
+
+    fn write<T>(&mut self, append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T) -> Option<T> {
+        let outbox = self.outbox.as_ref()?;
+        Some(outbox.write(|out| append(&mut self.core, out)))
+    }
+
+    fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
+        match event {
+            Event::Nothing => {}
+            Event::Bind {
+                sequence,
+                bind_type,
+                bind,
+            } => self.authenticate(sequence, bind_type, bind, ctx),
+            Event::Request(pdu) => self.on_request(pdu),
+            Event::Response {
+                pdu,
+                context,
+                sent_at,
+                late,
+            } => self.on_response(&pdu, &context, sent_at, late),
+            Event::BindResult { .. } => {}
+            Event::Unbound | Event::Close(_) => self.close(),
+            Event::Answered { status, .. } => {
+                self.snapshot.errors_total += 1;
+                self.hub
+                    .metrics
+                    .malformed
+                    .get_or_create(&status_label(status.0))
+                    .inc();
+            }
+        }
+    }
+
+    fn on_request(&mut self, pdu: Pdu) {
+        let sequence = pdu.sequence;
+        let command_id = pdu.body.command_id();
+        let draining = self.hub.draining.load(std::sync::atomic::Ordering::Relaxed);
+        match pdu.body {
+            Body::SubmitSm(_) | Body::DeliverSm(_) if draining => {
+                self.write(|_, out| {
+                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RSYSERR);
+                });
+            }
+            Body::SubmitSm(submit) => self.submit(sequence, convert::message_of(submit, Kind::Mt)),
+            // A peer SMSC submits by deliver_sm as well.
+            Body::DeliverSm(deliver) => {
+                let kind = ingest::kind_of(&self.hub, &deliver.destination_addr);
+                self.as_deliver_sm.push(sequence);
+                self.submit(sequence, convert::message_of(deliver, kind));
+            }
+            Body::AlertNotification(_) | Body::Outbind(_) => {}
+            _ => {
+                self.snapshot.errors_total += 1;
+                self.write(|_, out| {
+                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RINVCMDID);
+                });
+            }
+        }
+    }
+
+    fn submit(&mut self, sequence: u32, mut message: crate::pb::Message) {
+        if message.registered_delivery & 0x03 == 0
+            && let Some(wished) = self
+                .account
+                .as_ref()
+                .and_then(|account| account.config.registered_delivery)
+        {
+            message.registered_delivery |= u32::from(wished);
+        }
+        self.submissions.push(Submission {
+            sequence,
+            message: Some(message),
+        });
+    }
+
+    fn on_response(&mut self, pdu: &Pdu, context: &InFlight, sent_at: std::time::Instant, late: bool) {
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        if pdu.status.is_ok() {
+            if late {
+                self.hub.metrics.late_answers.inc();
+            }
+            serving.done(context.id, !late);
+        } else if !late {
+            let latency = sent_at.elapsed().as_millis() as u32;
+            serving.failed(context.id, context.attempt, Why::Status, pdu.status.0, latency);
+        }
+    }
+
+    /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
+    fn hand_over(&mut self, ctx: &mut Context<Self>) {
+        if self.submissions.is_empty() {
+            return;
+        }
+        let Some(account) = &self.account else {
+            return;
+        };
+        let submissions = std::mem::take(&mut self.submissions);
+        let count = submissions.len();
+        self.intake += count;
+        self.snapshot.received_total += count as u64;
+        let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
+        let request = self.ingest.send(SubmitBatch {
+            sender: account.id,
+            submissions,
+        });
+        ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
+            session.intake -= count;
+            match reply {
+                Ok(reply) => session.answer(&reply),
+                // Ingest failed on this batch; whether it was accepted is unknown, so the sender
+                // must ask again rather than believe.
+                Err(_) => session.answer(&SubmitReply {
+                    results: sequences
+                        .into_iter()
+                        .map(|sequence| crate::pb::SubmitResult {
+                            sequence,
+                            status: CommandStatus::ESME_RSYSERR.0,
+                            id: 0,
+                        })
+                        .collect(),
+                }),
+            }
+        }));
+    }
+
+    fn answer(&mut self, reply: &SubmitReply) {
+        let as_deliver_sm = &mut self.as_deliver_sm;
+        let Some(outbox) = &self.outbox else { return };
+        outbox.write(|out| {
+            let mut digits = [0u8; 20];
+            for result in &reply.results {
+                let status = CommandStatus(result.status);
+                if let Some(at) = as_deliver_sm
+                    .iter()
+                    .position(|sequence| *sequence == result.sequence)
+                {
+                    as_deliver_sm.swap_remove(at);
+                    encode_deliver_sm_resp(out, result.sequence, status);
+                } else if status.is_ok() {
+                    encode_submit_sm_resp(out, result.sequence, status, decimal(result.id, &mut digits));
+                } else {
+                    encode_error_resp(out, CommandId::SUBMIT_SM, result.sequence, status);
+                }
+            }
+        });
+        outbox.resume();
+    }
+
+    // --- bind ---
+
+    fn authenticate(&mut self, sequence: u32, bind_type: BindType, bind: Bind, ctx: &mut Context<Self>) {
+        let plan = self.hub.full_plan();
+        let name = String::from_utf8_lossy(&bind.system_id).into_owned();
+        let Some(account) = plan.account(&name).cloned() else {
+            tracing::warn!(system_id = %name, peer = %self.peer, "bind refused: unknown system_id");
+            self.refuse(sequence, CommandStatus::ESME_RINVSYSID, ctx);
+            return;
+        };
+        if !account.allow.allows(self.peer.ip()) {
+            tracing::warn!(system_id = %name, peer = %self.peer, "bind refused: address not allowed");
+            self.refuse(sequence, CommandStatus::ESME_RBINDFAIL, ctx);
+            return;
+        }
+        if let Some(wanted) = &account.config.system_type
+            && wanted.as_bytes() != &bind.system_type[..]
+        {
+            self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
+            return;
+        }
+        let stored = account.config.password.clone();
+        if let Some(known) = self
+            .hub
+            .passwords
+            .verify_cached(&name, stored.expose_secret(), &bind.password)
+        {
+            self.verdict(known, sequence, bind_type, account, ctx);
+            return;
+        }
+        let hub = Arc::clone(&self.hub);
+        let verify = tokio::task::spawn_blocking(move || {
+            hub.passwords
+                .verify(&name, stored.expose_secret(), &bind.password)
+        });
+        // Nothing else of this socket is looked at before the verdict.
+        ctx.wait(verify.into_actor(self).map(move |known, session, ctx| {
+            session.verdict(known.unwrap_or(false), sequence, bind_type, account, ctx);
+        }));
+    }
+
+    fn verdict(
+        &mut self,
+        known: bool,
+        sequence: u32,
+        bind_type: BindType,
+        account: Arc<AccountPlan>,
+        ctx: &mut Context<Self>,
+    ) {
+        let system_id = &account.config.system_id;
+        if !known {
+            tracing::warn!(%system_id, peer = %self.peer, "bind refused: wrong password");
+            return self.refuse(sequence, CommandStatus::ESME_RINVPASWD, ctx);
+        }
+        let most = account.config.max_binds as usize;
+        if !self.hub.binds.claim(self.port.session, account.id, most) {
+            tracing::warn!(%system_id, peer = %self.peer, most, "bind refused: too many binds");
+            return self.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
+        }
+        tracing::info!(%system_id, peer = %self.peer, bind = bind_type.name(), "bound");
+        self.snapshot.name = system_id.clone();
+        self.snapshot.bind_type = bind_type.name().to_owned();
+        self.snapshot.since = clock::now_ms();
+        self.core.set_window(account.config.window as usize);
+        self.write(|core, out| core.accept_bind(Instant::now().into_std(), sequence, out));
+        if bind_type.receives()
+            && let Some(queue) = self.hub.queue(account.id)
+        {
+            let addr = ctx.address();
+            self.serving = Some(Serving::join(
+                self.port.session,
+                queue,
+                addr.clone().recipient(),
+                addr.recipient(),
+                self.core.room(),
+            ));
+        }
+        self.account = Some(account);
+        self.publish();
+    }
+
+    fn refuse(&mut self, sequence: u32, status: CommandStatus, ctx: &mut Context<Self>) {
+        self.hub
+            .metrics
+            .binds_refused
+            .get_or_create(&status_label(status.0))
+            .inc();
+        self.write(|core, out| core.reject_bind(sequence, status, out));
+        // The peer may try again on this connection, but not for ever.
+        ctx.run_later(LINGER, |session, _| {
+            if session.core.state() == State::Open {
+                session.close();
+            }
+        });
+    }
+
+    // --- time and end ---
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        let Some(tick) = self.write(|core, out| core.on_tick(now.into_std(), out)) else {
+            return;
+        };
+        if let Some(serving) = &mut self.serving {
+            for expired in tick.expired {
+                serving.failed(expired.id, expired.attempt, Why::Unknown, 0, 0);
+            }
+            serving.flush();
+        }
+        if let Some(reason) = tick.close {
+            tracing::info!(peer = %self.peer, ?reason, "session ended");
+            self.close();
+        }
+        if self.outbox.as_ref().is_some_and(Outbox::is_over) {
+            let since = *self.stalled_since.get_or_insert(now);
+            if now.duration_since(since) > self.core.config().response_timeout {
+                tracing::warn!(peer = %self.peer, "session ended: the peer does not read");
+                ctx.stop();
+            }
+        } else {
+            self.stalled_since = None;
+        }
+        if self.hub.draining.load(std::sync::atomic::Ordering::Relaxed) && self.intake == 0 {
+            self.write(|core, out| core.unbind(now.into_std(), out));
+        }
+        self.drop_if_removed();
+        self.publish();
+    }
+
+    /// After a reload: an account that is gone or has another password is unbound.
+    fn drop_if_removed(&mut self) {
+        let Some(account) = &self.account else { return };
+        let plan = self.hub.plan();
+        let current = plan.account_by_id(account.id);
+        let same = current.is_some_and(|current| {
+            Arc::ptr_eq(current, account)
+                || current.config.password.expose_secret() == account.config.password.expose_secret()
+        });
+        if !same {
+            self.write(|core, out| core.unbind(Instant::now().into_std(), out));
+        } else if let Some(current) = current {
+            self.account = Some(Arc::clone(current));
+        }
+    }
+
+    fn publish(&mut self) {
+        self.snapshot.window = self.core.config().window as u32;
+        self.snapshot.in_flight = self.core.in_flight() as u32;
+        self.snapshot.interface_version = u32::from(self.core.peer_version());
+        self.snapshot.state = match self.core.state() {
+            State::Open => BindState::Connecting,
+            State::Binding => BindState::Binding,
+            State::Bound(_) => BindState::Bound,
+            State::Unbinding | State::Closed => BindState::Closed,
+        }
+        .into();
+        self.port.snapshot.set(self.snapshot.clone());
+    }
+
+    fn close(&mut self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.close();
+        }
+    }
+
+    /// Settles everything that is still unanswered; idempotent.
+    fn leave(&mut self) {
+        if let Some(mut serving) = self.serving.take() {
+            for lost in self.core.take_lost() {
+                serving.failed(lost.id, lost.attempt, Why::Unknown, 0, 0);
+            }
+            serving.flush();
+        }
+        self.hub.binds.remove(self.port.session);
+    }
+}
+
+impl Drop for EsmeSession {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Actor for EsmeSession {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        self.hub.binds.add(Arc::clone(&self.port));
+        if let Some(socket) = self.socket.take() {
+            let _ = socket.set_nodelay(true);
+            let limit = self.hub.config().smpp.write_buffer_kib * 1024;
+            let (reader, writer) = socket.into_split();
+            self.outbox = Some(link::attach(ctx, reader, writer, limit));
+        }
+        ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
+        self.publish();
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.leave();
+    }
+}
+
+impl Linked for EsmeSession {
+    fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
+        let now = Instant::now().into_std();
+        let max_pdu = self.core.config().max_pdu;
+        loop {
+            let frame = match next_frame(octets, max_pdu) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(bad) => {
+                    tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length");
+                    self.write(|core, out| core.on_bad_length(bad, out));
+                    octets.clear();
+                    self.close();
+                    break;
+                }
+            };
+            let frame = keep(frame);
+            let Some(event) = self.write(|core, out| core.on_frame(now, frame, out)) else {
+                return;
+            };
+            self.on_event(event, ctx);
+            if self.core.state() == State::Binding {
+                // What follows the bind waits for the verdict.
+                break;
+            }
+        }
+        self.hand_over(ctx);
+        if let Some(serving) = &mut self.serving {
+            serving.flush();
+        }
+    }
+
+    fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
+        if let Some(error) = error {
+            tracing::debug!(peer = %self.peer, %error, "connection broken");
+        }
+        ctx.stop();
+    }
+
+    fn is_busy(&self) -> bool {
+        self.intake > INTAKE
+            || self.core.state() == State::Binding
+            || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+    }
+}
+
+impl Handler<DeliverBatch> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
+            return;
+        };
+        self.snapshot.sent_total += batch.deliveries.len() as u64;
+        let core = &mut self.core;
+        let with_tlvs = core.peer_version() >= 0x34;
+        outbox.write(|out| {
+            let now = Instant::now().into_std();
+            serving.deliver(core, batch, now, out, encode_deliver_sm, |message| {
+                let mut pdu = convert::deliver_sm_of(message);
+                if !with_tlvs {
+                    // SMPP 3.4 §2.10: no optional parameters to peers below 0x34.
+                    pdu.tlvs = crate::smpp::Tlvs::default();
+                }
+                Prepared {
+                    pdu,
+                    keep_message: false,
+                    receipt_expected: false,
+                }
+            });
+        });
+    }
+}
+
+impl Handler<ReportHeld> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        if let Some(serving) = &self.serving {
+            serving.report(&self.core);
+        }
+    }
+}
+
+/// A submission outlives the read buffer: it gets octets of its own.
+pub(super) fn keep(frame: Bytes) -> Bytes {
+    let command = frame.get(4..8);
+    if command == Some(&CommandId::SUBMIT_SM.0.to_be_bytes()[..])
+        || command == Some(&CommandId::DELIVER_SM.0.to_be_bytes()[..])
+    {
+        Bytes::copy_from_slice(&frame)
+    } else {
+        frame
+    }
+}
+
+/// Decimal digits without an allocation.
+fn decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            return &digits[at..];
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Ending messages: the one place where `fin` rows are written.
+//!
+//! Whoever knows a final state (queue, correlation, admin) calls [`finish`]; only the rows that the
+//! store wrote first go on to Receipts, so that every message has exactly one final state and its
+//! sender hears of it once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::actors::hub::Hub;
+use crate::actors::ports::post;
+use crate::pb::{Final, FinalBatch, Message, MessageState};
+use crate::store::{FinRow, StoreError, WriteBatch};
+
+/// Writes `finals` together with `batch` and passes the winners on. Resolves when durable.
+///
+/// Errors: what the store says; nothing was written and the messages stay active.
+pub async fn finish(hub: &Arc<Hub>, mut batch: WriteBatch, mut finals: Vec<Final>) {
+    if let Err(error) = try_finish(hub, &mut batch, &mut finals).await {
+        tracing::error!(%error, messages = finals.len(), "final states not written; they stay active");
+    }
+}
+
+/// Like [`finish`], for callers that answer somebody after the commit.
+pub async fn try_finish(
+    hub: &Arc<Hub>,
+    batch: &mut WriteBatch,
+    finals: &mut Vec<Final>,
+) -> Result<(), StoreError> {
+    load_missing(hub, finals).await?;
+    batch.fin.extend(finals.iter().map(|ended| FinRow {
+        id: ended.id,
+        at: ended.at,
+        state: ended.state(),
+        error: ended.error.clone(),
+        operator: ended.operator,
+        tell: ended
+            .message
+            .as_ref()
+            .filter(|message| wants_receipt(hub, message, ended.state()))
+            .map_or(0, |message| message.sender),
+    }));
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let written = hub.store.write(std::mem::take(batch)).await?;
+    if !written.fin_lost.is_empty() {
+        hub.metrics.repeated_finals.inc_by(written.fin_lost.len() as u64);
+        let lost: HashSet<u64> = written.fin_lost.into_iter().collect();
+        finals.retain(|ended| !lost.contains(&ended.id));
+    }
+    for rejected in &written.rejected {
+        tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row in dead letter");
+    }
+    if !finals.is_empty() {
+        post(
+            &hub.receipts,
+            FinalBatch {
+                finals: std::mem::take(finals),
+            },
+        );
+    }
+    Ok(())
+}
+
+async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
+    let missing: Vec<u64> = finals
+        .iter()
+        .filter(|ended| ended.message.is_none())
+        .map(|ended| ended.id)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut loaded = hub.store.load(missing).await?.into_iter();
+    for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
+        ended.message = loaded.next().flatten().map(|stored| stored.message);
+    }
+    // An id that the store does not know cannot end.
+    finals.retain(|ended| ended.message.is_some());
+    Ok(())
+}
+
+/// Whether the sender asked to hear of this state (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
+/// failure, 2 failure, 3 success). Only accounts are told.
+pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool {
+    let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
+    let asked = match message.registered_delivery & 0x03 {
+        1 => true,
+        2 => !good,
+        3 => good,
+        _ => false,
+    };
+    asked && hub.is_account(message.sender)
+}

@@ -1,0 +1,179 @@
+//! What every actor holds: the store, the plan, the other actors' addresses, counters.
+//!
+//! Built once by `app`; only the plan and the set of queues change while the process runs.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use actix::Addr;
+use arc_swap::{ArcSwap, Guard};
+
+use crate::actors::correlation::Correlation;
+use crate::actors::plan::Plan;
+use crate::actors::ports::{BindBoard, Published, QueuePort, lock};
+use crate::actors::receipts::Receipts;
+use crate::actors::supervise::Health;
+use crate::actors::throttle::Throttle;
+use crate::config::Config;
+use crate::domain::account::Passwords;
+use crate::domain::id::IdGenerator;
+use crate::pb::{CorrelationSnapshot, ThrottleSnapshot};
+use crate::store::Store;
+use crate::telemetry::metrics::Metrics;
+
+pub struct Hub {
+    pub store: Arc<dyn Store>,
+    pub ids: IdGenerator,
+    pub metrics: Arc<Metrics>,
+    pub passwords: Passwords,
+    pub binds: BindBoard,
+    pub correlation: Addr<Correlation>,
+    pub receipts: Addr<Receipts>,
+    pub throttle: Addr<Throttle>,
+    pub correlation_snapshot: Published<CorrelationSnapshot>,
+    pub throttle_snapshot: Published<ThrottleSnapshot>,
+    /// Health of the single actors, by name, for snapshots.
+    pub health: Mutex<Vec<Arc<Health>>>,
+    /// Intake is stopped; windows are being finished.
+    pub draining: AtomicBool,
+    plan: ArcSwap<Plan>,
+    queues: ArcSwap<HashMap<u32, Arc<QueuePort>>>,
+    /// Unfinished messages per sender, compared with the account's cap.
+    unfinished: ArcSwap<HashMap<u32, Arc<AtomicU64>>>,
+}
+
+// === impl Hub ===
+
+impl Hub {
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        store: Arc<dyn Store>,
+        ids: IdGenerator,
+        metrics: Arc<Metrics>,
+        plan: Plan,
+        correlation: Addr<Correlation>,
+        receipts: Addr<Receipts>,
+        throttle: Addr<Throttle>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            ids,
+            metrics,
+            passwords: Passwords::new(),
+            binds: BindBoard::default(),
+            correlation,
+            receipts,
+            throttle,
+            correlation_snapshot: Published::default(),
+            throttle_snapshot: Published::default(),
+            health: Mutex::default(),
+            draining: AtomicBool::new(false),
+            plan: ArcSwap::from_pointee(plan),
+            queues: ArcSwap::default(),
+            unfinished: ArcSwap::default(),
+        })
+    }
+
+    pub fn plan(&self) -> Guard<Arc<Plan>> {
+        self.plan.load()
+    }
+
+    pub fn full_plan(&self) -> Arc<Plan> {
+        self.plan.load_full()
+    }
+
+    pub fn set_plan(&self, plan: Plan) {
+        self.plan.store(Arc::new(plan));
+    }
+
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.plan.load().config)
+    }
+
+    pub fn queue(&self, id: u32) -> Option<Arc<QueuePort>> {
+        self.queues.load().get(&id).cloned()
+    }
+
+    /// All queues, by name.
+    pub fn queues(&self) -> Vec<Arc<QueuePort>> {
+        let mut all: Vec<_> = self.queues.load().values().cloned().collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    pub fn add_queue(&self, port: Arc<QueuePort>) {
+        self.queues.rcu(|queues| {
+            let mut queues = HashMap::clone(queues);
+            queues.insert(port.id, Arc::clone(&port));
+            queues
+        });
+    }
+
+    /// Whether a message put into this queue now would be sent soon.
+    pub fn available(&self, queue: u32) -> bool {
+        self.queues
+            .load()
+            .get(&queue)
+            .is_some_and(|port| port.available())
+    }
+
+    pub fn is_account(&self, id: u32) -> bool {
+        self.plan.load().name_of(id).starts_with("account:")
+    }
+
+    pub fn name_of(&self, id: u32) -> String {
+        self.plan.load().name_of(id).to_owned()
+    }
+
+    /// Counts one unfinished message of a sender; false when its cap is reached.
+    pub fn reserve(&self, sender: u32) -> bool {
+        let cap = self
+            .plan
+            .load()
+            .account_by_id(sender)
+            .and_then(|account| account.config.max_waiting);
+        let counter = self.unfinished(sender);
+        let before = counter.fetch_add(1, Ordering::Relaxed);
+        if cap.is_some_and(|cap| before >= cap) {
+            counter.fetch_sub(1, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    /// One message of a sender has ended, or was refused after all.
+    pub fn release(&self, sender: u32) {
+        let counter = self.unfinished(sender);
+        let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+    }
+
+    pub fn set_unfinished(&self, counts: HashMap<u32, u64>) {
+        self.unfinished.store(Arc::new(
+            counts
+                .into_iter()
+                .map(|(sender, count)| (sender, Arc::new(AtomicU64::new(count))))
+                .collect(),
+        ));
+    }
+
+    fn unfinished(&self, sender: u32) -> Arc<AtomicU64> {
+        if let Some(counter) = self.unfinished.load().get(&sender) {
+            return Arc::clone(counter);
+        }
+        self.unfinished.rcu(|counters| {
+            let mut counters = HashMap::clone(counters);
+            counters.entry(sender).or_default();
+            counters
+        });
+        self.unfinished
+            .load()
+            .get(&sender)
+            .map(Arc::clone)
+            .unwrap_or_default()
+    }
+
+    pub fn watch(&self, health: Arc<Health>) {
+        lock(&self.health).push(health);
+    }
+}

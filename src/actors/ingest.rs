@@ -1,0 +1,251 @@
+//! Takes submissions in: validates, routes through the current plan, makes them durable, answers,
+//! and hands them to their queues.
+//!
+//! One per session arbiter, so that a batch crosses threads only twice: to the store's writer and
+//! to the queue. The answer is given after the commit and never before.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
+
+use crate::actors::hub::Hub;
+use crate::actors::ports::post;
+use crate::clock;
+use crate::domain::{address, validity};
+use crate::pb::delivery::What;
+use crate::pb::{
+    Enqueue, Kind, Message, QueueItem, Submission, SubmitBatch, SubmitReply, SubmitResult,
+    TakeTokens,
+};
+use crate::smpp::{CommandStatus, time};
+use crate::store::{StoreError, WriteBatch};
+
+/// Socket reads of one arbiter's sessions.
+pub const MAILBOX: usize = 4096;
+
+pub struct Ingest {
+    hub: Arc<Hub>,
+}
+
+// === impl Ingest ===
+
+impl Ingest {
+    pub fn new(hub: Arc<Hub>) -> Self {
+        Self { hub }
+    }
+}
+
+/// Accepts a batch. Every submission is answered; the accepted ones only after the commit.
+pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> SubmitReply {
+    let now = clock::now_ms();
+    let sender = batch.sender;
+    let count = batch.submissions.len();
+    let granted = granted(&hub, sender, count).await;
+    let mut results = Vec::with_capacity(count);
+    let mut accepted: Vec<(u32, Message)> = Vec::with_capacity(count);
+    for (at, Submission { sequence, message }) in batch.submissions.into_iter().enumerate() {
+        let checked = if at >= granted {
+            Err(CommandStatus::ESME_RTHROTTLED)
+        } else {
+            check(&hub, sender, message.unwrap_or_default(), now)
+        };
+        match checked {
+            Ok(message) => accepted.push((sequence, message)),
+            Err(status) => results.push(refusal(sequence, status)),
+        }
+    }
+    if accepted.is_empty() {
+        count_results(&hub, &results);
+        return SubmitReply { results };
+    }
+    let ids = hub.ids.next_block(now, accepted.len());
+    for ((_, message), id) in accepted.iter_mut().zip(ids) {
+        message.id = id;
+        route_by_id(&hub, message);
+    }
+    let rows = accepted.iter().map(|(_, message)| message.clone()).collect();
+    let written = hub
+        .store
+        .write(WriteBatch {
+            accept: rows,
+            ..WriteBatch::default()
+        })
+        .await;
+    match written {
+        Ok(written) => {
+            let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
+            accepted.retain(|(sequence, message)| {
+                let bad = rejected.contains(&message.id);
+                if bad {
+                    hub.release(message.sender);
+                    results.push(refusal(*sequence, CommandStatus::ESME_RSYSERR));
+                }
+                !bad
+            });
+            results.extend(accepted.iter().map(|(sequence, message)| SubmitResult {
+                sequence: *sequence,
+                status: 0,
+                id: message.id,
+            }));
+            enqueue(&hub, accepted);
+        }
+        Err(error) => {
+            let status = match &error {
+                StoreError::Full { .. } => CommandStatus::ESME_RMSGQFUL,
+                _ => CommandStatus::ESME_RSYSERR,
+            };
+            tracing::error!(%error, messages = accepted.len(), "messages refused");
+            for (sequence, message) in accepted {
+                hub.release(message.sender);
+                results.push(refusal(sequence, status));
+            }
+        }
+    }
+    count_results(&hub, &results);
+    SubmitReply { results }
+}
+
+async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
+    if hub.plan().rate_of(sender).is_none() || !hub.is_account(sender) {
+        return count;
+    }
+    let ask = TakeTokens {
+        key: sender,
+        wanted: count as u32,
+    };
+    match hub.throttle.send(ask).await {
+        Ok(taken) => taken.granted as usize,
+        // Throttle is restarting: refusing is safe, the sender tries again.
+        Err(_) => 0,
+    }
+}
+
+/// Validates one submission and gives it its times, priority and first queue.
+fn check(
+    hub: &Hub,
+    sender: u32,
+    mut message: Message,
+    now: i64,
+) -> Result<Message, CommandStatus> {
+    let plan = hub.plan();
+    if message.destination.is_empty() {
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
+    message.sender = sender;
+    message.accepted_at = now;
+    // Fields that are empty cost nothing to check: the common case.
+    let schedule = time::parse_time(&message.schedule_delivery_time, now)
+        .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
+    let valid_until = time::parse_time(&message.validity_period, now)
+        .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
+    let times = validity::times(now, schedule, valid_until, plan.lifetime())
+        .map_err(|error| CommandStatus(error.command_status()))?;
+    message.due_at = times.due_at;
+    message.expires_at = times.expires_at;
+    if let Some(account) = plan.account_by_id(sender) {
+        message.priority = message.priority.min(u32::from(account.priority_max));
+    }
+    let Some(queue) = plan.first_target(&message, 0, |queue| hub.available(queue)) else {
+        tracing::warn!(
+            to = %address::mask(&message.destination),
+            sender = %hub.name_of(sender),
+            "no route"
+        );
+        hub.metrics.no_route.inc();
+        return Err(CommandStatus(plan.no_route_status()));
+    };
+    message.queue = queue;
+    if let Some(port) = hub.queue(queue)
+        && port.depth.load(std::sync::atomic::Ordering::Relaxed) >= hub.config().queue.max_waiting
+    {
+        hub.metrics.queue_full.inc();
+        return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    if !hub.reserve(sender) {
+        hub.metrics.account_full.inc();
+        return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    Ok(message)
+}
+
+/// Weighted sharing goes by the id, which is known only now; without weights nothing changes.
+fn route_by_id(hub: &Hub, message: &mut Message) {
+    let plan = hub.plan();
+    if plan.shares()
+        && let Some(queue) = plan.first_target(message, message.id, |queue| hub.available(queue))
+    {
+        message.queue = queue;
+    }
+}
+
+fn enqueue(hub: &Hub, accepted: Vec<(u32, Message)>) {
+    let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
+    let count = accepted.len();
+    for (_, message) in accepted {
+        by_queue
+            .entry(message.queue)
+            .or_insert_with(|| Vec::with_capacity(count))
+            .push(QueueItem {
+                id: message.id,
+                what: What::Message.into(),
+                priority: message.priority,
+                due_at: message.due_at,
+                expires_at: message.expires_at,
+                attempts: 0,
+                message: Some(message),
+            });
+    }
+    for (queue, items) in by_queue {
+        if let Some(port) = hub.queue(queue) {
+            port.depth
+                .fetch_add(items.len() as u64, std::sync::atomic::Ordering::Relaxed);
+            post(&port.addr, Enqueue { items });
+        }
+    }
+}
+
+fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {
+    SubmitResult {
+        sequence,
+        status: status.0,
+        id: 0,
+    }
+}
+
+fn count_results(hub: &Hub, results: &[SubmitResult]) {
+    let refused = results.iter().filter(|result| result.status != 0).count() as u64;
+    hub.metrics.accepted.inc_by(results.len() as u64 - refused);
+    for result in results.iter().filter(|result| result.status != 0) {
+        hub.metrics.refused(result.status);
+    }
+}
+
+/// Which way a message travels that came as `deliver_sm`: to an account's own address it is MO.
+pub fn kind_of(hub: &Hub, destination: &[u8]) -> Kind {
+    if hub.plan().mo_account(destination).is_some() {
+        Kind::Mo
+    } else {
+        Kind::Mt
+    }
+}
+
+// === messages ===
+
+impl Actor for Ingest {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Supervised for Ingest {}
+
+impl Handler<SubmitBatch> for Ingest {
+    type Result = ResponseFuture<SubmitReply>;
+
+    fn handle(&mut self, batch: SubmitBatch, _: &mut Self::Context) -> Self::Result {
+        Box::pin(accept(Arc::clone(&self.hub), batch))
+    }
+}

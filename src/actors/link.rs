@@ -1,0 +1,213 @@
+//! A socket inside an actor: octets in and out, in as large pieces as there are.
+//!
+//! Both halves are futures of the actor's own context, so no task, channel or copy lies between
+//! the socket and the session. What is to be written is appended to [`Outbox`] by handlers; the
+//! writer is woken once and writes everything that has gathered. Memory is bounded: a peer that
+//! does not read is cut off when its outbox is over the limit.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker, ready};
+
+use actix::fut::ActorFuture;
+use actix::{Actor, AsyncContext, Context};
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::io::poll_read_buf;
+
+/// Octets read at a time.
+const READ: usize = 64 * 1024;
+/// Reads before the other actors of this thread get their turn.
+const READS: usize = 4;
+
+/// An actor that owns a socket.
+pub trait Linked: Actor<Context = Context<Self>> {
+    /// Octets have come; takes out what it can use.
+    fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>);
+
+    /// The socket is closed or broken; nothing more will come.
+    fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>);
+
+    /// While true, nothing is read: too much is on its way already.
+    fn is_busy(&self) -> bool;
+}
+
+/// What waits to be written, and the wakers of both halves.
+#[derive(Clone)]
+pub struct Outbox(Rc<RefCell<Inner>>);
+
+struct Inner {
+    octets: BytesMut,
+    limit: usize,
+    writer: Option<Waker>,
+    reader: Option<Waker>,
+    /// Close the socket when everything is written.
+    closing: bool,
+}
+
+struct Reader<R> {
+    half: R,
+    octets: BytesMut,
+    outbox: Outbox,
+    /// The actor was busy; what it left in `octets` is shown to it again.
+    paused: bool,
+}
+
+struct Writer<W> {
+    half: W,
+    outbox: Outbox,
+}
+
+/// Attaches a socket to an actor. `limit`: most octets that may wait to be written.
+pub fn attach<A, R, W>(ctx: &mut Context<A>, reader: R, writer: W, limit: usize) -> Outbox
+where
+    A: Linked,
+    R: AsyncRead + Unpin + 'static,
+    W: AsyncWrite + Unpin + 'static,
+{
+    let outbox = Outbox(Rc::new(RefCell::new(Inner {
+        octets: BytesMut::with_capacity(READ),
+        limit,
+        writer: None,
+        reader: None,
+        closing: false,
+    })));
+    ctx.spawn(Reader {
+        half: reader,
+        octets: BytesMut::with_capacity(READ),
+        outbox: outbox.clone(),
+        paused: false,
+    });
+    ctx.spawn(Writer {
+        half: writer,
+        outbox: outbox.clone(),
+    });
+    outbox
+}
+
+// === impl Outbox ===
+
+impl Outbox {
+    /// Appends PDUs; they are written when the current handlers are done.
+    pub fn write<T>(&self, append: impl FnOnce(&mut BytesMut) -> T) -> T {
+        let mut inner = self.0.borrow_mut();
+        let result = append(&mut inner.octets);
+        if !inner.octets.is_empty()
+            && let Some(waker) = inner.writer.take()
+        {
+            waker.wake();
+        }
+        result
+    }
+
+    /// Whether the peer reads too slowly to go on.
+    pub fn is_over(&self) -> bool {
+        let inner = self.0.borrow();
+        inner.octets.len() > inner.limit
+    }
+
+    /// Whether reading should wait until more is written.
+    pub fn is_filling(&self) -> bool {
+        let inner = self.0.borrow();
+        inner.octets.len() > inner.limit / 4
+    }
+
+    /// Lets the reader look again whether it may read.
+    pub fn resume(&self) {
+        if let Some(waker) = self.0.borrow_mut().reader.take() {
+            waker.wake();
+        }
+    }
+
+    /// Closes the socket once everything is written.
+    pub fn close(&self) {
+        let mut inner = self.0.borrow_mut();
+        inner.closing = true;
+        if let Some(waker) = inner.writer.take() {
+            waker.wake();
+        }
+    }
+}
+
+// === the two halves ===
+
+impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        act: &mut A,
+        ctx: &mut Context<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        let this = self.get_mut();
+        for _ in 0..READS {
+            if act.is_busy() {
+                this.paused = true;
+                this.outbox.0.borrow_mut().reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            if std::mem::take(&mut this.paused) && !this.octets.is_empty() {
+                act.on_octets(&mut this.octets, ctx);
+                continue;
+            }
+            this.octets.reserve(READ);
+            match ready!(poll_read_buf(
+                Pin::new(&mut this.half),
+                cx,
+                &mut this.octets
+            )) {
+                Ok(0) => {
+                    act.on_closed(None, ctx);
+                    return Poll::Ready(());
+                }
+                Ok(_) => act.on_octets(&mut this.octets, ctx),
+                Err(error) => {
+                    act.on_closed(Some(error), ctx);
+                    return Poll::Ready(());
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        act: &mut A,
+        ctx: &mut Context<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        let this = self.get_mut();
+        loop {
+            let mut inner = this.outbox.0.borrow_mut();
+            if inner.octets.is_empty() {
+                if inner.closing {
+                    drop(inner);
+                    let _ = ready!(Pin::new(&mut this.half).poll_shutdown(cx));
+                    act.on_closed(None, ctx);
+                    return Poll::Ready(());
+                }
+                inner.writer = Some(cx.waker().clone());
+                if let Some(reader) = inner.reader.take() {
+                    reader.wake();
+                }
+                return Poll::Pending;
+            }
+            match ready!(Pin::new(&mut this.half).poll_write(cx, &inner.octets)) {
+                Ok(written) if written > 0 => inner.octets.advance(written),
+                result => {
+                    drop(inner);
+                    act.on_closed(result.err(), ctx);
+                    return Poll::Ready(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,712 @@
+//! One outbound bind slot: connects, binds, sends what its operator's queue grants, and brings
+//! back answers, receipts and MO.
+//!
+//! It runs under `supervise`: a lost or refused bind stops the actor, which comes back after the
+//! next pause of the operator's schedule (reset by a successful bind); a wrong password keeps it
+//! down until an operator resumes it. Neither counts against the restart budget.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Handler,
+    Supervised, WrapFuture,
+};
+use bytes::{Bytes, BytesMut};
+use secrecy::ExposeSecret;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use crate::actors::convert;
+use crate::actors::esme_session::keep;
+use crate::actors::hub::Hub;
+use crate::actors::ingest::{self, Ingest};
+use crate::actors::link::{self, Linked, Outbox};
+use crate::actors::outgoing::{InFlight, Prepared, Serving};
+use crate::actors::plan::OperatorPlan;
+use crate::actors::ports::{BindPort, post};
+use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
+use crate::clock;
+use crate::config::BindKind;
+use crate::pb::bind_command::Verb;
+use crate::pb::failed::Why;
+use crate::pb::{
+    BindCommand, BindSnapshot, BindState, DeliverBatch, OperatorReceipt, ReceiptBatch,
+    ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
+};
+use crate::smpp::codec::next_frame;
+use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
+use crate::smpp::timers::Timers;
+use crate::smpp::{
+    Bind, Body, CommandStatus, Leniency, Pdu, SubmitSm, encode_deliver_sm, encode_deliver_sm_resp,
+    encode_error_resp, encode_submit_sm, receipt,
+};
+
+/// Grants and answers of one session.
+const MAILBOX: usize = 1024;
+const TICK: Duration = Duration::from_millis(250);
+/// Receipts and MO of one bind that may wait for their commit before its socket is read again.
+const INTAKE: usize = 8192;
+const WRITE_LIMIT: usize = 16 * 1024 * 1024;
+
+/// What it takes to start one slot.
+#[derive(Clone)]
+pub struct SlotOptions {
+    pub hub: Arc<Hub>,
+    pub ingest: Addr<Ingest>,
+    pub operator: u32,
+    /// Number of the slot, from 0; one beyond the configured count ends itself.
+    pub slot: u32,
+    pub bind_type: BindType,
+    pub escalate: Escalate,
+}
+
+pub struct OperatorSession {
+    options: SlotOptions,
+    health: Arc<Health>,
+    port: Arc<BindPort>,
+    plan: Option<Arc<OperatorPlan>>,
+    core: Session<InFlight>,
+    outbox: Option<Outbox>,
+    serving: Option<Serving>,
+    /// Receipts and MO that wait for their commit.
+    intake: usize,
+    // What one socket read brought.
+    sent: Vec<Sent>,
+    receipts: Vec<OperatorReceipt>,
+    submissions: Vec<Submission>,
+    /// Failed connections since the last successful bind.
+    failures: u32,
+    paused: bool,
+    /// This slot turned its transceiver into a pair; the receiver is another actor.
+    paired: bool,
+    snapshot: BindSnapshot,
+}
+
+// === impl SlotOptions ===
+
+impl SlotOptions {
+    /// Starts the slot on an arbiter; gives its session number.
+    pub fn start(self, arbiter: &ArbiterHandle) -> u64 {
+        let name = format!(
+            "{} {} {}",
+            self.hub.name_of(self.operator),
+            self.bind_type.name(),
+            self.slot
+        );
+        let health = Health::new(name);
+        self.hub.watch(Arc::clone(&health));
+        let port = BindPort::new(self.hub.binds.next_session(), Some(Arc::clone(&health)));
+        port.owner.store(self.operator, Ordering::Relaxed);
+        let (addr, slot) = supervise::slot::<OperatorSession>(MAILBOX);
+        port.listen(addr.clone().recipient());
+        *crate::actors::ports::lock(&port.replies) = Some(addr.recipient());
+        self.hub.binds.add(Arc::clone(&port));
+        let escalate = Arc::clone(&self.escalate);
+        let for_actor = Arc::clone(&health);
+        let session = port.session;
+        slot.start(arbiter, health, escalate, move || {
+            OperatorSession::new(self, for_actor, port)
+        });
+        session
+    }
+}
+
+// === impl OperatorSession ===
+
+impl OperatorSession {
+    fn new(options: SlotOptions, health: Arc<Health>, port: Arc<BindPort>) -> Self {
+        let plan = options.hub.plan().operator(options.operator).cloned();
+        let snapshot = BindSnapshot {
+            session: port.session,
+            name: plan
+                .as_ref()
+                .map_or_else(String::new, |plan| plan.config.id.clone()),
+            direction: "out".to_owned(),
+            bind_type: options.bind_type.name().to_owned(),
+            ..BindSnapshot::default()
+        };
+        Self {
+            core: Session::new(session_config(plan.as_deref()), Instant::now().into_std()),
+            options,
+            health,
+            port,
+            plan,
+            outbox: None,
+            serving: None,
+            intake: 0,
+            sent: Vec::new(),
+            receipts: Vec::new(),
+            submissions: Vec::new(),
+            failures: 0,
+            paused: false,
+            paired: false,
+            snapshot,
+        }
+    }
+
+    fn hub(&self) -> &Arc<Hub> {
+        &self.options.hub
+    }
+
+    fn write<T>(&mut self, append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T) -> Option<T> {
+        let outbox = self.outbox.as_ref()?;
+        Some(outbox.write(|out| append(&mut self.core, out)))
+    }
+
+    // --- connect and bind ---
+
+    /// Whether the configuration still wants this slot.
+    fn is_wanted(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| {
+            let kind = match plan.config.bind {
+                BindKind::Transceiver => self.options.bind_type == BindType::Transceiver || self.paired,
+                BindKind::Transmitter => self.options.bind_type == BindType::Transmitter,
+                BindKind::Receiver => self.options.bind_type == BindType::Receiver,
+                BindKind::TransmitterReceiver => self.options.bind_type != BindType::Transceiver,
+            };
+            kind && self.options.slot < plan.config.binds
+        })
+    }
+
+    fn connect(&mut self, ctx: &mut Context<Self>) {
+        let Some(plan) = self.plan.clone() else {
+            return;
+        };
+        self.state(BindState::Connecting);
+        let address = plan.config.address.clone();
+        let within = plan.config.bind_timeout;
+        let connect = async move {
+            match tokio::time::timeout(within, TcpStream::connect(&address)).await {
+                Ok(connected) => connected,
+                Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no connection in time")),
+            }
+        };
+        ctx.spawn(connect.into_actor(self).map(|connected, session, ctx| match connected {
+            Ok(socket) => session.connected(socket, ctx),
+            Err(error) => session.come_back(&format!("connect: {error}"), ctx),
+        }));
+    }
+
+    fn connected(&mut self, socket: TcpStream, ctx: &mut Context<Self>) {
+        let Some(plan) = self.plan.clone() else {
+            return;
+        };
+        let _ = socket.set_nodelay(true);
+        self.snapshot.peer = socket
+            .peer_addr()
+            .map_or_else(|_| plan.config.address.clone(), |peer| peer.to_string());
+        let (reader, writer) = socket.into_split();
+        self.outbox = Some(link::attach(ctx, reader, writer, WRITE_LIMIT));
+        let config = &plan.config;
+        let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        let bind = Bind {
+            system_id: octets(&config.system_id),
+            password: octets(config.password.expose_secret()),
+            system_type: octets(&config.system_type),
+            interface_version: config.interface_version,
+            addr_ton: 0,
+            addr_npi: 0,
+            address_range: octets(&config.address_range),
+        };
+        let bind_type = self.options.bind_type;
+        let now = Instant::now().into_std();
+        self.core = Session::new(session_config(Some(&plan)), now);
+        self.write(|core, out| core.bind(now, bind_type, bind, out));
+        self.state(BindState::Binding);
+    }
+
+    fn bind_result(&mut self, status: CommandStatus, ctx: &mut Context<Self>) {
+        if status.is_ok() {
+            return self.bound(ctx);
+        }
+        let why = format!("bind refused: {status}");
+        match status {
+            CommandStatus::ESME_RINVCMDID if self.options.bind_type == BindType::Transceiver => {
+                tracing::info!(operator = %self.snapshot.name, "no bind_transceiver here, using a pair");
+                self.split(ctx);
+            }
+            CommandStatus::ESME_RINVPASWD
+            | CommandStatus::ESME_RINVSYSID
+            | CommandStatus::ESME_RBINDFAIL => {
+                tracing::error!(operator = %self.snapshot.name, %status, "bind paused until it is resumed: check system_id and password");
+                self.paused = true;
+                self.come_back(&why, ctx);
+            }
+            _ => self.come_back(&why, ctx),
+        }
+    }
+
+    /// Turns this slot into the transmitter of a pair and starts its receiver.
+    fn split(&mut self, ctx: &mut Context<Self>) {
+        self.options.bind_type = BindType::Transmitter;
+        self.snapshot.bind_type = BindType::Transmitter.name().to_owned();
+        if !self.paired {
+            self.paired = true;
+            let receiver = SlotOptions {
+                bind_type: BindType::Receiver,
+                ..self.options.clone()
+            };
+            receiver.start(&actix::Arbiter::current());
+        }
+        self.health.after_stop(AfterStop::Again(Some(Duration::ZERO)));
+        ctx.stop();
+    }
+
+    fn bound(&mut self, ctx: &mut Context<Self>) {
+        self.failures = 0;
+        self.snapshot.reconnect_attempts = 0;
+        self.snapshot.next_reconnect_at = 0;
+        self.snapshot.last_error.clear();
+        self.snapshot.since = clock::now_ms();
+        tracing::info!(operator = %self.snapshot.name, peer = %self.snapshot.peer, bind = %self.snapshot.bind_type, "bound");
+        if self.options.bind_type.transmits()
+            && let Some(queue) = self.hub().queue(self.options.operator)
+        {
+            let addr = ctx.address();
+            self.serving = Some(Serving::join(
+                self.port.session,
+                queue,
+                addr.clone().recipient(),
+                addr.recipient(),
+                self.core.room(),
+            ));
+        }
+        self.state(BindState::Bound);
+    }
+
+    /// Stops, to be started again by supervision after the next pause.
+    fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
+        let pause = self.next_pause();
+        if self.snapshot.last_error != why {
+            tracing::warn!(operator = %self.snapshot.name, why, "bind lost");
+        }
+        self.snapshot.last_error = why.to_owned();
+        self.snapshot.reconnect_attempts = self.failures;
+        self.hub().metrics.binds_lost.inc();
+        self.leave();
+        let wish = if self.paused {
+            self.state(BindState::Paused);
+            AfterStop::Again(None)
+        } else {
+            self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
+            self.state(BindState::Waiting);
+            AfterStop::Again(Some(pause))
+        };
+        self.health.after_stop(wish);
+        ctx.stop();
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        let pauses = self
+            .plan
+            .as_ref()
+            .map(|plan| plan.config.reconnect.as_slice())
+            .unwrap_or_default();
+        let at = (self.failures as usize).min(pauses.len().saturating_sub(1));
+        let pause = pauses.get(at).copied().unwrap_or(Duration::from_secs(5));
+        self.failures += 1;
+        jitter(pause)
+    }
+
+    // --- traffic ---
+
+    fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
+        match event {
+            Event::Nothing | Event::Bind { .. } => {}
+            Event::BindResult { status, .. } => self.bind_result(status, ctx),
+            Event::Request(pdu) => self.on_request(pdu),
+            Event::Response {
+                pdu,
+                context,
+                sent_at,
+                late,
+            } => self.on_response(pdu, context, sent_at, late),
+            Event::Unbound => self.come_back("the operator has unbound", ctx),
+            Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
+            Event::Answered { .. } => self.snapshot.errors_total += 1,
+        }
+    }
+
+    fn on_request(&mut self, pdu: Pdu) {
+        let sequence = pdu.sequence;
+        let command_id = pdu.body.command_id();
+        match pdu.body {
+            Body::DeliverSm(deliver) if receipt::is_receipt(&deliver) => self.on_receipt(sequence, &deliver),
+            Body::DeliverSm(deliver) => {
+                self.snapshot.received_total += 1;
+                let kind = ingest::kind_of(self.hub(), &deliver.destination_addr);
+                self.submissions.push(Submission {
+                    sequence,
+                    message: Some(convert::message_of(deliver, kind)),
+                });
+            }
+            Body::AlertNotification(_) | Body::Outbind(_) => {}
+            _ => {
+                self.snapshot.errors_total += 1;
+                self.write(|_, out| {
+                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RINVCMDID);
+                });
+            }
+        }
+    }
+
+    fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
+        self.snapshot.received_total += 1;
+        let Some(found) = receipt::extract(deliver, clock::now_ms()) else {
+            // Marked as a receipt but without an id: nothing could ever match it.
+            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id is dropped");
+            self.hub().metrics.receipts_dropped.inc();
+            self.write(|_, out| encode_deliver_sm_resp(out, sequence, CommandStatus::ESME_ROK));
+            return;
+        };
+        let state = if found.intermediate { 1 } else { i32::from(found.state) };
+        self.receipts.push(OperatorReceipt {
+            sequence,
+            operator_message_id: found.message_id,
+            state,
+            error: found.error,
+            done_at: found.done_at_ms,
+            raw: deliver.payload(),
+        });
+    }
+
+    fn on_response(&mut self, pdu: Pdu, context: InFlight, sent_at: std::time::Instant, late: bool) {
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        let elapsed = sent_at.elapsed();
+        let latency_ms = elapsed.as_millis() as u32;
+        if !pdu.status.is_ok() {
+            if !late {
+                serving.failed(context.id, context.attempt, Why::Status, pdu.status.0, latency_ms);
+            }
+            return;
+        }
+        let theirs = match pdu.body {
+            Body::SubmitSmResp(resp) | Body::DeliverSmResp(resp) => resp.message_id,
+            _ => Bytes::new(),
+        };
+        if late {
+            self.options.hub.metrics.late_answers.inc();
+        }
+        serving.done(context.id, !late);
+        self.sent.push(Sent {
+            id: context.id,
+            attempt: context.attempt,
+            // Without an id no receipt can ever match: the answer is the end of it.
+            receipt_expected: context.receipt_expected && !theirs.is_empty(),
+            // A small copy, so that the read buffer is free again.
+            operator_message_id: Bytes::copy_from_slice(&theirs),
+            latency_ms,
+            message: context.message,
+        });
+    }
+
+    /// Passes on what one socket read brought: ids before receipts, so that a receipt that follows
+    /// its answer always finds it.
+    fn hand_over(&mut self, ctx: &mut Context<Self>) {
+        let operator = self.options.operator;
+        let hub = Arc::clone(self.hub());
+        if !self.sent.is_empty() {
+            let sent = std::mem::take(&mut self.sent);
+            if let Some(last) = sent.last() {
+                hub.metrics
+                    .attempt_seconds
+                    .observe(f64::from(last.latency_ms) / 1000.0);
+            }
+            post(&hub.correlation, SentBatch { operator, sent });
+        }
+        if let Some(serving) = &mut self.serving {
+            serving.flush();
+        }
+        if !self.receipts.is_empty() {
+            let receipts = std::mem::take(&mut self.receipts);
+            self.intake += receipts.len();
+            post(
+                &hub.correlation,
+                ReceiptBatch {
+                    operator,
+                    receipts,
+                    session: self.port.session,
+                },
+            );
+        }
+        if !self.submissions.is_empty() {
+            let submissions = std::mem::take(&mut self.submissions);
+            let count = submissions.len();
+            let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
+            self.intake += count;
+            let request = self.options.ingest.send(SubmitBatch {
+                sender: operator,
+                submissions,
+            });
+            ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
+                session.intake -= count;
+                session.answer_mo(&sequences, reply.ok());
+            }));
+        }
+    }
+
+    fn answer_mo(&mut self, sequences: &[u32], reply: Option<SubmitReply>) {
+        let Some(outbox) = &self.outbox else { return };
+        outbox.write(|out| match reply {
+            Some(reply) => {
+                for result in reply.results {
+                    encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
+                }
+            }
+            // Whether it was accepted is unknown: the operator brings it again.
+            None => sequences.iter().for_each(|sequence| {
+                encode_deliver_sm_resp(out, *sequence, CommandStatus::ESME_RX_T_APPN);
+            }),
+        });
+        outbox.resume();
+    }
+
+    // --- time and end ---
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now().into_std();
+        if let Some(tick) = self.write(|core, out| core.on_tick(now, out)) {
+            if let Some(serving) = &mut self.serving {
+                for expired in tick.expired {
+                    serving.failed(expired.id, expired.attempt, Why::Unknown, 0, 0);
+                }
+                serving.flush();
+            }
+            if let Some(reason) = tick.close {
+                self.come_back(&format!("{reason:?}"), ctx);
+                return;
+            }
+            if self.outbox.as_ref().is_some_and(Outbox::is_over) {
+                self.come_back("the operator does not read", ctx);
+                return;
+            }
+        }
+        let draining = self.hub().draining.load(Ordering::Relaxed);
+        if draining && self.core.in_flight() == 0 && self.intake == 0 {
+            self.write(|core, out| core.unbind(now, out));
+        }
+        self.publish();
+    }
+
+    fn state(&mut self, state: BindState) {
+        self.snapshot.state = state.into();
+        self.publish();
+    }
+
+    fn publish(&mut self) {
+        self.snapshot.window = self.core.config().window as u32;
+        self.snapshot.in_flight = self.core.in_flight() as u32;
+        self.snapshot.interface_version = u32::from(self.core.peer_version());
+        self.snapshot.restarts = self.health.restarts();
+        self.port.snapshot.set(self.snapshot.clone());
+    }
+
+    /// Gives back everything that is still unanswered; idempotent.
+    fn leave(&mut self) {
+        self.outbox = None;
+        self.intake = 0;
+        if let Some(mut serving) = self.serving.take() {
+            for lost in self.core.take_lost() {
+                serving.failed(lost.id, lost.attempt, Why::Unknown, 0, 0);
+            }
+            serving.flush();
+        }
+    }
+}
+
+fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
+    let Some(plan) = plan else {
+        return SessionConfig {
+            role: Role::Client,
+            ..SessionConfig::default()
+        };
+    };
+    let config = &plan.config;
+    SessionConfig {
+        role: Role::Client,
+        window: config.window as usize,
+        response_timeout: config.response_timeout,
+        timers: Timers {
+            bind_answer: config.bind_timeout,
+            enquire_link: config.enquire_link_interval,
+            enquire_link_answer: config.enquire_link_timeout,
+            // The operator may be silent for hours; enquire_link tells whether it lives.
+            inactivity: Duration::ZERO,
+            ..Timers::default()
+        },
+        leniency: Leniency::default(),
+        interface_version: config.interface_version,
+        ..SessionConfig::default()
+    }
+}
+
+impl Drop for OperatorSession {
+    fn drop(&mut self) {
+        self.leave();
+        self.options.hub.binds.remove(self.port.session);
+    }
+}
+
+impl Actor for OperatorSession {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        if !self.is_wanted() || self.hub().draining.load(Ordering::Relaxed) {
+            self.health.after_stop(AfterStop::End);
+            ctx.stop();
+            return;
+        }
+        ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
+        self.connect(ctx);
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.leave();
+    }
+}
+
+impl Supervised for OperatorSession {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.leave();
+        // A wake-up out of the paused state is a resume.
+        self.paused = false;
+        self.sent.clear();
+        self.receipts.clear();
+        self.submissions.clear();
+        self.plan = self.hub().plan().operator(self.options.operator).cloned();
+    }
+}
+
+impl Linked for OperatorSession {
+    fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
+        let now = Instant::now().into_std();
+        let max_pdu = self.core.config().max_pdu;
+        loop {
+            let frame = match next_frame(octets, max_pdu) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(bad) => {
+                    let why = format!("bad command_length {}", bad.length);
+                    self.write(|core, out| core.on_bad_length(bad, out));
+                    octets.clear();
+                    self.hand_over(ctx);
+                    self.come_back(&why, ctx);
+                    return;
+                }
+            };
+            let frame = keep(frame);
+            let Some(event) = self.write(|core, out| core.on_frame(now, frame, out)) else {
+                return;
+            };
+            self.on_event(event, ctx);
+            if self.core.state() == State::Closed {
+                break;
+            }
+        }
+        self.hand_over(ctx);
+    }
+
+    fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
+        if self.outbox.is_none() {
+            return;
+        }
+        let why = error.map_or_else(
+            || "the operator closed the connection".to_owned(),
+            |error| error.to_string(),
+        );
+        self.come_back(&why, ctx);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.intake > INTAKE || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+    }
+}
+
+impl Handler<DeliverBatch> for OperatorSession {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        let (Some(serving), Some(outbox), Some(plan)) = (&mut self.serving, &self.outbox, &self.plan) else {
+            // The session has left the queue; what it was granted has been given back by SessionDown.
+            return;
+        };
+        self.snapshot.sent_total += batch.deliveries.len() as u64;
+        let core = &mut self.core;
+        let with_tlvs = core.peer_version() >= 0x34;
+        let as_deliver_sm = plan.sends_deliver_sm();
+        let operation = if as_deliver_sm { encode_deliver_sm } else { encode_submit_sm };
+        outbox.write(|out| {
+            let now = Instant::now().into_std();
+            serving.deliver(core, batch, now, out, operation, |message| {
+                let (registered, receipt_expected) = plan.registered_delivery(message);
+                let mut pdu = if as_deliver_sm {
+                    convert::deliver_sm_of(message)
+                } else {
+                    convert::submit_sm_of(message, registered)
+                };
+                pdu.registered_delivery = registered;
+                if !with_tlvs {
+                    pdu.tlvs = crate::smpp::Tlvs::default();
+                }
+                Prepared {
+                    pdu,
+                    keep_message: true,
+                    receipt_expected,
+                }
+            });
+        });
+    }
+}
+
+impl Handler<ReceiptReply> for OperatorSession {
+    type Result = ();
+
+    fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
+        self.intake = self.intake.saturating_sub(reply.results.len());
+        let Some(outbox) = &self.outbox else { return };
+        outbox.write(|out| {
+            for result in reply.results {
+                encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
+            }
+        });
+        outbox.resume();
+    }
+}
+
+impl Handler<ReportHeld> for OperatorSession {
+    type Result = ();
+
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        if let Some(serving) = &self.serving {
+            serving.report(&self.core);
+        }
+    }
+}
+
+impl Handler<BindCommand> for OperatorSession {
+    type Result = ();
+
+    fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
+        match command.verb() {
+            Verb::Unspecified => {}
+            // A session that waits or is paused was woken by this command already.
+            Verb::Resume => {}
+            Verb::Rebind => {
+                self.failures = 0;
+                self.leave();
+                self.health.after_stop(AfterStop::Again(Some(Duration::ZERO)));
+                ctx.stop();
+            }
+            Verb::Suspend => {
+                self.paused = true;
+                self.come_back("suspended by an operator", ctx);
+            }
+        }
+    }
+}

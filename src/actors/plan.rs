@@ -1,0 +1,286 @@
+//! The plan: configuration resolved into what the actors look things up in. Immutable; a reload
+//! builds a new one and swaps it in.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::{
+    TEST_TARGETS, Account, Config, MessageIdForm, Operator, OutcomePolicy, ReceiptRequest, Retry, Route, SendAs,
+};
+use crate::domain::allow::AllowList;
+use crate::domain::retry::RetryPolicy;
+use crate::domain::route::{MoTable, RouteTable};
+use crate::domain::validity::Lifetime;
+use crate::pb::{Kind, Message};
+use crate::store::{Store, StoreError};
+
+pub struct Plan {
+    pub config: Arc<Config>,
+    accounts: HashMap<String, Arc<AccountPlan>>,
+    accounts_by_id: HashMap<u32, Arc<AccountPlan>>,
+    operators: HashMap<u32, Arc<OperatorPlan>>,
+    routes: RouteTable<u32>,
+    mo: MoTable<u32>,
+    retry: RetryPolicy,
+    rates: HashMap<u32, (f64, u32)>,
+    /// Queues of routes with more than one target.
+    alternatives: HashSet<u32>,
+    shares: bool,
+    /// Queues of the built-in targets.
+    pub built_in: Vec<u32>,
+    names: HashMap<u32, String>,
+}
+
+/// An ESME's identity.
+pub struct AccountPlan {
+    /// Its interned name, which is its queue's too.
+    pub id: u32,
+    pub config: Account,
+    pub allow: AllowList,
+    pub priority_max: u8,
+}
+
+/// An upstream that we bind to.
+pub struct OperatorPlan {
+    pub id: u32,
+    pub config: Operator,
+    pub retry: Option<RetryPolicy>,
+}
+
+/// The interned name of an account.
+pub fn account_name(system_id: &str) -> String {
+    format!("account:{system_id}")
+}
+
+/// The interned name of an operator.
+pub fn operator_name(id: &str) -> String {
+    format!("operator:{id}")
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Resolves a validated configuration; names get their numbers from the store. Blocks.
+    pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
+        let mut by_target: HashMap<String, u32> = HashMap::new();
+        let mut rates = HashMap::new();
+        let mut built_in = Vec::new();
+        for target in TEST_TARGETS {
+            let id = store.intern(target)?;
+            built_in.push(id);
+            by_target.insert(target.to_owned(), id);
+        }
+        let mut accounts = HashMap::new();
+        for account in config.account.iter().filter(|account| account.enabled) {
+            let id = store.intern(&account_name(&account.system_id))?;
+            by_target.insert(account.system_id.clone(), id);
+            if let Some(rate) = account.rate {
+                rates.insert(id, (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)));
+            }
+            accounts.insert(
+                account.system_id.clone(),
+                Arc::new(AccountPlan {
+                    id,
+                    allow: AllowList::parse(&account.allow).unwrap_or_default(),
+                    priority_max: account.priority_max,
+                    config: account.clone(),
+                }),
+            );
+        }
+        let mut operators = HashMap::new();
+        for operator in config.operator.iter().filter(|operator| operator.enabled) {
+            let id = store.intern(&operator_name(&operator.id))?;
+            by_target.insert(operator.id.clone(), id);
+            if let Some(rate) = operator.rate {
+                rates.insert(id, (rate, operator.burst.unwrap_or(rate.ceil() as u32).max(1)));
+            }
+            operators.insert(
+                id,
+                Arc::new(OperatorPlan {
+                    id,
+                    retry: operator.retry.as_ref().map(Retry::policy),
+                    config: operator.clone(),
+                }),
+            );
+        }
+        let routes: Vec<crate::domain::route::Route<u32>> = config
+            .route
+            .iter()
+            .map(Route::to_domain)
+            .map(|route| route.map(|name| by_target.get(name).copied()))
+            .collect();
+        let mut alternatives = HashSet::new();
+        let mut shares = false;
+        for route in &routes {
+            let targets: Vec<u32> = route.targets().copied().collect();
+            if targets.len() > 1 {
+                alternatives.extend(targets);
+                shares |= route.steps.iter().any(|step| step.shares.len() > 1);
+            }
+        }
+        let mo = MoTable::build(accounts.values().flat_map(|account| {
+            account
+                .config
+                .addresses
+                .iter()
+                .map(|address| (address.clone(), account.id))
+                .collect::<Vec<_>>()
+        }));
+        Ok(Self {
+            retry: config.retry.policy(),
+            accounts_by_id: accounts
+                .values()
+                .map(|account| (account.id, Arc::clone(account)))
+                .collect(),
+            accounts,
+            operators,
+            routes: RouteTable::build(routes),
+            mo,
+            rates,
+            alternatives,
+            shares,
+            built_in,
+            names: store.names()?.into_iter().collect(),
+            config,
+        })
+    }
+
+    pub fn account(&self, system_id: &str) -> Option<&Arc<AccountPlan>> {
+        self.accounts.get(system_id)
+    }
+
+    pub fn account_by_id(&self, id: u32) -> Option<&Arc<AccountPlan>> {
+        self.accounts_by_id.get(&id)
+    }
+
+    pub fn accounts(&self) -> impl Iterator<Item = &Arc<AccountPlan>> {
+        self.accounts.values()
+    }
+
+    pub fn operator(&self, id: u32) -> Option<&Arc<OperatorPlan>> {
+        self.operators.get(&id)
+    }
+
+    pub fn operators(&self) -> impl Iterator<Item = &Arc<OperatorPlan>> {
+        self.operators.values()
+    }
+
+    /// An interned name.
+    pub fn name_of(&self, id: u32) -> &str {
+        self.names.get(&id).map_or("", String::as_str)
+    }
+
+    /// Tokens per second and burst of an account or operator, if it has a limit.
+    pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
+        self.rates.get(&id).copied()
+    }
+
+    pub fn retry_of(&self, operator: u32) -> &RetryPolicy {
+        self.operators
+            .get(&operator)
+            .and_then(|operator| operator.retry.as_ref())
+            .unwrap_or(&self.retry)
+    }
+
+    pub fn outcome_policy(&self, operator: u32) -> OutcomePolicy {
+        self.operators
+            .get(&operator)
+            .map_or(OutcomePolicy::Resend, |operator| operator.config.outcome_unknown)
+    }
+
+    pub fn correlation_ttl(&self, operator: u32) -> Duration {
+        self.operators
+            .get(&operator)
+            .and_then(|operator| operator.config.correlation_ttl)
+            .unwrap_or(self.config.correlation.ttl)
+    }
+
+    pub fn message_id_form(&self, operator: u32) -> MessageIdForm {
+        self.operators
+            .get(&operator)
+            .map_or(MessageIdForm::Auto, |operator| operator.config.message_id)
+    }
+
+    pub fn lifetime(&self) -> Lifetime {
+        Lifetime {
+            default: self.config.validity.default,
+            max: self.config.validity.max,
+        }
+    }
+
+    pub fn no_route_status(&self) -> u32 {
+        self.config.smpp.no_route_status
+    }
+
+    /// Whether messages of this queue may have another target.
+    pub fn has_alternative(&self, queue: u32) -> bool {
+        self.alternatives.contains(&queue)
+    }
+
+    /// Whether any route shares by weight.
+    pub fn shares(&self) -> bool {
+        self.shares
+    }
+
+    /// The account whose address this is.
+    pub fn mo_account(&self, destination: &[u8]) -> Option<u32> {
+        self.mo.lookup(destination).copied()
+    }
+
+    /// The queue that a message goes to first, `None` when no route matches.
+    pub fn first_target(
+        &self,
+        message: &Message,
+        hash: u64,
+        available: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if message.kind() == Kind::Mo
+            && let Some(account) = self.mo_account(&message.destination)
+        {
+            return Some(account);
+        }
+        self.route(message)?
+            .choose(hash, |queue| available(*queue))
+            .copied()
+    }
+
+    /// The queue to try after `current` could not take the message.
+    pub fn next_target(
+        &self,
+        message: &Message,
+        current: u32,
+        available: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        self.route(message)?
+            .next_after(&current, |queue| available(*queue))
+            .copied()
+            .filter(|next| *next != current)
+    }
+
+    fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
+        let sender = self.name_of(message.sender);
+        let account = sender.split_once(':').map_or(sender, |(_, name)| name);
+        self.routes.lookup(&message.destination, &message.source, account)
+    }
+}
+
+// === impl OperatorPlan ===
+
+impl OperatorPlan {
+    /// registered_delivery to ask upstream for a message, and whether a receipt will come.
+    pub fn registered_delivery(&self, message: &Message) -> (u8, bool) {
+        let asked = message.registered_delivery.to_le_bytes()[0];
+        match self.config.receipts {
+            ReceiptRequest::Never => (0, false),
+            ReceiptRequest::Always => (asked & !0x03 | 0x01, true),
+            // Whatever the sender asked for, we have to know how it ended.
+            ReceiptRequest::WhenAsked if asked & 0x03 != 0 => (asked & !0x03 | 0x01, true),
+            ReceiptRequest::WhenAsked => (asked, false),
+        }
+    }
+
+    pub fn sends_deliver_sm(&self) -> bool {
+        self.config.send_as == SendAs::DeliverSm
+    }
+}

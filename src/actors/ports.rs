@@ -1,0 +1,262 @@
+//! What actors know of each other: addresses, shared counters and published snapshots.
+//!
+//! Addresses cannot travel as protobuf, so a session registers itself in the [`QueuePort`] of the
+//! queue that it serves; everything else is a message.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix::dev::ToEnvelope;
+use actix::{Actor, Addr, Handler, Message, Recipient};
+use arc_swap::ArcSwap;
+
+use crate::actors::queue::Queue;
+use crate::actors::supervise::Health;
+use crate::pb;
+
+/// What a queue's messages wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueKind {
+    /// Binds that we dial.
+    Operator,
+    /// Receivers of an account: receipts, MO, and MT for a peer that dials us.
+    Account,
+    /// The built-in target that delivers, fails or is unreachable.
+    Test,
+}
+
+/// A queue as others see it.
+pub struct QueuePort {
+    pub id: u32,
+    /// As interned: `operator:up`, `account:test`, `test:delivered`.
+    pub name: String,
+    pub kind: QueueKind,
+    pub addr: Addr<Queue>,
+    pub health: Arc<Health>,
+    /// Sessions that can be given deliveries.
+    pub bound: AtomicU32,
+    pub suspended: AtomicBool,
+    /// Waiting, scheduled and in flight; compared with the cap before acceptance.
+    pub depth: AtomicU64,
+    pub snapshot: Published<pb::QueueSnapshot>,
+    sessions: Mutex<HashMap<u64, SessionPort>>,
+}
+
+/// How a queue reaches a session.
+#[derive(Clone)]
+pub struct SessionPort {
+    pub deliver: Recipient<pb::DeliverBatch>,
+    pub report: Recipient<pb::ReportHeld>,
+}
+
+/// A snapshot that its actor replaces and anyone reads, also while the actor is down.
+pub struct Published<T>(ArcSwap<T>);
+
+/// The binds there are, inbound and outbound.
+#[derive(Default)]
+pub struct BindBoard {
+    binds: Mutex<HashMap<u64, Arc<BindPort>>>,
+    next: AtomicU64,
+}
+
+/// One bind as the admin API sees it.
+pub struct BindPort {
+    pub session: u64,
+    /// Interned name of the account or operator, 0 before the bind.
+    pub owner: AtomicU32,
+    pub snapshot: Published<pb::BindSnapshot>,
+    pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
+    /// Where answers to its receipts go.
+    pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
+    /// Ends a reconnect pause, so that a command is handled at once.
+    pub health: Option<Arc<Health>>,
+}
+
+// === impl QueuePort ===
+
+impl QueuePort {
+    pub fn new(id: u32, name: String, kind: QueueKind, addr: Addr<Queue>) -> Self {
+        Self {
+            id,
+            health: Health::new(name.clone()),
+            name,
+            kind,
+            addr,
+            bound: AtomicU32::new(0),
+            suspended: AtomicBool::new(false),
+            depth: AtomicU64::new(0),
+            snapshot: Published::default(),
+            sessions: Mutex::default(),
+        }
+    }
+
+    /// A session begins to serve this queue; credit follows.
+    pub fn join(&self, session: u64, port: SessionPort) {
+        lock(&self.sessions).insert(session, port);
+        self.bound.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A session is gone.
+    pub fn leave(&self, session: u64) {
+        if lock(&self.sessions).remove(&session).is_some() {
+            self.bound.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn session(&self, session: u64) -> Option<SessionPort> {
+        lock(&self.sessions).get(&session).cloned()
+    }
+
+    pub fn sessions(&self) -> Vec<(u64, SessionPort)> {
+        lock(&self.sessions)
+            .iter()
+            .map(|(session, port)| (*session, port.clone()))
+            .collect()
+    }
+
+    /// Whether a message put here now would be sent soon.
+    pub fn available(&self) -> bool {
+        !self.suspended.load(Ordering::Relaxed)
+            && (self.kind == QueueKind::Test || self.bound.load(Ordering::Relaxed) > 0)
+    }
+}
+
+// === impl Published ===
+
+impl<T> Published<T> {
+    pub fn set(&self, value: T) {
+        self.0.store(Arc::new(value));
+    }
+
+    pub fn get(&self) -> Arc<T> {
+        self.0.load_full()
+    }
+}
+
+impl<T: Default> Default for Published<T> {
+    fn default() -> Self {
+        Self(ArcSwap::from_pointee(T::default()))
+    }
+}
+
+// === impl BindBoard ===
+
+impl BindBoard {
+    /// A number for a new session, unique while the process runs.
+    pub fn next_session(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub fn add(&self, port: Arc<BindPort>) {
+        lock(&self.binds).insert(port.session, port);
+    }
+
+    pub fn remove(&self, session: u64) {
+        lock(&self.binds).remove(&session);
+    }
+
+    pub fn contains(&self, session: u64) -> bool {
+        lock(&self.binds).contains_key(&session)
+    }
+
+    /// All binds, oldest session first.
+    pub fn all(&self) -> Vec<Arc<BindPort>> {
+        let mut all: Vec<_> = lock(&self.binds).values().cloned().collect();
+        all.sort_by_key(|port| port.session);
+        all
+    }
+
+    /// Answers the receipts that a session asked about; a session that is gone is asked again by
+    /// its operator.
+    pub fn reply(&self, session: u64, reply: pb::ReceiptReply) {
+        let recipient = lock(&self.binds)
+            .get(&session)
+            .and_then(|port| lock(&port.replies).clone());
+        if let Some(recipient) = recipient {
+            post_to(&recipient, reply);
+        }
+    }
+
+    /// Makes a session a bind of `owner`, unless that has as many as it may.
+    pub fn claim(&self, session: u64, owner: u32, most: usize) -> bool {
+        let binds = lock(&self.binds);
+        let bound = binds
+            .values()
+            .filter(|port| port.owner.load(Ordering::Relaxed) == owner)
+            .count();
+        match binds.get(&session) {
+            Some(port) if bound < most => {
+                port.owner.store(owner, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+// === impl BindPort ===
+
+impl BindPort {
+    pub fn new(session: u64, health: Option<Arc<Health>>) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            owner: AtomicU32::new(0),
+            snapshot: Published::default(),
+            commands: Mutex::default(),
+            replies: Mutex::default(),
+            health,
+        })
+    }
+
+    pub fn listen(&self, recipient: Recipient<pb::BindCommand>) {
+        *lock(&self.commands) = Some(recipient);
+    }
+
+    /// Hands a command to the bind and ends its pause; false when it takes none.
+    pub fn command(&self, command: pb::BindCommand) -> bool {
+        let Some(recipient) = lock(&self.commands).clone() else {
+            return false;
+        };
+        let sent = recipient.try_send(command).is_ok();
+        if let Some(health) = &self.health {
+            health.wake();
+        }
+        sent
+    }
+}
+
+/// Sends without waiting. When the mailbox is full, a task of this arbiter waits for room: the
+/// number of such tasks is bounded by windows and credit, and nothing is dropped.
+pub fn post<A, M>(addr: &Addr<A>, message: M)
+where
+    A: Actor + Handler<M>,
+    A::Context: ToEnvelope<A, M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    if let Err(actix::prelude::SendError::Full(message)) = addr.try_send(message) {
+        let addr = addr.clone();
+        actix::spawn(async move {
+            let _ = addr.send(message).await;
+        });
+    }
+}
+
+/// Like [`post`], for a recipient.
+pub fn post_to<M>(recipient: &Recipient<M>, message: M)
+where
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    if let Err(actix::prelude::SendError::Full(message)) = recipient.try_send(message) {
+        let recipient = recipient.clone();
+        actix::spawn(async move {
+            let _ = recipient.send(message).await;
+        });
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

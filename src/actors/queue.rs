@@ -1,0 +1,410 @@
+//! The queue of one destination: an operator, or an account's receipts and MO.
+//!
+//! Sessions pull by credit: they say how many more they can take, the queue answers with a batch
+//! whose tokens Throttle granted. Memory holds the ids that wait (16 octets each, spilled beyond a
+//! limit) and a page of bodies in front; the rest stays in the store. What is handed to a session
+//! is *held* until the session settles it. Nothing here is the truth: a restarted queue reads its
+//! waiting messages from the store and asks its sessions what they hold before it grants again.
+
+mod grant;
+mod move_on;
+mod recovery;
+mod settle;
+mod waiting;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture,
+};
+
+pub use recovery::{Seed, Seeds};
+pub use waiting::{Item, Waiting};
+
+use crate::actors::hub::Hub;
+use crate::actors::ports::{QueueKind, QueuePort};
+use crate::clock;
+use crate::pb::delivery::What;
+use crate::pb::queue_command::Verb;
+use crate::pb::queue_command_reply::Outcome;
+use crate::pb::{
+    Credit, Enqueue, Held, Message, QueueCommand, QueueCommandReply, QueueItem, QueueSnapshot,
+    SessionDown, SettleBatch,
+};
+
+/// Batches that may wait in the mailbox: an ingest commit, a settlement, a credit each.
+pub const MAILBOX: usize = 8192;
+const PRIORITIES: usize = 4;
+const TICK: Duration = Duration::from_millis(100);
+
+/// Messages waiting for one destination.
+pub struct Queue {
+    hub: Arc<Hub>,
+    port: Arc<QueuePort>,
+    /// In front of `waiting` of the same priority, with bodies.
+    ready: [VecDeque<(Item, Message)>; PRIORITIES],
+    waiting: [Waiting; PRIORITIES],
+    /// Not before their time: Unix milliseconds → items.
+    scheduled: BTreeMap<i64, Vec<Item>>,
+    scheduled_len: usize,
+    held: HashMap<u64, HeldItem, ahash::RandomState>,
+    sessions: Vec<SessionSlot>,
+    /// Where the next grant begins, so that sessions share evenly.
+    turn: usize,
+    /// A page is being read, or a block is on its way.
+    reading: bool,
+    spilling: bool,
+    next_block: u64,
+    /// Tokens granted by Throttle and not used yet; `None` when the destination has no limit.
+    tokens: u32,
+    asking: bool,
+    /// Nothing is granted before this (Unix ms): the operator said that it is throttled.
+    hold_until: i64,
+    /// Taken out by a command or a late answer; skipped when its turn comes.
+    gone: std::collections::HashSet<u64, ahash::RandomState>,
+    /// Outcome unknown, policy `wait`: until when (Unix ms) an answer may still come.
+    unsure: HashMap<u64, (i64, Item), ahash::RandomState>,
+    /// The second for which expiry has been looked after.
+    expired_upto: u32,
+    phase: recovery::Phase,
+    /// Since when no session serves this queue (Unix ms), for failover.
+    unserved_since: Option<i64>,
+    counters: Counters,
+}
+
+struct HeldItem {
+    session: u64,
+    item: Item,
+}
+
+struct SessionSlot {
+    session: u64,
+    room: u32,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    delivered: u64,
+    failed: u64,
+    retried: u64,
+    expired: u64,
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// A queue with what the store held for it when the process started.
+    pub fn new(hub: Arc<Hub>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
+        let mut queue = Self {
+            hub,
+            port,
+            ready: Default::default(),
+            waiting: Default::default(),
+            scheduled: BTreeMap::new(),
+            scheduled_len: 0,
+            held: HashMap::default(),
+            sessions: Vec::new(),
+            turn: 0,
+            reading: false,
+            spilling: false,
+            next_block: 0,
+            tokens: 0,
+            asking: false,
+            hold_until: 0,
+            gone: Default::default(),
+            unsure: HashMap::default(),
+            expired_upto: 0,
+            phase: recovery::Phase::Running,
+            unserved_since: None,
+            counters: Counters::default(),
+        };
+        seeds.into_iter().for_each(|seed| queue.plant(seed));
+        queue.publish();
+        queue
+    }
+
+    fn len(&self) -> usize {
+        self.ready.iter().map(VecDeque::len).sum::<usize>()
+            + self.waiting.iter().map(Waiting::len).sum::<usize>()
+            + self.scheduled_len
+            + self.held.len()
+            + self.unsure.len()
+    }
+
+    fn ready_len(&self) -> usize {
+        self.ready.iter().map(VecDeque::len).sum()
+    }
+
+    /// Takes a durable message in; its body is kept while the page has room.
+    fn take_in(&mut self, queued: QueueItem, now: i64) {
+        let item = Item {
+            id: queued.id,
+            expires: to_seconds(queued.expires_at),
+            attempts: queued.attempts as u16,
+            priority: queued.priority.min(PRIORITIES as u32 - 1) as u8,
+            what: queued.what(),
+        };
+        if queued.due_at > now {
+            self.schedule(item, queued.due_at);
+            return;
+        }
+        let level = usize::from(item.priority);
+        match queued.message {
+            Some(message)
+                if self.waiting[level].is_empty()
+                    && self.ready_len() < self.hub.config().queue.page =>
+            {
+                self.ready[level].push_back((item, message));
+            }
+            _ => self.waiting[level].push_back(item),
+        }
+    }
+
+    fn schedule(&mut self, item: Item, due_at: i64) {
+        self.scheduled.entry(due_at).or_default().push(item);
+        self.scheduled_len += 1;
+    }
+
+    /// Puts what is due now behind what waits.
+    fn wake_due(&mut self, now: i64) {
+        while let Some(entry) = self.scheduled.first_entry() {
+            if *entry.key() > now {
+                break;
+            }
+            let items = entry.remove();
+            self.scheduled_len -= items.len();
+            for item in items {
+                self.waiting[usize::from(item.priority)].push_back(item);
+            }
+        }
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        self.wake_due(now);
+        self.expire(now, ctx);
+        self.give_up_unsure(now, ctx);
+        self.spill(ctx);
+        self.watch_failover(now, ctx);
+        self.pump(ctx);
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let depth = self.len() as u64;
+        self.port.depth.store(depth, Ordering::Relaxed);
+        let oldest = self
+            .ready
+            .iter()
+            .filter_map(|level| level.front().map(|(item, _)| item.id))
+            .chain(self.waiting.iter().filter_map(Waiting::first))
+            .chain(
+                self.scheduled
+                    .first_key_value()
+                    .and_then(|(_, items)| items.first())
+                    .map(|item| item.id),
+            )
+            .min();
+        self.port.snapshot.set(QueueSnapshot {
+            name: self.port.name.clone(),
+            waiting: depth - (self.scheduled_len + self.held.len() + self.unsure.len()) as u64,
+            scheduled: self.scheduled_len as u64,
+            in_flight: (self.held.len() + self.unsure.len()) as u64,
+            ready_in_memory: self.ready_len() as u64,
+            sessions: self.sessions.len() as u64,
+            room: self.sessions.iter().map(|slot| u64::from(slot.room)).sum(),
+            suspended: self.port.suspended.load(Ordering::Relaxed),
+            oldest_at: oldest.map_or(0, crate::domain::id::millis),
+            delivered_total: self.counters.delivered,
+            failed_total: self.counters.failed,
+            retried_total: self.counters.retried,
+            expired_total: self.counters.expired,
+            restarts: self.port.health.restarts(),
+            spilled: self.waiting.iter().map(|level| level.spilled() as u64).sum(),
+            waiting_by_priority: (0..PRIORITIES)
+                .map(|level| (self.ready[level].len() + self.waiting[level].len()) as u64)
+                .collect(),
+        });
+    }
+
+    /// Takes one waiting or scheduled item out of the lists, wherever it is in memory.
+    fn remove(&mut self, id: u64) -> Option<Item> {
+        for level in 0..PRIORITIES {
+            if let Some(at) = self.ready[level].iter().position(|(item, _)| item.id == id) {
+                return self.ready[level].remove(at).map(|(item, _)| item);
+            }
+            if let Some(item) = self.waiting[level].take_if(|item| item.id == id).pop() {
+                return Some(item);
+            }
+        }
+        let due = self
+            .scheduled
+            .iter()
+            .find(|(_, items)| items.iter().any(|item| item.id == id))
+            .map(|(due, _)| *due)?;
+        let items = self.scheduled.get_mut(&due)?;
+        let at = items.iter().position(|item| item.id == id)?;
+        let item = items.swap_remove(at);
+        if items.is_empty() {
+            self.scheduled.remove(&due);
+        }
+        self.scheduled_len -= 1;
+        Some(item)
+    }
+
+    fn command(&mut self, command: &QueueCommand, ctx: &mut Context<Self>) -> QueueCommandReply {
+        let reply = |outcome: Outcome, count: u64| QueueCommandReply {
+            outcome: outcome.into(),
+            count,
+        };
+        match command.verb() {
+            Verb::Unspecified => reply(Outcome::Unspecified, 0),
+            Verb::Suspend => {
+                self.port.suspended.store(true, Ordering::Relaxed);
+                reply(Outcome::Done, 1)
+            }
+            Verb::Resume => {
+                self.port.suspended.store(false, Ordering::Relaxed);
+                self.hold_until = 0;
+                self.pump(ctx);
+                reply(Outcome::Done, 1)
+            }
+            Verb::Purge => {
+                let count = (self.len() - self.held.len()) as u64;
+                self.purge(ctx);
+                reply(Outcome::Done, count)
+            }
+            Verb::Cancel | Verb::Retry if self.held.contains_key(&command.id) => {
+                reply(Outcome::InFlight, 0)
+            }
+            Verb::Cancel => match self.remove(command.id) {
+                Some(item) if item.what == What::Message => {
+                    self.cancel(vec![item], ctx);
+                    reply(Outcome::Done, 1)
+                }
+                Some(item) => {
+                    self.waiting[usize::from(item.priority)].push_front(item);
+                    reply(Outcome::NotHere, 0)
+                }
+                None => reply(Outcome::NotHere, 0),
+            },
+            Verb::Retry => match self.remove(command.id) {
+                Some(item) => {
+                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.pump(ctx);
+                    reply(Outcome::Done, 1)
+                }
+                None => reply(Outcome::NotHere, 0),
+            },
+        }
+    }
+
+    fn is_operator(&self) -> bool {
+        self.port.kind != QueueKind::Account
+    }
+
+    /// Runs `work` on this arbiter and `then` with its result inside the actor.
+    fn run<F, T>(
+        &self,
+        ctx: &mut Context<Self>,
+        work: F,
+        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
+    ) where
+        F: Future<Output = T> + 'static,
+        T: 'static,
+    {
+        ctx.spawn(
+            work.into_actor(self)
+                .map(move |result, queue, ctx| then(queue, result, ctx)),
+        );
+    }
+}
+
+fn to_seconds(ms: i64) -> u32 {
+    u32::try_from(ms / 1000).unwrap_or(u32::MAX)
+}
+
+// === messages ===
+
+impl Actor for Queue {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(TICK, |queue, ctx| queue.tick(ctx));
+        self.begin_recovery(ctx);
+    }
+}
+
+impl Supervised for Queue {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        let counters = std::mem::take(&mut self.counters);
+        let mut fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
+        fresh.counters = counters;
+        fresh.phase = recovery::Phase::Wanted;
+        *self = fresh;
+    }
+}
+
+impl Handler<Enqueue> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, batch: Enqueue, ctx: &mut Self::Context) {
+        let now = clock::now_ms();
+        for item in batch.items {
+            if self.phase.running() {
+                self.take_in(item, now);
+            } else {
+                self.phase.keep(item);
+            }
+        }
+        self.pump(ctx);
+    }
+}
+
+impl Handler<Credit> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, credit: Credit, ctx: &mut Self::Context) {
+        self.add_room(credit.session, credit.room);
+        self.pump(ctx);
+    }
+}
+
+impl Handler<SettleBatch> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, batch: SettleBatch, ctx: &mut Self::Context) {
+        self.settle(batch, ctx);
+        self.pump(ctx);
+    }
+}
+
+impl Handler<SessionDown> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, down: SessionDown, ctx: &mut Self::Context) {
+        self.session_down(down.session, ctx);
+    }
+}
+
+impl Handler<Held> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, held: Held, ctx: &mut Self::Context) {
+        self.held_reported(held, ctx);
+    }
+}
+
+impl Handler<QueueCommand> for Queue {
+    type Result = actix::MessageResult<QueueCommand>;
+
+    fn handle(&mut self, command: QueueCommand, ctx: &mut Self::Context) -> Self::Result {
+        let reply = self.command(&command, ctx);
+        self.publish();
+        actix::MessageResult(reply)
+    }
+}

@@ -1,0 +1,255 @@
+//! Granting: which items go to which session, with tokens, pages and spilled blocks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{AsyncContext, Context};
+
+use super::waiting::{Item, Popped};
+use super::{HeldItem, PRIORITIES, Queue, SessionSlot};
+use crate::actors::ports::post_to;
+use crate::actors::receipts;
+use crate::clock;
+use crate::pb::delivery::What;
+use crate::pb::{DeliverBatch, Delivery, Message, TakeTokens};
+use crate::store::Stored;
+
+/// Most deliveries in one batch to one session.
+const BATCH: u32 = 256;
+/// Most bodies read at a time.
+const PAGE: usize = 1024;
+
+impl Queue {
+    pub(super) fn add_room(&mut self, session: u64, room: u32) {
+        if let Some(slot) = self.sessions.iter_mut().find(|slot| slot.session == session) {
+            slot.room += room;
+        } else if self.port.session(session).is_some() {
+            self.sessions.push(SessionSlot { session, room });
+        }
+    }
+
+    /// Hands out what is ready, as far as credit, tokens and the operators' wishes allow.
+    pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
+        if !self.phase.running()
+            || self.port.suspended.load(Ordering::Relaxed)
+            || self.hub.draining.load(Ordering::Relaxed)
+        {
+            return;
+        }
+        let now = clock::now_ms();
+        if now < self.hold_until {
+            return;
+        }
+        self.read_ahead(ctx);
+        let limited = self.hub.plan().rate_of(self.port.id).is_some();
+        let mut expired = Vec::new();
+        while let Some(at) = self.next_session() {
+            let mut room = self.sessions[at].room.min(BATCH);
+            if limited {
+                room = room.min(self.tokens);
+            }
+            if room == 0 {
+                break;
+            }
+            let session = self.sessions[at].session;
+            let mut deliveries = Vec::with_capacity((room as usize).min(self.ready_len()));
+            while deliveries.len() < room as usize {
+                let Some((item, message)) = self.next_ready() else {
+                    break;
+                };
+                if self.gone.remove(&item.id) {
+                    continue;
+                }
+                if i64::from(item.expires) * 1000 <= now {
+                    expired.push((item, Some(message)));
+                    continue;
+                }
+                deliveries.push(Delivery {
+                    what: item.what.into(),
+                    id: item.id,
+                    attempt: u32::from(item.attempts) + 1,
+                    message: Some(message),
+                });
+                self.held.insert(item.id, HeldItem { session, item });
+            }
+            if deliveries.is_empty() {
+                break;
+            }
+            let granted = deliveries.len() as u32;
+            self.sessions[at].room -= granted;
+            if limited {
+                self.tokens -= granted;
+            }
+            self.turn = at + 1;
+            match self.port.session(session) {
+                Some(port) => post_to(
+                    &port.deliver,
+                    DeliverBatch {
+                        queue: self.port.id,
+                        deliveries,
+                    },
+                ),
+                None => self.session_down(session, ctx),
+            }
+        }
+        if !expired.is_empty() {
+            self.expire_items(expired, ctx);
+        }
+        if limited {
+            self.ask_tokens(ctx);
+        }
+        self.read_ahead(ctx);
+    }
+
+    /// The next session with credit, taking turns.
+    fn next_session(&self) -> Option<usize> {
+        let count = self.sessions.len();
+        (0..count)
+            .map(|step| (self.turn + step) % count)
+            .find(|at| self.sessions[*at].room > 0)
+    }
+
+    fn next_ready(&mut self) -> Option<(Item, Message)> {
+        self.ready.iter_mut().rev().find_map(|level| level.pop_front())
+    }
+
+    /// Reads bodies for what waits, while the page in front runs low.
+    fn read_ahead(&mut self, ctx: &mut Context<Self>) {
+        if self.reading || self.ready_len() * 2 > self.hub.config().queue.page {
+            return;
+        }
+        // Nobody to give them to: the bodies can stay where they are.
+        if self.sessions.is_empty() && self.ready_len() > 0 {
+            return;
+        }
+        let Some(level) = (0..PRIORITIES)
+            .rev()
+            .find(|level| !self.waiting[*level].is_empty())
+        else {
+            return;
+        };
+        let mut page: Vec<Item> = Vec::new();
+        while page.len() < PAGE {
+            match self.waiting[level].pop() {
+                Popped::Item(item) if self.gone.remove(&item.id) => {}
+                Popped::Item(item) => page.push(item),
+                Popped::Spilled(number) if page.is_empty() => return self.read_block(level, number, ctx),
+                Popped::Spilled(_) | Popped::Empty => break,
+            }
+        }
+        if page.is_empty() {
+            return;
+        }
+        self.reading = true;
+        let reply = self.hub.store.load(page.iter().map(|item| item.id).collect());
+        self.run(ctx, reply, move |queue, loaded, ctx| {
+            queue.reading = false;
+            match loaded {
+                Ok(loaded) => queue.page_read(&page, loaded),
+                Err(error) => {
+                    tracing::error!(queue = %queue.port.name, %error, "a page could not be read");
+                    page.into_iter()
+                        .rev()
+                        .for_each(|item| queue.waiting[level].push_front(item));
+                    queue.hold_until = clock::now_ms() + 1000;
+                }
+            }
+            queue.pump(ctx);
+        });
+    }
+
+    fn page_read(&mut self, page: &[Item], loaded: Vec<Option<Stored>>) {
+        for (item, stored) in page.iter().zip(loaded) {
+            let Some(stored) = stored else { continue };
+            let body = match (item.what, &stored.fin) {
+                (What::Message, None) => stored.message,
+                // Cancelled or finished meanwhile.
+                (What::Message, Some(_)) => continue,
+                (What::Receipt, Some(fin)) => receipts::receipt_for(&stored.message, fin),
+                (What::Receipt, None) => continue,
+            };
+            self.ready[usize::from(item.priority)].push_back((*item, body));
+        }
+    }
+
+    fn read_block(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
+        self.reading = true;
+        let reply = self.hub.store.unspill_block(self.port.id, number);
+        self.run(ctx, reply, move |queue, octets, ctx| {
+            queue.reading = false;
+            match octets {
+                Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
+                // The index file is derived: what it lost is read from the store again.
+                Ok(None) | Err(_) => {
+                    tracing::warn!(queue = %queue.port.name, "a spilled block is gone, reading the queue again");
+                    queue.recover_again(ctx);
+                }
+            }
+            queue.pump(ctx);
+        });
+    }
+
+    /// Writes a block out of memory when the lists are longer than the limit.
+    pub(super) fn spill(&mut self, ctx: &mut Context<Self>) {
+        let in_memory: usize = self
+            .waiting
+            .iter()
+            .map(|level| level.len() - level.spilled())
+            .sum();
+        if self.spilling || in_memory <= self.hub.config().queue.memory_items {
+            return;
+        }
+        let number = self.next_block;
+        let Some((level, octets)) = (0..PRIORITIES)
+            .find_map(|level| Some((level, self.waiting[level].leave(number)?)))
+        else {
+            return;
+        };
+        self.next_block += 1;
+        self.spilling = true;
+        let reply = self.hub.store.spill_block(self.port.id, number, octets);
+        self.run(ctx, reply, move |queue, written, ctx| {
+            queue.spilling = false;
+            queue.waiting[level].spilled_as(number, written.is_err());
+            if written.is_ok() {
+                queue.spill(ctx);
+            }
+        });
+    }
+
+    fn ask_tokens(&mut self, ctx: &mut Context<Self>) {
+        let room: u32 = self.sessions.iter().map(|slot| slot.room).sum();
+        let wanted = room.min(self.ready_len() as u32);
+        if self.asking || wanted <= self.tokens {
+            return;
+        }
+        self.asking = true;
+        let throttle = self.hub.throttle.clone();
+        let ask = TakeTokens {
+            key: self.port.id,
+            wanted: wanted - self.tokens,
+        };
+        self.run(ctx, async move { throttle.send(ask).await }, |queue, taken, ctx| {
+            queue.asking = false;
+            let (granted, retry_in_ms) = taken.map_or((0, 100), |taken| (taken.granted, taken.retry_in_ms));
+            queue.tokens += granted;
+            if granted > 0 {
+                queue.pump(ctx);
+            } else {
+                // Meanwhile nobody asks again: one timer per pause, not one per message.
+                queue.asking = true;
+                let pause = Duration::from_millis(u64::from(retry_in_ms.max(1)));
+                ctx.run_later(pause, |queue, ctx| {
+                    queue.asking = false;
+                    queue.pump(ctx);
+                });
+            }
+        });
+    }
+
+    /// The hub, for futures that outlive a borrow of the queue.
+    pub(super) fn hub(&self) -> Arc<crate::actors::hub::Hub> {
+        Arc::clone(&self.hub)
+    }
+}

@@ -1,0 +1,331 @@
+//! What leaves a queue by another way than a session: expiry, cancel, purge, failover.
+
+use std::time::Duration;
+
+use actix::{AsyncContext, Context};
+
+use super::waiting::Popped;
+use super::{Item, PRIORITIES, Queue};
+use crate::actors::finish;
+use crate::actors::ports::post;
+use crate::clock;
+use crate::pb::delivery::What;
+use crate::pb::{Enqueue, Final, Message, MessageState, QueueItem};
+use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+
+/// Most messages that are moved or ended in one step.
+const STEP: usize = 1000;
+
+impl Queue {
+    /// Ends what has outlived its validity, looking once a second. The timer's half; the other
+    /// half is at the take.
+    pub(super) fn expire(&mut self, now: i64, ctx: &mut Context<Self>) {
+        let seconds = super::to_seconds(now);
+        if seconds == self.expired_upto {
+            return;
+        }
+        let mut expired: Vec<(Item, Option<Message>)> = Vec::new();
+        for level in 0..PRIORITIES {
+            if self.ready[level]
+                .iter()
+                .any(|(item, _)| item.expires <= seconds)
+            {
+                let (late, fresh) = std::mem::take(&mut self.ready[level])
+                    .into_iter()
+                    .partition(|(item, _)| item.expires <= seconds);
+                self.ready[level] = fresh;
+                let late: std::collections::VecDeque<(Item, Message)> = late;
+                expired.extend(late.into_iter().map(|(item, message)| (item, Some(message))));
+            }
+            if !self.waiting[level].is_empty() {
+                expired.extend(
+                    self.waiting[level]
+                        .take_if(|item| item.expires <= seconds)
+                        .into_iter()
+                        .map(|item| (item, None)),
+                );
+                if let Some(number) = self.waiting[level].spilled_expired(seconds) {
+                    self.read_block_for_expiry(level, number, ctx);
+                }
+            }
+        }
+        for items in self.scheduled.values_mut() {
+            items.retain(|item| {
+                let late = item.expires <= seconds;
+                if late {
+                    expired.push((*item, None));
+                }
+                !late
+            });
+        }
+        self.scheduled.retain(|_, items| !items.is_empty());
+        self.scheduled_len = self.scheduled.values().map(Vec::len).sum();
+        self.expired_upto = seconds;
+        if !expired.is_empty() {
+            self.expire_items(expired, ctx);
+        }
+    }
+
+    fn read_block_for_expiry(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
+        let reply = self.hub.store.unspill_block(self.port.id, number);
+        self.run(ctx, reply, move |queue, octets, ctx| match octets {
+            Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
+            Ok(None) | Err(_) => queue.recover_again(ctx),
+        });
+    }
+
+    pub(super) fn expire_items(
+        &mut self,
+        items: Vec<(Item, Option<Message>)>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.counters.expired += items.len() as u64;
+        self.hub.metrics.expired.inc_by(items.len() as u64);
+        self.end(items, MessageState::Expired, ctx);
+    }
+
+    pub(super) fn cancel(&mut self, items: Vec<Item>, ctx: &mut Context<Self>) {
+        let items = items.into_iter().map(|item| (item, None)).collect();
+        self.end(items, MessageState::Deleted, ctx);
+    }
+
+    /// Ends waiting messages; a receipt that expires is given up (told, so that it stays away).
+    fn end(
+        &mut self,
+        items: Vec<(Item, Option<Message>)>,
+        state: MessageState,
+        ctx: &mut Context<Self>,
+    ) {
+        let at = clock::now_ms();
+        let mut batch = WriteBatch::default();
+        let mut finals = Vec::with_capacity(items.len());
+        for (item, message) in items {
+            match item.what {
+                What::Receipt => batch.told.push(item.id),
+                What::Message => {
+                    if state == MessageState::Deleted {
+                        batch.change.push(ChangeRow {
+                            id: item.id,
+                            at,
+                            kind: ChangeKind::Cancel,
+                            queue: self.port.id,
+                            by: "operator".to_owned(),
+                        });
+                    }
+                    finals.push(Final {
+                        id: item.id,
+                        state: state.into(),
+                        at,
+                        message,
+                        attempts: u32::from(item.attempts),
+                        ..Final::default()
+                    });
+                }
+            }
+        }
+        let hub = self.hub();
+        self.run(
+            ctx,
+            async move { finish::finish(&hub, batch, finals).await },
+            |_, (), _| {},
+        );
+    }
+
+    /// Ends everything that waits, a step at a time so that commits stay small.
+    pub(super) fn purge(&mut self, ctx: &mut Context<Self>) {
+        let mut items = Vec::with_capacity(STEP);
+        'levels: for level in 0..PRIORITIES {
+            while let Some((item, _)) = self.ready[level].pop_front() {
+                items.push(item);
+                if items.len() == STEP {
+                    break 'levels;
+                }
+            }
+            loop {
+                match self.waiting[level].pop() {
+                    Popped::Item(item) => items.push(item),
+                    Popped::Spilled(number) => {
+                        self.read_block_for_expiry(level, number, ctx);
+                        break;
+                    }
+                    Popped::Empty => break,
+                }
+                if items.len() == STEP {
+                    break 'levels;
+                }
+            }
+        }
+        if items.len() < STEP {
+            for (_, scheduled) in std::mem::take(&mut self.scheduled) {
+                items.extend(scheduled);
+            }
+            self.scheduled_len = 0;
+        }
+        if items.is_empty() {
+            return;
+        }
+        self.cancel(items, ctx);
+        ctx.run_later(Duration::from_millis(20), |queue, ctx| queue.purge(ctx));
+    }
+
+    /// Holds a message of unknown outcome until its receipt comes or its time is over.
+    pub(super) fn wait_for_receipt(&mut self, item: Item, now: i64) {
+        self.hub.metrics.outcome_unknown.inc();
+        let ttl = self.hub.plan().correlation_ttl(self.port.id);
+        self.unsure.insert(item.id, (now + ttl.as_millis() as i64, item));
+    }
+
+    /// Ends what no answer and no receipt ever came for.
+    pub(super) fn give_up_unsure(&mut self, now: i64, ctx: &mut Context<Self>) {
+        let late: Vec<u64> = self
+            .unsure
+            .iter()
+            .filter(|(_, (until, _))| *until <= now)
+            .map(|(id, _)| *id)
+            .collect();
+        let items: Vec<_> = late
+            .into_iter()
+            .filter_map(|id| self.unsure.remove(&id))
+            .map(|(_, item)| (item, None))
+            .collect();
+        if !items.is_empty() {
+            self.end(items, MessageState::Unknown, ctx);
+        }
+    }
+
+    pub(super) fn has_alternative(&self) -> bool {
+        self.hub.plan().has_alternative(self.port.id)
+    }
+
+    /// Gives a message that failed here to the next target of its route, if there is one.
+    pub(super) fn fail_over(&mut self, item: Item, due_at: i64, ctx: &mut Context<Self>) {
+        let reply = self.hub.store.load(vec![item.id]);
+        self.run(ctx, reply, move |queue, loaded, ctx| {
+            let message = loaded
+                .ok()
+                .and_then(|mut loaded| loaded.pop().flatten())
+                .map(|stored| stored.message);
+            match message {
+                Some(message) if queue.alternative(&message).is_some() => {
+                    queue.move_away(vec![(item, message)], ctx);
+                }
+                _ => queue.schedule(item, due_at),
+            }
+        });
+    }
+
+    /// Another target of this message's route that could take it now.
+    fn alternative(&self, message: &Message) -> Option<u32> {
+        let hub = &self.hub;
+        hub.plan()
+            .next_target(message, self.port.id, |queue| hub.available(queue))
+    }
+
+    /// Gives messages to other queues; those that have none come back to the front.
+    fn move_away(&mut self, items: Vec<(Item, Message)>, ctx: &mut Context<Self>) -> usize {
+        let at = clock::now_ms();
+        let mut batch = WriteBatch::default();
+        let mut moved: Vec<(u32, QueueItem)> = Vec::new();
+        for (item, message) in items.into_iter().rev() {
+            let Some(queue) = self.alternative(&message) else {
+                self.waiting[usize::from(item.priority)].push_front(item);
+                continue;
+            };
+            batch.change.push(ChangeRow {
+                id: item.id,
+                at,
+                kind: ChangeKind::Move,
+                queue,
+                by: self.port.name.clone(),
+            });
+            moved.push((
+                queue,
+                QueueItem {
+                    id: item.id,
+                    what: item.what.into(),
+                    priority: u32::from(item.priority),
+                    due_at: 0,
+                    expires_at: i64::from(item.expires) * 1000,
+                    attempts: u32::from(item.attempts),
+                    message: Some(message),
+                },
+            ));
+        }
+        let count = moved.len();
+        if count == 0 {
+            return 0;
+        }
+        moved.reverse();
+        self.hub.metrics.failovers.inc_by(count as u64);
+        let hub = self.hub();
+        let ticket = hub.store.write(batch);
+        self.run(ctx, ticket, move |queue, written, _| {
+            if let Err(error) = written {
+                tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
+                let now = clock::now_ms();
+                moved.into_iter().for_each(|(_, item)| queue.take_in(item, now));
+                return;
+            }
+            for (target, item) in moved {
+                if let Some(port) = hub.queue(target) {
+                    post(&port.addr, Enqueue { items: vec![item] });
+                }
+            }
+        });
+        count
+    }
+
+    /// When nobody serves this queue for long, what waits goes to the next target of its route.
+    pub(super) fn watch_failover(&mut self, now: i64, ctx: &mut Context<Self>) {
+        if self.port.available() || !self.has_alternative() {
+            self.unserved_since = None;
+            return;
+        }
+        let since = *self.unserved_since.get_or_insert(now);
+        let after = self.hub.config().queue.failover_after.as_millis() as i64;
+        if now - since < after || self.reading || !self.phase.running() {
+            return;
+        }
+        let mut items: Vec<(Item, Message)> = Vec::new();
+        for level in (0..PRIORITIES).rev() {
+            items.extend(self.ready[level].drain(..));
+        }
+        let mut page = Vec::new();
+        'levels: for level in (0..PRIORITIES).rev() {
+            while let Popped::Item(item) = self.waiting[level].pop() {
+                if item.what == What::Message {
+                    page.push(item);
+                }
+                if page.len() == STEP {
+                    break 'levels;
+                }
+            }
+        }
+        if items.is_empty() && page.is_empty() {
+            return;
+        }
+        self.reading = true;
+        let reply = self.hub.store.load(page.iter().map(|item| item.id).collect());
+        self.run(ctx, reply, move |queue, loaded, ctx| {
+            queue.reading = false;
+            match loaded {
+                Ok(loaded) => items.extend(
+                    page.iter()
+                        .zip(loaded)
+                        .filter_map(|(item, stored)| {
+                            let stored = stored?;
+                            stored.fin.is_none().then_some((*item, stored.message))
+                        }),
+                ),
+                Err(_) => page
+                    .into_iter()
+                    .rev()
+                    .for_each(|item| queue.waiting[usize::from(item.priority)].push_front(item)),
+            }
+            if queue.move_away(items, ctx) == 0 {
+                // Nowhere to go for now; look again after as long a time.
+                queue.unserved_since = Some(clock::now_ms());
+            }
+        });
+    }
+}

@@ -1,0 +1,235 @@
+//! Starting with what the store holds, and starting again after a failure.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{AsyncContext, Context};
+
+use super::{HeldItem, Item, PRIORITIES, Queue};
+use crate::actors::ports::post_to;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::pb::delivery::What;
+use crate::pb::{Held, QueueItem, ReportHeld};
+use crate::store::{Active, Stage, Store, StoreError};
+
+/// How long a session may take to say what it holds.
+const REPORT_WITHIN: Duration = Duration::from_secs(2);
+
+/// One waiting item found in the store.
+#[derive(Debug, Clone, Copy)]
+pub struct Seed {
+    pub item: Item,
+    /// Unix milliseconds, 0 for now.
+    pub due_at: i64,
+    /// It may have reached the destination already.
+    pub unsure: bool,
+}
+
+/// Everything active in the store, sorted by who has to continue it.
+#[derive(Debug, Default)]
+pub struct Seeds {
+    pub queues: HashMap<u32, Vec<Seed>>,
+    /// Waiting for receipts: `(message, operator, operator's message id)`.
+    pub sent: Vec<(u64, u32, bytes::Bytes)>,
+    /// Unfinished messages per sender, for the accounts' caps.
+    pub unfinished: HashMap<u32, u64>,
+    pub active: u64,
+}
+
+/// Whether a queue may grant.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Running,
+    /// Restarted; the lists are empty.
+    Wanted,
+    /// The store is being read and sessions are being asked; what arrives meanwhile is kept.
+    Reading {
+        arrived: Vec<QueueItem>,
+        held: HashMap<u64, u64>,
+        waiting_for: HashSet<u64>,
+        seeds: Option<Vec<Seed>>,
+    },
+}
+
+// === impl Seeds ===
+
+impl Seeds {
+    /// Reads the store; blocks.
+    pub fn read(store: &dyn Store) -> Result<Self, StoreError> {
+        let mut seeds = Self::default();
+        store.recover(None, &mut |active| seeds.add(active))?;
+        Ok(seeds)
+    }
+
+    fn add(&mut self, active: Active) {
+        self.active += 1;
+        if !matches!(active.stage, Stage::Untold { .. }) {
+            *self.unfinished.entry(active.sender).or_default() += 1;
+        }
+        if let Stage::Sent { ids, .. } = active.stage {
+            let id = active.id;
+            self.sent
+                .extend(ids.into_iter().map(|(operator, theirs)| (id, operator, theirs)));
+            return;
+        }
+        let (queue, what, unsure) = match active.stage {
+            Stage::Untold { tell } => (tell, What::Receipt, false),
+            Stage::OutcomeUnknown => (active.queue, What::Message, true),
+            _ => (active.queue, What::Message, false),
+        };
+        let expires_at = match what {
+            // A receipt is kept as long as a message may live.
+            What::Receipt => i64::MAX,
+            What::Message => active.expires_at,
+        };
+        self.queues.entry(queue).or_default().push(Seed {
+            item: Item {
+                id: active.id,
+                expires: super::to_seconds(expires_at),
+                attempts: active.attempts.min(u32::from(u16::MAX)) as u16,
+                priority: active.priority.min(PRIORITIES as u32 - 1) as u8,
+                what,
+            },
+            due_at: match what {
+                What::Receipt => 0,
+                What::Message => active.due_at,
+            },
+            unsure,
+        });
+    }
+}
+
+// === impl Phase ===
+
+impl Phase {
+    pub(super) fn running(&self) -> bool {
+        matches!(self, Self::Running)
+    }
+
+    /// Keeps an item that arrived while the store was being read.
+    pub(super) fn keep(&mut self, item: QueueItem) {
+        if let Self::Reading { arrived, .. } = self {
+            arrived.push(item);
+        }
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Puts one recovered item where it belongs.
+    pub(super) fn plant(&mut self, seed: Seed) {
+        let now = clock::now_ms();
+        if seed.unsure && self.hub.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend {
+            self.wait_for_receipt(seed.item, now);
+        } else if seed.due_at > now {
+            self.schedule(seed.item, seed.due_at);
+        } else {
+            self.waiting[usize::from(seed.item.priority)].push_back(seed.item);
+        }
+    }
+
+    /// Throws the lists away and reads them from the store again.
+    pub(super) fn recover_again(&mut self, ctx: &mut Context<Self>) {
+        let mut fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
+        std::mem::swap(&mut fresh.counters, &mut self.counters);
+        fresh.phase = Phase::Wanted;
+        *self = fresh;
+        self.begin_recovery(ctx);
+    }
+
+    /// Asks the sessions what they hold and reads the store, when a restart wants it.
+    pub(super) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
+        if !matches!(self.phase, Phase::Wanted) {
+            return;
+        }
+        let sessions = self.port.sessions();
+        self.phase = Phase::Reading {
+            arrived: Vec::new(),
+            held: HashMap::new(),
+            waiting_for: sessions.iter().map(|(session, _)| *session).collect(),
+            seeds: None,
+        };
+        for (_, port) in &sessions {
+            post_to(&port.report, ReportHeld { queue: self.port.id });
+        }
+        ctx.run_later(REPORT_WITHIN, |queue, ctx| {
+            if let Phase::Reading { waiting_for, .. } = &mut queue.phase {
+                waiting_for.clear();
+            }
+            queue.finish_recovery(ctx);
+        });
+        let store = Arc::clone(&self.hub.store);
+        let own = self.port.id;
+        let reading = tokio::task::spawn_blocking(move || {
+            Seeds::read(store.as_ref()).map(|mut seeds| seeds.queues.remove(&own).unwrap_or_default())
+        });
+        self.run(ctx, reading, |queue, read, ctx| {
+            match read {
+                Ok(Ok(read)) => {
+                    if let Phase::Reading { seeds, .. } = &mut queue.phase {
+                        *seeds = Some(read);
+                    }
+                    queue.finish_recovery(ctx);
+                }
+                Ok(Err(error)) => panic!("queue {} cannot read the store: {error}", queue.port.name),
+                Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
+            };
+        });
+    }
+
+    pub(super) fn held_reported(&mut self, report: Held, ctx: &mut Context<Self>) {
+        if let Phase::Reading { held, waiting_for, .. } = &mut self.phase {
+            waiting_for.remove(&report.session);
+            held.extend(report.ids.iter().map(|id| (*id, report.session)));
+            self.add_room(report.session, report.room);
+            self.finish_recovery(ctx);
+        }
+    }
+
+    /// Runs again once the store is read and every session has answered or had its time.
+    fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
+        let ready = matches!(
+            &self.phase,
+            Phase::Reading { waiting_for, seeds: Some(_), .. } if waiting_for.is_empty()
+        );
+        if !ready {
+            return;
+        }
+        let Phase::Reading {
+            arrived,
+            held,
+            seeds: Some(seeds),
+            ..
+        } = std::mem::replace(&mut self.phase, Phase::Running)
+        else {
+            return;
+        };
+        let mut known: HashSet<u64> = HashSet::with_capacity(seeds.len());
+        for seed in seeds {
+            known.insert(seed.item.id);
+            match held.get(&seed.item.id) {
+                Some(session) => {
+                    self.held.insert(
+                        seed.item.id,
+                        HeldItem {
+                            session: *session,
+                            item: seed.item,
+                        },
+                    );
+                }
+                None => self.plant(seed),
+            }
+        }
+        let now = clock::now_ms();
+        for item in arrived {
+            if known.insert(item.id) && !held.contains_key(&item.id) {
+                self.take_in(item, now);
+            }
+        }
+        tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
+        self.pump(ctx);
+    }
+}

@@ -1,0 +1,256 @@
+//! Settling: what the sessions say became of what they were given.
+
+use actix::Context;
+
+use super::{HeldItem, Item, Queue};
+use crate::actors::finish;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::domain::retry::Decision;
+use crate::pb::delivery::What;
+use crate::pb::failed::Why;
+use crate::pb::{Failed, Final, Kind, MessageState, SettleBatch};
+use crate::smpp::CommandStatus;
+use crate::store::{RetryRow, SentRow, WriteBatch};
+
+impl Queue {
+    pub(super) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
+        self.settle_done(&batch.done, ctx);
+        if !batch.failed.is_empty() {
+            self.settle_failed(batch.failed, ctx);
+        }
+        if batch.room > 0 {
+            self.add_room(batch.session, batch.room);
+        }
+    }
+
+    fn settle_done(&mut self, done: &[u64], ctx: &mut Context<Self>) {
+        let mut told = Vec::new();
+        let mut delivered = Vec::new();
+        for id in done {
+            let Some(HeldItem { item, .. }) = self.held.remove(id) else {
+                // A late answer for something that waits again: it has arrived after all.
+                let known = self.unsure.remove(id).is_some() || self.remove(*id).is_some();
+                if !known && self.reading {
+                    self.gone.insert(*id);
+                }
+                continue;
+            };
+            self.counters.delivered += 1;
+            match item.what {
+                What::Receipt => told.push(*id),
+                What::Message if self.is_operator() => {}
+                What::Message => delivered.push(item),
+            }
+        }
+        if !told.is_empty() {
+            self.hub.metrics.receipts_told.inc_by(told.len() as u64);
+            let ticket = self.hub.store.write(WriteBatch {
+                told,
+                ..WriteBatch::default()
+            });
+            self.run(ctx, ticket, |queue, written, _| {
+                if let Err(error) = written {
+                    tracing::error!(queue = %queue.port.name, %error, "told rows not written; these receipts will be repeated after a restart");
+                }
+            });
+        }
+        if !delivered.is_empty() {
+            self.delivered_to_account(delivered, ctx);
+        }
+    }
+
+    /// deliver_sm_resp with ESME_ROK from an account: an MO message has arrived; an MT message is
+    /// in the hands of the peer.
+    fn delivered_to_account(&mut self, items: Vec<Item>, ctx: &mut Context<Self>) {
+        let hub = self.hub();
+        let queue = self.port.id;
+        let at = clock::now_ms();
+        self.run(
+            ctx,
+            async move {
+                let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
+                let loaded = hub.store.load(ids).await.unwrap_or_default();
+                let mut batch = WriteBatch::default();
+                let mut finals = Vec::with_capacity(items.len());
+                for (item, stored) in items.iter().zip(loaded) {
+                    let Some(stored) = stored else { continue };
+                    let state = match stored.message.kind() {
+                        Kind::Mo => MessageState::Delivered,
+                        Kind::Mt => MessageState::Accepted,
+                    };
+                    batch.sent.push(SentRow {
+                        id: item.id,
+                        attempt: u32::from(item.attempts) + 1,
+                        at,
+                        operator: queue,
+                        status: 0,
+                        operator_message_id: bytes::Bytes::new(),
+                        latency_ms: 0,
+                    });
+                    finals.push(Final {
+                        id: item.id,
+                        state: state.into(),
+                        at,
+                        message: Some(stored.message),
+                        operator: queue,
+                        attempts: u32::from(item.attempts) + 1,
+                        ..Final::default()
+                    });
+                }
+                finish::finish(&hub, batch, finals).await;
+            },
+            |_, (), _| {},
+        );
+    }
+
+    fn settle_failed(&mut self, failed: Vec<Failed>, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        let mut batch = WriteBatch::default();
+        let mut finals = Vec::new();
+        // Back to the front in reverse, so that their order stays.
+        for failure in failed.into_iter().rev() {
+            let Some(HeldItem { item, .. }) = self.held.remove(&failure.id) else {
+                continue;
+            };
+            self.fail(item, &failure, now, &mut batch, &mut finals, ctx);
+        }
+        let hub = self.hub();
+        if batch.is_empty() && finals.is_empty() {
+            return;
+        }
+        self.run(
+            ctx,
+            async move { finish::finish(&hub, batch, finals).await },
+            |_, (), _| {},
+        );
+    }
+
+    fn fail(
+        &mut self,
+        item: Item,
+        failure: &Failed,
+        now: i64,
+        batch: &mut WriteBatch,
+        finals: &mut Vec<Final>,
+        ctx: &mut Context<Self>,
+    ) {
+        let plan = self.hub.plan();
+        let decision = match failure.why() {
+            Why::NotSent => {
+                self.waiting[usize::from(item.priority)].push_front(item);
+                return;
+            }
+            Why::Status => plan.retry_of(self.port.id).decide(failure.status, u32::from(item.attempts) + 1),
+            Why::Unknown => match plan.outcome_policy(self.port.id) {
+                // A receipt is repeated until it is acknowledged, whatever the policy.
+                _ if item.what == What::Receipt => Decision::Throttled { after: std::time::Duration::ZERO },
+                OutcomePolicy::Resend => Decision::Temporary { after: std::time::Duration::ZERO },
+                OutcomePolicy::Wait => {
+                    self.wait_for_receipt(item, now);
+                    return;
+                }
+                OutcomePolicy::Fail => Decision::Permanent,
+            },
+        };
+        if failure.why() == Why::Unknown {
+            self.hub.metrics.outcome_unknown.inc();
+        }
+        let attempt = u32::from(item.attempts) + 1;
+        let status = match failure.why() {
+            Why::Unknown => SentRow::NO_ANSWER,
+            _ => failure.status,
+        };
+        let row = SentRow {
+            id: item.id,
+            attempt,
+            at: now,
+            operator: self.port.id,
+            status,
+            operator_message_id: bytes::Bytes::new(),
+            latency_ms: failure.latency_ms,
+        };
+        match decision {
+            Decision::Throttled { after } => {
+                self.hub.metrics.throttled_by_operator.inc();
+                let after = after.as_millis() as i64;
+                if after > 0 && failure.status == CommandStatus::ESME_RTHROTTLED.0 {
+                    self.hold_until = now + after;
+                    self.waiting[usize::from(item.priority)].push_front(item);
+                } else if after > 0 {
+                    self.schedule(item, now + after);
+                } else {
+                    self.waiting[usize::from(item.priority)].push_front(item);
+                }
+            }
+            Decision::Temporary { after } => {
+                self.counters.retried += 1;
+                self.hub.metrics.retries.inc();
+                let again = Item {
+                    attempts: attempt.min(u32::from(u16::MAX)) as u16,
+                    ..item
+                };
+                if item.what == What::Receipt {
+                    self.schedule(again, now + after.as_millis() as i64);
+                    return;
+                }
+                let due_at = now + after.as_millis() as i64;
+                batch.sent.push(row);
+                batch.retry.push(RetryRow {
+                    id: item.id,
+                    due_at,
+                    attempts: attempt,
+                });
+                if self.has_alternative() && failure.why() == Why::Status {
+                    self.fail_over(again, due_at, ctx);
+                } else if after.is_zero() {
+                    self.waiting[usize::from(again.priority)].push_front(again);
+                } else {
+                    self.schedule(again, due_at);
+                }
+            }
+            Decision::Permanent if item.what == What::Receipt => {
+                // The account refuses its receipt for good: asking again would never end.
+                self.counters.failed += 1;
+                self.hub.metrics.receipts_refused.inc();
+                batch.told.push(item.id);
+            }
+            Decision::Permanent => {
+                self.counters.failed += 1;
+                let (state, error) = match failure.why() {
+                    Why::Unknown => (MessageState::Unknown, String::new()),
+                    _ => (MessageState::Rejected, status.to_string()),
+                };
+                batch.sent.push(row);
+                finals.push(Final {
+                    id: item.id,
+                    state: state.into(),
+                    error: error.into(),
+                    at: now,
+                    message: None,
+                    operator: self.port.id,
+                    attempts: attempt,
+                });
+            }
+        }
+    }
+
+    /// A session is gone. What it still held here has an unknown outcome; a session that ends in
+    /// good order has settled everything before.
+    pub(super) fn session_down(&mut self, session: u64, ctx: &mut Context<Self>) {
+        self.sessions.retain(|slot| slot.session != session);
+        let failed: Vec<Failed> = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.session == session)
+            .map(|(id, _)| Failed {
+                id: *id,
+                why: Why::Unknown.into(),
+                ..Failed::default()
+            })
+            .collect();
+        if !failed.is_empty() {
+            self.settle_failed(failed, ctx);
+        }
+    }
+}

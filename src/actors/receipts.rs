@@ -1,0 +1,161 @@
+//! Turns final states into delivery receipts and gives them to the queue of the account that
+//! asked (SMPP 3.4 §2.11, appendix B).
+//!
+//! A receipt is derived from `msg` and `fin` whenever it is needed, also after a restart; it is
+//! not stored. `told` is written when the account has acknowledged it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::{Actor, Context, Handler, Supervised};
+use bytes::Bytes;
+
+use crate::actors::cdr::Cdr;
+use crate::actors::hub::Hub;
+use crate::actors::ports::post;
+use crate::pb::delivery::What;
+use crate::pb::{Enqueue, Final, FinalBatch, Kind, Message, QueueItem};
+use crate::smpp::receipt::{self, ReceiptText};
+use crate::smpp::{Tlvs, tag};
+use crate::store::FinRow;
+
+/// Commits that may wait in the mailbox.
+pub const MAILBOX: usize = 4096;
+/// Octets of the original text that a receipt repeats (appendix B).
+const TEXT: usize = 20;
+const ESM_CLASS_RECEIPT: u32 = 0x04;
+
+pub struct Receipts {
+    hub: Arc<Hub>,
+    cdr: Option<Cdr>,
+}
+
+// === impl Receipts ===
+
+impl Receipts {
+    pub fn new(hub: Arc<Hub>, cdr: Option<Cdr>) -> Self {
+        Self { hub, cdr }
+    }
+
+    fn forward(&mut self, finals: Vec<Final>) {
+        let mut by_account: HashMap<u32, Vec<QueueItem>> = HashMap::new();
+        for ended in finals {
+            let Some(message) = &ended.message else {
+                continue;
+            };
+            self.hub.metrics.finished(ended.state());
+            self.hub.release(message.sender);
+            if let Some(cdr) = &mut self.cdr {
+                cdr.write(&self.hub, message, &ended);
+            }
+            let row = FinRow {
+                id: ended.id,
+                at: ended.at,
+                state: ended.state(),
+                error: ended.error.clone(),
+                operator: ended.operator,
+                tell: message.sender,
+            };
+            if message.kind() == Kind::Mt && super::finish::wants_receipt(&self.hub, message, ended.state()) {
+                by_account
+                    .entry(message.sender)
+                    .or_default()
+                    .push(QueueItem {
+                        id: ended.id,
+                        what: What::Receipt.into(),
+                        expires_at: i64::MAX,
+                        message: Some(receipt_for(message, &row)),
+                        ..QueueItem::default()
+                    });
+            }
+        }
+        for (account, items) in by_account {
+            match self.hub.queue(account) {
+                Some(port) => post(&port.addr, Enqueue { items }),
+                // The account was taken out of the configuration; told again should it come back.
+                None => {
+                    self.hub.metrics.receipts_homeless.inc_by(items.len() as u64);
+                }
+            }
+        }
+        if let Some(cdr) = &mut self.cdr {
+            cdr.flush();
+        }
+    }
+}
+
+impl Actor for Receipts {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Supervised for Receipts {}
+
+impl Handler<FinalBatch> for Receipts {
+    type Result = ();
+
+    fn handle(&mut self, batch: FinalBatch, _: &mut Self::Context) {
+        self.forward(batch.finals);
+    }
+}
+
+/// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
+/// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
+/// user_message_reference.
+pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
+    let state = fin.state as i32 as u8;
+    let message_id = message.id.to_string();
+    let text = receipt::format(&ReceiptText {
+        id: Bytes::copy_from_slice(message_id.as_bytes()),
+        sub: 1,
+        dlvrd: u32::from(state == 2),
+        submit_date_ms: Some(message.accepted_at),
+        done_date_ms: Some(fin.at),
+        stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
+        err: if fin.error.is_empty() {
+            Bytes::from_static(b"000")
+        } else {
+            fin.error.clone()
+        },
+        text: first_words(message),
+    });
+    let mut tlvs = Tlvs::default();
+    let mut id_octets = message_id.into_bytes();
+    id_octets.push(0);
+    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &id_octets);
+    tlvs.push(tag::MESSAGE_STATE, &[state]);
+    if let Some(reference) = Tlvs::from_raw(message.tlvs.clone()).get(tag::USER_MESSAGE_REFERENCE) {
+        tlvs.push(tag::USER_MESSAGE_REFERENCE, &reference);
+    }
+    Message {
+        id: message.id,
+        sender: message.sender,
+        kind: Kind::Mt.into(),
+        accepted_at: message.accepted_at,
+        service_type: message.service_type.clone(),
+        source_ton: message.dest_ton,
+        source_npi: message.dest_npi,
+        source: message.destination.clone(),
+        dest_ton: message.source_ton,
+        dest_npi: message.source_npi,
+        destination: message.source.clone(),
+        esm_class: ESM_CLASS_RECEIPT,
+        short_message: text.into(),
+        tlvs: tlvs.raw().clone(),
+        trace_context: message.trace_context.clone(),
+        ..Message::default()
+    }
+}
+
+/// The start of the text, when its octets are readable in the default alphabet.
+fn first_words(message: &Message) -> Bytes {
+    let has_header = message.esm_class & 0x40 != 0;
+    if has_header || !matches!(message.data_coding, 0 | 1 | 3) {
+        return Bytes::new();
+    }
+    let text = &message.short_message;
+    text.slice(..text.len().min(TEXT))
+}

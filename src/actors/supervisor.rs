@@ -1,0 +1,185 @@
+//! The root: starts queues and outbound binds, and brings them in line with the plan after each
+//! reload, without touching what has not changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
+
+use crate::actors::hub::Hub;
+use crate::actors::ingest::Ingest;
+use crate::actors::operator_session::SlotOptions;
+use crate::actors::plan::{OperatorPlan, Plan};
+use crate::actors::ports::{QueueKind, QueuePort};
+use crate::actors::queue::{self, Queue, Seed};
+use crate::actors::supervise::{self, Escalate, Health};
+use crate::actors::test_target::{Behaviour, TestTarget};
+use crate::config::BindKind;
+use crate::pb::bind_command::Verb;
+use crate::pb::{BindCommand, PlanChanged};
+use crate::smpp::session::BindType;
+
+pub struct Supervisor {
+    hub: Arc<Hub>,
+    core: ArbiterHandle,
+    lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+    escalate: Escalate,
+    /// Sessions of the slots that were started, by operator, slot and bind type.
+    slots: HashMap<(u32, u32, BindType), u64>,
+    applied: Option<Arc<Plan>>,
+    next_lane: usize,
+    seeds: HashMap<u32, Vec<Seed>>,
+}
+
+// === impl Supervisor ===
+
+impl Supervisor {
+    /// `seeds`: what the store held for each queue when the process started.
+    pub fn new(
+        hub: Arc<Hub>,
+        core: ArbiterHandle,
+        lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+        escalate: Escalate,
+        seeds: HashMap<u32, Vec<Seed>>,
+    ) -> Self {
+        Self {
+            hub,
+            core,
+            lanes,
+            escalate,
+            slots: HashMap::new(),
+            applied: None,
+            next_lane: 0,
+            seeds,
+        }
+    }
+
+    /// Starts what is missing, tells what has changed. Before the first call returns, every queue
+    /// with waiting messages exists.
+    pub fn apply(&mut self) {
+        let plan = self.hub.full_plan();
+        for id in &plan.built_in {
+            self.ensure_queue(*id, plan.name_of(*id), QueueKind::Test);
+        }
+        for account in plan.accounts() {
+            self.ensure_queue(account.id, plan.name_of(account.id), QueueKind::Account);
+        }
+        for operator in plan.operators() {
+            self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
+        }
+        // Messages of destinations that are not configured any more keep their queue: they wait
+        // for the configuration to come back, or expire.
+        let orphans: Vec<u32> = self.seeds.keys().copied().collect();
+        for id in orphans {
+            let name = plan.name_of(id).to_owned();
+            let kind = if name.starts_with("account:") { QueueKind::Account } else { QueueKind::Operator };
+            self.ensure_queue(id, &name, kind);
+        }
+        for operator in plan.operators() {
+            self.apply_operator(operator);
+        }
+        if let Some(before) = self.applied.replace(Arc::clone(&plan)) {
+            for operator in before.operators() {
+                if plan.operator(operator.id).is_none() {
+                    self.rebind(operator.id);
+                }
+            }
+        }
+    }
+
+    fn apply_operator(&mut self, operator: &Arc<OperatorPlan>) {
+        let before = self.applied.as_ref().and_then(|plan| plan.operator(operator.id));
+        if before.is_some_and(|before| before.config != operator.config) {
+            self.rebind(operator.id);
+        }
+        let types: &[BindType] = match operator.config.bind {
+            BindKind::Transceiver => &[BindType::Transceiver],
+            BindKind::Transmitter => &[BindType::Transmitter],
+            BindKind::Receiver => &[BindType::Receiver],
+            BindKind::TransmitterReceiver => &[BindType::Transmitter, BindType::Receiver],
+        };
+        for slot in 0..operator.config.binds {
+            for bind_type in types {
+                self.ensure_slot(operator.id, slot, *bind_type);
+            }
+        }
+    }
+
+    fn ensure_slot(&mut self, operator: u32, slot: u32, bind_type: BindType) {
+        let key = (operator, slot, bind_type);
+        if self
+            .slots
+            .get(&key)
+            .is_some_and(|session| self.hub.binds.contains(*session))
+        {
+            return;
+        }
+        let (arbiter, ingest) = &self.lanes[self.next_lane % self.lanes.len()];
+        self.next_lane += 1;
+        let session = SlotOptions {
+            hub: Arc::clone(&self.hub),
+            ingest: ingest.clone(),
+            operator,
+            slot,
+            bind_type,
+            escalate: Arc::clone(&self.escalate),
+        }
+        .start(arbiter);
+        self.slots.insert(key, session);
+    }
+
+    /// Every bind of the operator ends; those that are still wanted come back with the new plan.
+    fn rebind(&self, operator: u32) {
+        for port in self.hub.binds.all() {
+            if port.owner.load(std::sync::atomic::Ordering::Relaxed) == operator {
+                port.command(BindCommand {
+                    verb: Verb::Rebind.into(),
+                });
+            }
+        }
+    }
+
+    fn ensure_queue(&mut self, id: u32, name: &str, kind: QueueKind) {
+        if self.hub.queue(id).is_some() {
+            return;
+        }
+        let (addr, slot) = supervise::slot::<Queue>(queue::MAILBOX);
+        let port = Arc::new(QueuePort::new(id, name.to_owned(), kind, addr));
+        self.hub.watch(Arc::clone(&port.health));
+        self.hub.add_queue(Arc::clone(&port));
+        let seeds = self.seeds.remove(&id).unwrap_or_default();
+        let hub = Arc::clone(&self.hub);
+        let health = Arc::clone(&port.health);
+        let for_actor = Arc::clone(&port);
+        slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
+            Queue::new(hub, for_actor, seeds)
+        });
+        if let Some(behaviour) = Behaviour::of(name) {
+            let (_, slot) = supervise::slot::<TestTarget>(queue::MAILBOX);
+            let hub = Arc::clone(&self.hub);
+            let health = Health::new(format!("target {name}"));
+            slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
+                TestTarget::new(hub, port, behaviour)
+            });
+        }
+    }
+}
+
+impl Actor for Supervisor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(16);
+        self.apply();
+    }
+}
+
+impl Supervised for Supervisor {}
+
+impl Handler<PlanChanged> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, _: PlanChanged, _: &mut Self::Context) {
+        self.apply();
+    }
+}

@@ -1,0 +1,185 @@
+//! The built-in targets of routes: every message is delivered, fails, or finds nobody
+//! (moiji-mobile's test delivery method). They serve their queues as a session would.
+
+use std::sync::Arc;
+
+use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use bytes::Bytes;
+
+use crate::actors::hub::Hub;
+use crate::actors::ports::{QueuePort, SessionPort, post};
+use crate::clock;
+use crate::pb::failed::Why;
+use crate::pb::{
+    Credit, DeliverBatch, Failed, Held, MessageState, OperatorReceipt, ReceiptBatch, ReportHeld,
+    Sent, SentBatch, SettleBatch,
+};
+use crate::smpp::CommandStatus;
+
+const WINDOW: u32 = 1000;
+
+/// How a built-in target behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    Delivered,
+    Failed,
+    Unreachable,
+}
+
+pub struct TestTarget {
+    hub: Arc<Hub>,
+    queue: Arc<QueuePort>,
+    behaviour: Behaviour,
+    session: u64,
+}
+
+// === impl Behaviour ===
+
+impl Behaviour {
+    /// From a queue's name, such as `test:failed`.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "test:delivered" => Some(Self::Delivered),
+            "test:failed" => Some(Self::Failed),
+            "test:unreachable" => Some(Self::Unreachable),
+            _ => None,
+        }
+    }
+}
+
+// === impl TestTarget ===
+
+impl TestTarget {
+    pub fn new(hub: Arc<Hub>, queue: Arc<QueuePort>, behaviour: Behaviour) -> Self {
+        let session = hub.binds.next_session();
+        Self {
+            hub,
+            queue,
+            behaviour,
+            session,
+        }
+    }
+
+    /// Reports a message as handed over and, right behind, how it ended.
+    fn hand_over(&self, batch: DeliverBatch, state: MessageState) {
+        let theirs = |id: u64| Bytes::from(format!("test-{id}"));
+        let done: Vec<u64> = batch.deliveries.iter().map(|delivery| delivery.id).collect();
+        let receipts = done
+            .iter()
+            .map(|id| OperatorReceipt {
+                operator_message_id: theirs(*id),
+                state: state.into(),
+                done_at: clock::now_ms(),
+                ..OperatorReceipt::default()
+            })
+            .collect();
+        let sent = batch
+            .deliveries
+            .into_iter()
+            .map(|delivery| Sent {
+                id: delivery.id,
+                attempt: delivery.attempt,
+                operator_message_id: theirs(delivery.id),
+                latency_ms: 0,
+                message: delivery.message,
+                receipt_expected: true,
+            })
+            .collect();
+        let operator = self.queue.id;
+        post(&self.hub.correlation, SentBatch { operator, sent });
+        let room = done.len() as u32;
+        post(
+            &self.queue.addr,
+            SettleBatch {
+                session: self.session,
+                done,
+                failed: Vec::new(),
+                room,
+            },
+        );
+        post(
+            &self.hub.correlation,
+            ReceiptBatch {
+                operator,
+                receipts,
+                session: self.session,
+            },
+        );
+    }
+
+    fn unreachable(&self, batch: DeliverBatch) {
+        let failed: Vec<Failed> = batch
+            .deliveries
+            .into_iter()
+            .map(|delivery| Failed {
+                id: delivery.id,
+                why: Why::Status.into(),
+                status: CommandStatus::ESME_RDELIVERYFAILURE.0,
+                latency_ms: 0,
+                attempt: delivery.attempt,
+            })
+            .collect();
+        let room = failed.len() as u32;
+        post(
+            &self.queue.addr,
+            SettleBatch {
+                session: self.session,
+                done: Vec::new(),
+                failed,
+                room,
+            },
+        );
+    }
+}
+
+impl Actor for TestTarget {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let addr = ctx.address();
+        self.queue.join(
+            self.session,
+            SessionPort {
+                deliver: addr.clone().recipient(),
+                report: addr.recipient(),
+            },
+        );
+        post(
+            &self.queue.addr,
+            Credit {
+                session: self.session,
+                room: WINDOW,
+            },
+        );
+    }
+}
+
+impl Supervised for TestTarget {}
+
+impl Handler<DeliverBatch> for TestTarget {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        match self.behaviour {
+            Behaviour::Delivered => self.hand_over(batch, MessageState::Delivered),
+            Behaviour::Failed => self.hand_over(batch, MessageState::Undeliverable),
+            Behaviour::Unreachable => self.unreachable(batch),
+        }
+    }
+}
+
+impl Handler<ReportHeld> for TestTarget {
+    type Result = ();
+
+    /// It settles at once and never holds anything.
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        post(
+            &self.queue.addr,
+            Held {
+                session: self.session,
+                ids: Vec::new(),
+                room: WINDOW,
+            },
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! The composition root: opens the store, builds every actor, and takes it all down again.
+//!
+//! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
+//! in the reverse order. Called by `smsc serve` and by tests.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Addr, Arbiter, ArbiterHandle};
+use anyhow::Context as _;
+use prometheus_client::registry::Registry;
+use secrecy::SecretString;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::actors::admin::Admin;
+use crate::actors::cdr::Cdr;
+use crate::actors::correlation::{self, Correlation};
+use crate::actors::hub::Hub;
+use crate::actors::ingest::{self, Ingest};
+use crate::actors::janitor::Janitor;
+use crate::actors::listener::Listener;
+use crate::actors::plan::Plan;
+use crate::actors::queue::Seeds;
+use crate::actors::receipts::{self, Receipts};
+use crate::actors::supervise::{self, Escalate, Health};
+use crate::actors::supervisor::Supervisor;
+use crate::actors::throttle::{self, Throttle};
+use crate::config::Config;
+use crate::domain::id::IdGenerator;
+use crate::http;
+use crate::pb::PlanChanged;
+use crate::store::Store;
+use crate::store::sqlite::{SqliteOptions, SqliteStore};
+use crate::telemetry::metrics::Metrics;
+
+/// Windows in flight get as long to be answered when the process stops.
+const DRAIN: Duration = Duration::from_secs(15);
+const CONTROL_MAILBOX: usize = 256;
+/// EX_SOFTWARE: an actor could not be kept alive.
+const EXIT_ESCALATED: u8 = 70;
+
+/// A running SMSC.
+pub struct App {
+    pub hub: Arc<Hub>,
+    pub supervisor: Addr<Supervisor>,
+    http: actix_web::dev::ServerHandle,
+    arbiters: Vec<Arbiter>,
+    escalations: mpsc::Receiver<String>,
+    /// Read again on SIGHUP.
+    config_file: Option<PathBuf>,
+}
+
+/// Starts everything. Listening ports are bound before this returns, and every message of the
+/// store is where it belongs.
+///
+/// # Errors
+/// A folder, port or store that cannot be used; the text names the setting.
+pub async fn start(
+    config: Config,
+    config_file: Option<PathBuf>,
+    admin_token: SecretString,
+) -> anyhow::Result<App> {
+    let started = std::time::Instant::now();
+    let config = Arc::new(config);
+    let sqlite = Arc::new(SqliteStore::open(SqliteOptions {
+        wal_autocheckpoint: config.store.wal_autocheckpoint,
+        batch_rows: config.store.batch_rows,
+        linger: config.store.linger,
+        min_free_mib: config.store.min_free_mib,
+        search_index: config.store.search_index,
+        ..SqliteOptions::new(&config.data_dir)
+    })?);
+    let store: Arc<dyn Store> = sqlite;
+    let reading = Arc::clone(&store);
+    let for_plan = Arc::clone(&config);
+    let (plan, seeds, parked, highest) = tokio::task::spawn_blocking(move || {
+        let plan = Plan::build(for_plan, reading.as_ref())?;
+        let seeds = Seeds::read(reading.as_ref())?;
+        let parked = reading.parked(usize::MAX)?;
+        Ok::<_, crate::store::StoreError>((plan, seeds, parked, reading.highest_id()?))
+    })
+    .await??;
+    tracing::info!(
+        active = seeds.active,
+        ms = started.elapsed().as_millis() as u64,
+        "store read"
+    );
+
+    let mut registry = Registry::default();
+    let metrics = Arc::new(Metrics::new(&mut registry));
+    let (escalate, escalations) = escalation();
+    let core = Arbiter::new();
+    let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
+    let (receipts, receipts_slot) = supervise::slot(receipts::MAILBOX);
+    let (throttle, throttle_slot) = supervise::slot(throttle::MAILBOX);
+    let hub = Hub::new(
+        store,
+        IdGenerator::new(config.node, highest),
+        metrics,
+        plan,
+        correlation,
+        receipts,
+        throttle,
+    );
+    hub.set_unfinished(seeds.unfinished);
+
+    let start = Starter {
+        hub: &hub,
+        core: core.handle(),
+        escalate: &escalate,
+    };
+    start.actor("throttle", throttle_slot, Throttle::new);
+    let cdr = Cdr::start(&config)
+        .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
+    start.actor("receipts", receipts_slot, move |hub, _| Receipts::new(hub, cdr));
+    let sent = seeds.sent;
+    start.actor("correlation", correlation_slot, move |hub, health| {
+        Correlation::new(hub, health, sent, parked)
+    });
+    let (_, janitor_slot) = supervise::slot(CONTROL_MAILBOX);
+    start.actor("janitor", janitor_slot, |hub, _| Janitor::new(hub));
+
+    let mut arbiters = Vec::new();
+    let mut lanes: Vec<(ArbiterHandle, Addr<Ingest>)> = Vec::new();
+    for number in 0..config.runtime.session_threads() {
+        let arbiter = Arbiter::new();
+        let (ingest, slot) = supervise::slot(ingest::MAILBOX);
+        let health = Health::new(format!("ingest {number}"));
+        hub.watch(Arc::clone(&health));
+        let for_actor = Arc::clone(&hub);
+        slot.start(&arbiter.handle(), health, Arc::clone(&escalate), move || {
+            Ingest::new(for_actor)
+        });
+        lanes.push((arbiter.handle(), ingest));
+        arbiters.push(arbiter);
+    }
+
+    let mut root = Supervisor::new(
+        Arc::clone(&hub),
+        core.handle(),
+        lanes.clone(),
+        Arc::clone(&escalate),
+        seeds.queues,
+    );
+    // Queues first: nobody may submit before they exist.
+    root.apply();
+    let (supervisor, root_slot) = supervise::slot(CONTROL_MAILBOX);
+    start.actor("supervisor", root_slot, move |_, _| root);
+    for address in &config.smpp.listen {
+        let socket = std::net::TcpListener::bind(address)
+            .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
+            .with_context(|| format!("smpp.listen: {address} cannot be used"))?;
+        let (_, slot) = supervise::slot(CONTROL_MAILBOX);
+        let lanes = lanes.clone();
+        start.actor(&format!("listener {address}"), slot, move |hub, _| {
+            Listener::new(hub, socket, lanes)
+        });
+    }
+    let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
+    start.actor("admin", admin_slot, |hub, _| Admin::new(hub));
+    let server = http::serve(&config.http, admin_token, admin, Arc::new(registry))
+        .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
+    let http = server.handle();
+    actix::spawn(server);
+    arbiters.push(core);
+    tracing::info!(
+        smpp = ?config.smpp.listen,
+        http = %config.http.listen,
+        ms = started.elapsed().as_millis() as u64,
+        "ready"
+    );
+    Ok(App {
+        hub,
+        supervisor,
+        http,
+        arbiters,
+        escalations,
+        config_file,
+    })
+}
+
+/// Starts actors on the core arbiter.
+struct Starter<'a> {
+    hub: &'a Arc<Hub>,
+    core: ArbiterHandle,
+    escalate: &'a Escalate,
+}
+
+impl Starter<'_> {
+    fn actor<A>(
+        &self,
+        name: &str,
+        slot: supervise::Slot<A>,
+        make: impl FnOnce(Arc<Hub>, Arc<Health>) -> A + Send + 'static,
+    ) where
+        A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
+    {
+        let health = Health::new(name);
+        self.hub.watch(Arc::clone(&health));
+        let hub = Arc::clone(self.hub);
+        let for_actor = Arc::clone(&health);
+        slot.start(&self.core, health, Arc::clone(self.escalate), move || {
+            make(hub, for_actor)
+        });
+    }
+}
+
+fn escalation() -> (Escalate, mpsc::Receiver<String>) {
+    let (sender, receiver) = mpsc::channel(16);
+    let escalate: Escalate = Arc::new(move |name: &str| {
+        // One escalation is enough to stop; more of them may be lost.
+        let _ = sender.try_send(name.to_owned());
+    });
+    (escalate, receiver)
+}
+
+// === impl App ===
+
+impl App {
+    /// Serves until SIGTERM, SIGINT or an escalation; gives the exit code.
+    ///
+    /// # Errors
+    /// Signals cannot be listened for.
+    pub async fn run(mut self) -> anyhow::Result<u8> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut hang_up = signal(SignalKind::hangup())?;
+        let code = loop {
+            tokio::select! {
+                _ = terminate.recv() => break 0,
+                _ = interrupt.recv() => break 0,
+                _ = hang_up.recv() => self.reload().await,
+                Some(actor) = self.escalations.recv() => {
+                    tracing::error!(%actor, "cannot be kept alive; stopping");
+                    break EXIT_ESCALATED;
+                }
+            }
+        };
+        self.stop().await;
+        Ok(code)
+    }
+
+    /// Reads the configuration file again; a mistake in it changes nothing.
+    async fn reload(&self) {
+        let Some(file) = self.config_file.clone() else {
+            tracing::warn!("nothing to reload: started without a configuration file");
+            return;
+        };
+        let store = Arc::clone(&self.hub.store);
+        let built = tokio::task::spawn_blocking(move || {
+            let config = Config::load(Some(&file))?;
+            anyhow::Ok(Plan::build(Arc::new(config), store.as_ref())?)
+        })
+        .await;
+        match built {
+            Ok(Ok(plan)) => {
+                self.hub.set_plan(plan);
+                if self.supervisor.send(PlanChanged {}).await.is_ok() {
+                    tracing::info!("configuration reloaded");
+                }
+            }
+            Ok(Err(error)) => tracing::error!("configuration not reloaded: {error:#}"),
+            Err(error) => tracing::error!(%error, "configuration not reloaded"),
+        }
+    }
+
+    /// Stops intake, waits for windows in flight, then closes the store.
+    pub async fn stop(self) {
+        tracing::info!("stopping: finishing windows in flight");
+        self.hub.draining.store(true, Ordering::Relaxed);
+        let deadline = tokio::time::Instant::now() + DRAIN;
+        while tokio::time::Instant::now() < deadline {
+            let in_flight: u64 = self
+                .hub
+                .queues()
+                .iter()
+                .map(|queue| queue.snapshot.get().in_flight)
+                .sum();
+            if in_flight == 0 && self.hub.binds.all().is_empty() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.http.stop(true).await;
+        for arbiter in self.arbiters {
+            arbiter.stop();
+        }
+        let store = Arc::clone(&self.hub.store);
+        let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        tracing::info!("stopped");
+    }
+}
+

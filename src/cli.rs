@@ -1,0 +1,87 @@
+//! The command line: one file per subcommand; without one, `serve`.
+
+pub mod backup;
+pub mod check_config;
+pub mod client;
+pub mod fsck;
+pub mod load;
+pub mod message;
+pub mod binds;
+pub mod queues;
+pub mod send;
+pub mod serve;
+pub mod simulate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::ConfigError;
+
+/// A store-and-forward Short Message Service Centre.
+#[derive(Debug, Parser)]
+#[command(name = "smsc", version, about, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: serve::Args,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the SMSC (the default).
+    Serve(serve::Args),
+    /// Send one message and wait for its receipt.
+    Send(send::Args),
+    /// Check a configuration file, or print all defaults.
+    CheckConfig(check_config::Args),
+    /// Play an operator.
+    Simulate(simulate::Args),
+    /// Play ESMEs and measure.
+    Load(load::Args),
+    /// Show queues, or command one.
+    Queues(queues::Args),
+    /// Show binds and operators, or command an operator.
+    Binds(binds::Args),
+    /// Show one message, or command it.
+    Message(message::Args),
+    /// Copy the store of a running SMSC into one file.
+    Backup(backup::Args),
+    /// Check a store against its invariants.
+    Fsck(fsck::Args),
+}
+
+/// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        None => serve::run(cli.serve),
+        Some(Command::Serve(args)) => serve::run(args),
+        Some(command) => command.run().map(|()| ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        match error.downcast_ref::<ConfigError>() {
+            Some(_) => ExitCode::from(ConfigError::EXIT_CODE),
+            None => ExitCode::FAILURE,
+        }
+    })
+}
+
+impl Command {
+    fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Serve(args) => serve::run(args).map(|_| ()),
+            Self::Send(args) => send::run(args),
+            Self::CheckConfig(args) => check_config::run(args),
+            Self::Simulate(args) => simulate::run(args),
+            Self::Load(args) => load::run(args),
+            Self::Queues(args) => queues::run(args),
+            Self::Binds(args) => binds::run(args),
+            Self::Message(args) => message::run(args),
+            Self::Backup(args) => backup::run(&args),
+            Self::Fsck(args) => fsck::run(&args),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `smsc backup`: an online copy of the store, also while the SMSC runs.
+
+use std::path::PathBuf;
+
+use crate::store::sqlite::{self, MAIN_FILE};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The data folder of the SMSC.
+    #[arg(long, default_value = "./smsc-data")]
+    data_dir: PathBuf,
+    /// The file to write; it must not exist.
+    to: PathBuf,
+}
+
+/// Copies the store.
+///
+/// # Errors
+/// The store cannot be read, or the file exists or cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    sqlite::backup_file(&args.data_dir.join(MAIN_FILE), &args.to)?;
+    println!("{} written", args.to.display());
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! `smsc load`: plays ESMEs, measures, and fails when something acknowledged has no receipt.
+//!
+//! Turns flags into [`LoadOptions`], runs, prints the table, and writes JSON and HTML when asked.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::load::reference::REFERENCE;
+use crate::load::{BindType, Destinations, LoadOptions, Summary, report};
+use crate::simulator::in_flight::MAX_WINDOW;
+use crate::simulator::options::parse_duration;
+
+/// Longest text: message_payload and the rest of the PDU fit 64 KiB.
+const LENGTH_MAX: usize = 60_000;
+
+/// Send messages to an SMSC as fast as asked, and check every answer and receipt.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address and port of the SMSC.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
+    to: String,
+    /// The account to bind as.
+    #[arg(long, value_name = "NAME", default_value = "test")]
+    system_id: String,
+    /// Its password.
+    #[arg(long, value_name = "PASSWORD", default_value = "test", env = "SMSC_LOAD_PASSWORD", hide_env_values = true)]
+    password: String,
+    /// How many binds; with transmitter+receiver, of each kind.
+    #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u16).range(1..))]
+    binds: u16,
+    /// One connection for both directions, or two.
+    #[arg(long, value_enum, default_value = "transceiver")]
+    bind_type: BindType,
+    /// Unanswered submits on one bind.
+    #[arg(long, value_name = "COUNT", default_value = "250")]
+    window: usize,
+    /// Send this many messages.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Send for this long: 30s, 5m; 10s when --count is not given either.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+    /// Messages a second over all binds, on a schedule that does not wait for the SMSC; without it
+    /// as fast as the windows allow.
+    #[arg(long, value_name = "PER_SECOND")]
+    rate: Option<f64>,
+    /// Octets of each text; a reference takes the first 16.
+    #[arg(long, value_name = "OCTETS", default_value = "60")]
+    length: usize,
+    /// Ask for receipts and wait for them (the default).
+    #[arg(long, overrides_with = "no_receipts")]
+    receipts: bool,
+    /// Ask for no receipts.
+    #[arg(long)]
+    no_receipts: bool,
+    /// The numbers to send to: the first, and how many.
+    #[arg(long, value_name = "FIRST+COUNT", default_value = "447700900000+10000")]
+    destinations: Destinations,
+    /// The sender.
+    #[arg(long, value_name = "ADDRESS", default_value = "12345")]
+    from: String,
+    /// Add the user_message_reference TLV to each message.
+    #[arg(long)]
+    user_message_reference: bool,
+    /// After a lost connection, send unanswered messages again (counted apart).
+    #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
+    resubmit: Switch,
+    /// Wait this long for missing answers and receipts after the last sign of life.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    settle: Duration,
+    /// Share the binds among this many threads.
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+    /// Fail on duplicated receipts too.
+    #[arg(long)]
+    strict: bool,
+    /// Write the numbers as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a page with throughput over time and latencies.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write a line per answer and receipt, for a checker.
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// Runs the load and prints its numbers.
+///
+/// # Errors
+/// When flags make no sense, no bind succeeds, a file cannot be written, a message that was
+/// acknowledged has no receipt, or (with `--strict`) a receipt came twice.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let (json, page, strict) = (args.json.clone(), args.report.clone(), args.strict);
+    let options = options(args)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let summary = runtime.block_on(crate::load::run(options, interrupted()))?;
+    print!("{summary}");
+    if let Some(path) = json {
+        write(&path, &serde_json::to_string_pretty(&summary)?, "--json")?;
+    }
+    if let Some(path) = page {
+        write(&path, &report::html(&summary), "--report")?;
+    }
+    judge(&summary, strict)
+}
+
+fn judge(summary: &Summary, strict: bool) -> anyhow::Result<()> {
+    if summary.missing > 0 {
+        bail!(
+            "{} acknowledged messages have no receipt; if they may still come, wait longer with \
+             --settle",
+            summary.missing
+        );
+    }
+    if strict && summary.duplicated > 0 {
+        bail!("{} receipts came twice", summary.duplicated);
+    }
+    Ok(())
+}
+
+fn options(args: Args) -> anyhow::Result<LoadOptions> {
+    if !(REFERENCE..=LENGTH_MAX).contains(&args.length) {
+        bail!("--length {} is out of range; give {REFERENCE} to {LENGTH_MAX}", args.length);
+    }
+    if !(1..=MAX_WINDOW).contains(&args.window) {
+        bail!("--window {} is out of range; give 1 to {MAX_WINDOW}", args.window);
+    }
+    if args.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+        bail!("--rate must be above 0; leave it out to send as fast as possible");
+    }
+    if args.from.len() > 20 {
+        bail!("--from has more than 20 characters; SMPP carries 20 at most");
+    }
+    if args.system_id.len() > 15 {
+        bail!("--system-id has more than 15 characters; SMPP carries 15 at most");
+    }
+    let duration = match (args.count, args.duration) {
+        (None, None) => Some(Duration::from_secs(10)),
+        (_, duration) => duration,
+    };
+    Ok(LoadOptions {
+        to: args.to,
+        system_id: args.system_id,
+        password: args.password,
+        binds: usize::from(args.binds),
+        bind_type: args.bind_type,
+        window: args.window,
+        count: args.count,
+        duration,
+        rate: args.rate,
+        length: args.length,
+        receipts: !args.no_receipts,
+        destinations: args.destinations,
+        source: args.from,
+        user_message_reference: args.user_message_reference,
+        resubmit: args.resubmit == Switch::On,
+        settle: args.settle,
+        journal: args.journal,
+        threads: usize::from(args.threads),
+        progress: true,
+    })
+}
+
+/// Completes on the first Ctrl-C; the second one ends the process.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        return std::future::pending().await;
+    }
+    eprintln!("no more is sent; waiting for receipts, Ctrl-C again ends at once");
+    tokio::spawn(async {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(130);
+        }
+    });
+}
+
+fn write(path: &Path, text: &str, flag: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text)
+        .with_context(|| format!("cannot write {}; check {flag}", path.display()))
+}

@@ -1,0 +1,137 @@
+//! `smsc serve`: runs the SMSC; without a configuration file with a demo account and a simulated
+//! operator, so that a message can be sent at once.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use rand::distr::{Alphanumeric, SampleString as _};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::app;
+use crate::config::{Account, Config, Operator, Route};
+use crate::domain::route::Step;
+use crate::simulator::{Simulator, SimulatorOptions};
+use crate::telemetry::logs;
+
+/// SMPP passwords have at most 8 octets (SMPP 3.4 §5.2.2).
+const PASSWORD: usize = 8;
+const TOKEN: usize = 32;
+const DEMO_ACCOUNT: &str = "demo";
+const DEMO_OPERATOR: &str = "simulated";
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Configuration file (TOML); without it, a demo account and a simulated operator.
+    #[arg(long, short, env = "SMSC_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+/// Runs until SIGTERM or SIGINT.
+///
+/// # Errors
+/// The configuration, a folder, a port or the store cannot be used.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut config = Config::load(args.config.as_deref())?;
+    logs::install(&config.log);
+    for warning in config.validate()? {
+        tracing::warn!("{warning}");
+    }
+    fs::create_dir_all(&config.data_dir)
+        .with_context(|| format!("data_dir: {} cannot be created", config.data_dir.display()))?;
+    let token = match config.http.admin_token.clone() {
+        Some(token) => token,
+        None => kept_secret(&config.data_dir.join("admin-token"), TOKEN)?.into(),
+    };
+    let system = actix::System::new();
+    system.block_on(async move {
+        let demo = config.account.is_empty() && config.operator.is_empty() && config.route.is_empty();
+        if demo {
+            add_demo(&mut config).await?;
+        }
+        let addresses = (config.smpp.listen.clone(), config.http.listen);
+        let data_dir = config.data_dir.clone();
+        let app = app::start(config, args.config, token.clone()).await?;
+        if demo {
+            greet(&data_dir, &addresses, &token)?;
+        }
+        app.run().await.map(ExitCode::from)
+    })
+}
+
+/// An account whose password is generated once, and an operator inside this process.
+async fn add_demo(config: &mut Config) -> anyhow::Result<()> {
+    let password = kept_secret(&config.data_dir.join("demo-password"), PASSWORD)?;
+    let simulator = Simulator::bind(SimulatorOptions {
+        listen: "127.0.0.1:0".to_owned(),
+        ..SimulatorOptions::default()
+    })
+    .await
+    .context("the simulated operator cannot listen")?;
+    let address = simulator.local_addr();
+    actix::spawn(simulator.run());
+    config.account.push(Account {
+        system_id: DEMO_ACCOUNT.to_owned(),
+        password: password.clone().into(),
+        window: 1000,
+        ..Account::default()
+    });
+    config.operator.push(Operator {
+        id: DEMO_OPERATOR.to_owned(),
+        address: address.to_string(),
+        system_id: "smsc".to_owned(),
+        window: 500,
+        ..Operator::default()
+    });
+    config.route.push(Route {
+        to: vec![Step::single(DEMO_OPERATOR.to_owned())],
+        ..Route::default()
+    });
+    Ok(())
+}
+
+fn greet(
+    data_dir: &Path,
+    (smpp, http): &(Vec<std::net::SocketAddr>, std::net::SocketAddr),
+    token: &SecretString,
+) -> anyhow::Result<()> {
+    let password = fs::read_to_string(data_dir.join("demo-password"))?;
+    let smpp: Vec<String> = smpp.iter().map(ToString::to_string).collect();
+    println!(
+        "smsc is running without a configuration file, with a simulated operator.\n\
+         \n\
+         SMPP   {}   system_id {DEMO_ACCOUNT}, password {}\n\
+         HTTP   http://{http}/   admin token {}\n\
+         data   {}\n\
+         \n\
+         Try it:   smsc send --to 447700900123 \"hello\"",
+        smpp.join(", "),
+        password.trim(),
+        token.expose_secret(),
+        data_dir.display(),
+    );
+    Ok(())
+}
+
+/// Reads a secret from its file, or generates it there, readable by nobody else.
+fn kept_secret(path: &Path, length: usize) -> anyhow::Result<String> {
+    if let Ok(kept) = fs::read_to_string(path) {
+        let kept = kept.trim();
+        if !kept.is_empty() {
+            return Ok(kept.to_owned());
+        }
+    }
+    let secret = Alphanumeric.sample_string(&mut rand::rng(), length);
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("{} cannot be written", path.display()))?;
+    writeln!(file, "{secret}")?;
+    Ok(secret)
+}

@@ -1,0 +1,228 @@
+//! `smsc simulate`: plays an operator on a port, until it is stopped.
+//!
+//! Turns flags into [`SimulatorOptions`]; a profile first, single flags refine it. Prints a summary
+//! of its counters when it ends, and a line a second with `--verbose`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::simulator::message_id::MessageIdForm;
+use crate::simulator::{
+    Counters, Delay, MoOptions, Profile, Receipts, Simulator, SimulatorOptions,
+};
+use crate::smpp::CommandStatus;
+
+/// Play an operator: accept binds and messages, answer, send receipts.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address and port to listen on.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2776")]
+    listen: String,
+    /// Refuse binds with another system_id (ESME_RINVSYSID).
+    #[arg(long, value_name = "NAME")]
+    system_id: Option<String>,
+    /// Refuse binds with another password (ESME_RINVPASWD).
+    #[arg(long, value_name = "PASSWORD", env = "SMSC_SIMULATE_PASSWORD", hide_env_values = true)]
+    password: Option<String>,
+    /// A set of the flags below with a name; single flags refine it.
+    #[arg(long, value_enum, default_value = "healthy")]
+    profile: Profile,
+    /// Answer after this time: 250ms, or a range 10ms..2s.
+    #[arg(long, value_name = "TIME")]
+    latency: Option<Delay>,
+    /// Answer this share of messages with ESME_RTHROTTLED.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    throttle_percent: Option<f64>,
+    /// Answer what exceeds this many messages a second with ESME_RTHROTTLED.
+    #[arg(long, value_name = "PER_SECOND", value_parser = positive)]
+    rate: Option<f64>,
+    /// Answer this share of messages with --reject-status.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    reject_percent: Option<f64>,
+    /// Name or number of the answer to rejected messages.
+    #[arg(long, value_name = "STATUS", default_value = "ESME_RSUBMITFAIL", value_parser = status)]
+    reject_status: CommandStatus,
+    /// Never answer this share of messages.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    silent_percent: Option<f64>,
+    /// Which receipts to send for messages that ask for one.
+    #[arg(long, value_enum, default_value = "delivered")]
+    receipts: Receipts,
+    /// Share of messages that fail with --receipts mixed.
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+    fail_percent: f64,
+    /// Send receipts this long after the answer: 5s, or a range 1s..60s.
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    receipt_delay: Delay,
+    /// Send every receipt twice.
+    #[arg(long)]
+    duplicate_receipts: bool,
+    /// Send each receipt before its submit_sm_resp, which follows 50 ms (or --latency) later.
+    #[arg(long, conflicts_with = "receipt_delay")]
+    early_receipts: bool,
+    /// How ids are written: decimal, hex, hex-upper, each also with -zeros; two of them joined by
+    /// -in-receipt- differ between answer and receipt, as hex-in-receipt-decimal.
+    #[arg(long, value_name = "FORM", default_value = "decimal")]
+    message_id_form: MessageIdForm,
+    /// Leave receipted_message_id and message_state out of receipts: text only.
+    #[arg(long)]
+    receipt_text_only: bool,
+    /// Drop each connection after this many messages; the last answers are lost.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    cut_after: Option<u64>,
+    /// Send mobile-originated messages at this rate while a receiver is bound.
+    #[arg(long, value_name = "PER_SECOND", value_parser = positive, requires = "mo_to")]
+    mo: Option<f64>,
+    /// The number that mobile-originated messages go to.
+    #[arg(long, value_name = "NUMBER")]
+    mo_to: Option<String>,
+    /// The number that mobile-originated messages come from.
+    #[arg(long, value_name = "NUMBER", default_value = "447700900999")]
+    mo_from: String,
+    /// Unanswered deliver_sm on one bind before it waits.
+    #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = window)]
+    window: usize,
+    /// Refuse bind_transceiver with ESME_RINVCMDID.
+    #[arg(long)]
+    no_transceiver: bool,
+    /// Write a line per accepted message: id, destination, text, time, user_message_reference.
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Print a line of counters every second.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// Runs until Ctrl-C or SIGTERM.
+///
+/// # Errors
+/// When the port is taken, the journal cannot be written, or flags contradict each other.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let verbose = args.verbose;
+    let options = options(args)?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(serve(options, verbose))
+}
+
+fn options(args: Args) -> anyhow::Result<SimulatorOptions> {
+    if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
+        bail!("--mo-to has more than 20 digits; SMPP carries 20 at most");
+    }
+    let preset = SimulatorOptions {
+        rate: args.rate,
+        ..SimulatorOptions::default()
+    }
+    .profile(args.profile);
+    Ok(SimulatorOptions {
+        listen: args.listen,
+        system_id: args.system_id,
+        password: args.password,
+        latency: args.latency.unwrap_or(preset.latency),
+        throttle_percent: args.throttle_percent.unwrap_or(preset.throttle_percent),
+        reject_percent: args.reject_percent.unwrap_or(preset.reject_percent),
+        reject_status: args.reject_status,
+        silent_percent: args.silent_percent.unwrap_or(preset.silent_percent),
+        receipts: args.receipts,
+        fail_percent: args.fail_percent,
+        receipt_delay: args.receipt_delay,
+        duplicate_receipts: args.duplicate_receipts,
+        early_receipts: args.early_receipts,
+        message_id_form: args.message_id_form,
+        receipt_tlvs: !args.receipt_text_only,
+        cut_after: args.cut_after,
+        mo: args.mo.zip(args.mo_to).map(|(per_second, to)| MoOptions {
+            per_second,
+            from: args.mo_from,
+            to,
+        }),
+        window: args.window,
+        transceiver: !args.no_transceiver,
+        journal: args.journal,
+        ..preset
+    })
+}
+
+async fn serve(options: SimulatorOptions, verbose: bool) -> anyhow::Result<()> {
+    let listen = options.listen.clone();
+    let journal = options.journal.clone();
+    let simulator = Simulator::bind(options).await.with_context(|| {
+        let journal = journal.map(|path| format!(" with journal {}", path.display()));
+        let journal = journal.unwrap_or_default();
+        format!(
+            "cannot start on {listen}{journal}; is the port in use? choose another with --listen"
+        )
+    })?;
+    eprintln!("simulated operator listens on {}", simulator.local_addr());
+    let counters = simulator.counters();
+    tokio::select! {
+        () = simulator.run() => {}
+        () = print_lines(counters.clone()), if verbose => {}
+        stopped = stop_signal() => stopped?,
+    }
+    print!("{}", counters.snapshot());
+    Ok(())
+}
+
+async fn print_lines(counters: Arc<Counters>) {
+    let mut second = interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    second.tick().await;
+    let mut before = counters.snapshot();
+    loop {
+        second.tick().await;
+        let now = counters.snapshot();
+        println!(
+            "accepted {}/s, throttled {}/s, rejected {}/s, receipts {}/s, parked {}",
+            now.accepted - before.accepted,
+            now.throttled - before.throttled,
+            now.rejected - before.rejected,
+            now.receipts_acknowledged - before.receipts_acknowledged,
+            now.receipts_parked,
+        );
+        before = now;
+    }
+}
+
+/// Returns on Ctrl-C or SIGTERM.
+async fn stop_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        result = tokio::signal::ctrl_c() => result,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse() {
+        Ok(value) if (0.0..=100.0).contains(&value) => Ok(value),
+        _ => Err("give a number from 0 to 100".to_owned()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(value) if value > 0.0 && f64::is_finite(value) => Ok(value),
+        _ => Err("give a number above 0".to_owned()),
+    }
+}
+
+fn window(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(value) if (1..=crate::simulator::in_flight::MAX_WINDOW).contains(&value) => Ok(value),
+        _ => Err("give a number from 1 to 1048576".to_owned()),
+    }
+}
+
+fn status(text: &str) -> Result<CommandStatus, String> {
+    match CommandStatus::from_name(text) {
+        Some(status) if !status.is_ok() => Ok(status),
+        _ => Err("give the name of an error like ESME_RINVDSTADR, or its number like 0x0B".to_owned()),
+    }
+}

@@ -1,0 +1,138 @@
+//! Configuration: typed, every key with a default, every mistake named with its cure.
+//!
+//! Called by the command line, once at start and once per SIGHUP. The structs are declared with
+//! their documentation and defaults in `config/server.rs` and `config/peers.rs`; from the same
+//! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
+//! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
+
+mod peers;
+mod problem;
+mod reference;
+mod section;
+mod server;
+mod setting;
+mod source;
+mod validate;
+mod value;
+
+use std::path::{Path, PathBuf};
+
+use section::section;
+
+pub use peers::{
+    Account, BindKind, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest, Route,
+    RouteStep, SendAs,
+};
+pub use problem::{ConfigError, Problem};
+pub use reference::{annotated_toml, markdown, reference};
+pub use server::{
+    Cdr, Correlation, Http, Log, LogFormat, Queue, Retry, RetryClass, RetryStatus, Runtime, Smpp,
+    Store, Validity,
+};
+pub use setting::{Entry, Shape};
+pub use value::show_duration;
+
+/// Built-in targets of routes: every message is delivered, fails, or finds nobody.
+pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];
+
+section! {
+    /// Everything that can be configured.
+    pub struct Config {
+        /// Folder of the store, CDRs and generated secrets; created when it is missing.
+        data_dir: PathBuf = PathBuf::from("./smsc-data"),
+        /// Number of this node, part of every message id: different on every node that shares a store.
+        node: u8 = 0,
+        /// What is logged, and how.
+        log: Log = Log::default(),
+        /// The listener for ESMEs.
+        smpp: Smpp = Smpp::default(),
+        /// The admin API, health and metrics.
+        http: Http = Http::default(),
+        /// The embedded store in the data folder.
+        store: Store = Store::default(),
+        /// The queue of every destination.
+        queue: Queue = Queue::default(),
+        /// How long messages live.
+        validity: Validity = Validity::default(),
+        /// When a refused message is tried again.
+        retry: Retry = Retry::default(),
+        /// From an operator's message id back to the message.
+        correlation: Correlation = Correlation::default(),
+        /// Call detail records, one JSON object per line.
+        cdr: Cdr = Cdr::default(),
+        /// Threads.
+        runtime: Runtime = Runtime::default(),
+        /// ESMEs that may bind to us.
+        account: Vec<Account> = Vec::new(),
+        /// Upstreams that we bind to.
+        operator: Vec<Operator> = Vec::new(),
+        /// Which messages go where.
+        route: Vec<Route> = Vec::new(),
+    }
+}
+
+// === impl Config ===
+
+impl Config {
+    /// Reads the file (if any) and the process's environment, and validates the result.
+    ///
+    /// # Errors
+    /// See [`ConfigError`]: everything that is wrong, at once.
+    pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
+        let text = |name: std::ffi::OsString| name.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        Self::load_with(path, variables)
+    }
+
+    /// [`Config::load`] with the given environment instead of the process's.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn load_with(
+        path: Option<&Path>,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let (config, mut problems) = source::read(path, variables)?;
+        if let Err(ConfigError::Invalid(more)) = config.validate() {
+            // A key that could not be read has its default now; what follows from that is noise.
+            let unread: Vec<String> = problems.iter().map(|one| one.key.clone()).collect();
+            let follows = |key: &str| unread.iter().any(|unread| is_part_of(unread, key));
+            let file = path.map(|path| path.display().to_string());
+            problems.extend(
+                more.into_iter()
+                    .filter(|one| !follows(&one.key))
+                    .map(|one| Problem {
+                        origin: file.clone(),
+                        ..one
+                    }),
+            );
+        }
+        if problems.is_empty() {
+            Ok(config)
+        } else {
+            Err(ConfigError::Invalid(problems))
+        }
+    }
+
+    /// Checks what types cannot: references, ranges, duplicates. Answers the warnings.
+    ///
+    /// # Errors
+    /// [`ConfigError::Invalid`] with all problems.
+    pub fn validate(&self) -> Result<Vec<Problem>, ConfigError> {
+        validate::validate(self)
+    }
+
+    /// Folder of the CDR files.
+    pub fn cdr_dir(&self) -> PathBuf {
+        self.cdr
+            .dir
+            .clone()
+            .unwrap_or_else(|| self.data_dir.join("cdr"))
+    }
+}
+
+/// Whether `part` is `key` or a value below it.
+fn is_part_of(part: &str, key: &str) -> bool {
+    part.strip_prefix(key)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}

@@ -1,0 +1,206 @@
+//! The lists of tables about others: accounts, operators, routes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::section::{choice, section};
+use super::server::Retry;
+use super::value::Hex;
+use crate::domain::route::{Route as DomainRoute, Step};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// One step of a route: a target, or targets that share by weight.
+pub type RouteStep = Step<String>;
+
+section! {
+    /// `[[account]]`: an ESME that may bind to us.
+    pub struct Account {
+        /// The system_id it binds with, at most 15 octets.
+        @required system_id: String = String::new(),
+        /// Its password: plain, or an argon2id hash (`$argon2id$…`).
+        @required password: SecretString = SecretString::default(),
+        /// File with the password, instead of `password`.
+        password_file: Option<PathBuf> = None,
+        /// The system_type it must bind with; any without it.
+        system_type: Option<String> = None,
+        /// Binds at once, over all nodes and bind types.
+        max_binds: u32 = 10,
+        /// Most unanswered deliver_sm that we send on one bind.
+        window: u32 = 10,
+        /// IP addresses and CIDR blocks it may come from; everywhere when empty.
+        allow: Vec<String> = Vec::new(),
+        /// Messages per second that it may submit; beyond, the answer is ESME_RTHROTTLED.
+        rate: Option<f64> = None,
+        /// Messages that it may submit at once; without it, one second's worth.
+        burst: Option<u32> = None,
+        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL.
+        max_waiting: Option<u64> = None,
+        /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
+        addresses: Vec<String> = Vec::new(),
+        /// Highest priority_flag it may use; higher ones are cut to it.
+        priority_max: u8 = 3,
+        /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
+        registered_delivery: Option<u8> = None,
+        /// Whether it may bind.
+        enabled: bool = true,
+    }
+}
+
+choice! {
+    /// How we talk to an operator.
+    pub enum Protocol {
+        /// SMPP 3.4 or 5.0.
+        Smpp = "smpp",
+    }
+}
+
+choice! {
+    /// How we bind to an operator.
+    pub enum BindKind {
+        /// Both directions on one bind.
+        Transceiver = "transceiver",
+        /// Sending only; receipts come another way or never.
+        Transmitter = "transmitter",
+        /// Receiving only.
+        Receiver = "receiver",
+        /// A pair of binds, for operators without bind_transceiver.
+        TransmitterReceiver = "transmitter+receiver",
+    }
+}
+
+choice! {
+    /// Which operation carries a message to an operator.
+    pub enum SendAs {
+        /// We are its ESME.
+        SubmitSm = "submit_sm",
+        /// We are its SMSC: a peer that receives mobile-terminated messages by deliver_sm.
+        DeliverSm = "deliver_sm",
+    }
+}
+
+choice! {
+    /// When we ask an operator for a receipt.
+    pub enum ReceiptRequest {
+        /// When the sender did.
+        WhenAsked = "when_asked",
+        /// For every message: the final state is always known.
+        Always = "always",
+        /// Never; ESME_ROK ends a message ACCEPTED.
+        Never = "never",
+    }
+}
+
+choice! {
+    /// How the message id in an operator's receipt relates to the one in its submit_sm_resp.
+    pub enum MessageIdForm {
+        /// As it is, then decimal and hexadecimal, without leading zeros, in any case.
+        Auto = "auto",
+        /// Octet by octet.
+        AsIs = "as_is",
+        /// The answer is decimal, the receipt hexadecimal.
+        Hex = "hex",
+        /// The answer is hexadecimal, the receipt decimal.
+        Decimal = "decimal",
+    }
+}
+
+choice! {
+    /// What becomes of a message whose submit_sm was never answered.
+    pub enum OutcomePolicy {
+        /// Send it again: never lost, perhaps twice.
+        Resend = "resend",
+        /// Wait for a receipt: never twice, perhaps UNKNOWN.
+        Wait = "wait",
+        /// End it UNDELIVERABLE.
+        Fail = "fail",
+    }
+}
+
+section! {
+    /// `[[operator]]`: an upstream that we bind to.
+    pub struct Operator {
+        /// Its name in routes, metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
+        @required id: String = String::new(),
+        /// How we talk to it.
+        protocol: Protocol = Protocol::Smpp,
+        /// Host and port.
+        @required address: String = String::new(),
+        /// The system_id we bind with, at most 15 octets.
+        @required system_id: String = String::new(),
+        /// The password we bind with, at most 8 octets by the standard.
+        password: SecretString = SecretString::default(),
+        /// File with the password, instead of `password`.
+        password_file: Option<PathBuf> = None,
+        /// The system_type we bind with, at most 12 octets.
+        system_type: String = String::new(),
+        /// How we bind.
+        bind: BindKind = BindKind::Transceiver,
+        /// Binds at once; a pair counts as one.
+        binds: u32 = 1,
+        /// Most unanswered messages on one bind.
+        window: u32 = 10,
+        /// Messages per second over all binds; over the limit messages wait.
+        rate: Option<f64> = None,
+        /// Messages at once; without it, one second's worth.
+        burst: Option<u32> = None,
+        /// Which operation carries a message.
+        send_as: SendAs = SendAs::SubmitSm,
+        /// When we ask for receipts.
+        receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
+        /// How its message ids are compared.
+        message_id: MessageIdForm = MessageIdForm::Auto,
+        /// What becomes of a message whose answer never came.
+        outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
+        /// How long its receipts are waited for, instead of `correlation.ttl`.
+        correlation_ttl: Option<Duration> = None,
+        /// A message counts as unanswered after this time.
+        response_timeout: Duration = 30 * SECOND,
+        /// A bind that is not answered within this time is given up.
+        bind_timeout: Duration = 10 * SECOND,
+        /// A silent bind is asked for life after this time; "0s" never asks.
+        enquire_link_interval: Duration = 30 * SECOND,
+        /// A bind that does not answer enquire_link within this time is closed.
+        enquire_link_timeout: Duration = 10 * SECOND,
+        /// Pauses before the first, second, … new attempt to bind, with jitter; the last one repeats.
+        reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
+        /// The address_range we bind with: which numbers' messages we want, often a regular expression.
+        address_range: String = String::new(),
+        /// The interface_version we bind with: 0x33, 0x34 or 0x50 (SMPP 3.3, 3.4, 5.0).
+        interface_version: u8 as Hex = 0x34,
+        /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
+        retry: Option<Retry> = None,
+        /// Whether we bind to it.
+        enabled: bool = true,
+    }
+}
+
+section! {
+    /// `[[route]]`: which messages go where.
+    pub struct Route {
+        /// Destinations that start with these digits; empty is the default route. The longest one wins.
+        prefix: String = String::new(),
+        /// Only sources that start with this; the longest one wins.
+        source_prefix: Option<String> = None,
+        /// Only messages of this account.
+        account: Option<String> = None,
+        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares by weight: `{ a = 70, b = 30 }`.
+        @required to: Vec<RouteStep> = Vec::new(),
+    }
+}
+
+// === impl Route ===
+
+impl Route {
+    /// The route as the domain uses it.
+    pub fn to_domain(&self) -> DomainRoute<String> {
+        DomainRoute {
+            prefix: self.prefix.clone(),
+            source_prefix: self.source_prefix.clone().unwrap_or_default(),
+            account: self.account.clone(),
+            steps: self.to.clone(),
+        }
+    }
+}

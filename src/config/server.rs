@@ -1,0 +1,236 @@
+//! The tables about this server itself: one struct per `[table]`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::section::{choice, section};
+use super::value::Status;
+use crate::domain::command_status;
+use crate::domain::retry::{Class, RetryPolicy, Rule};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+choice! {
+    /// How log lines look.
+    pub enum LogFormat {
+        /// For people.
+        Text = "text",
+        /// One JSON object per line, for machines.
+        Json = "json",
+    }
+}
+
+section! {
+    /// `[log]`
+    pub struct Log {
+        /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
+        level: String = "info".to_owned(),
+        /// Text for people or JSON for machines.
+        format: LogFormat = LogFormat::Text,
+    }
+}
+
+section! {
+    /// `[smpp]`: the listener for ESMEs.
+    pub struct Smpp {
+        /// Addresses to listen on: one, or a list.
+        listen: Vec<SocketAddr> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 2775))],
+        /// Our system_id in bind answers, at most 15 octets.
+        system_id: String = "smsc".to_owned(),
+        /// Connections at once, bound or not; more are closed at accept.
+        max_connections: usize = 5_000,
+        /// Longest PDU in octets; a longer one closes the session, because it cannot be skipped.
+        max_pdu: u32 = 65_536,
+        /// A connection that has not bound by then is closed.
+        session_init_timeout: Duration = 30 * SECOND,
+        /// A silent bind is asked for life after this time; "0s" never asks.
+        enquire_link_interval: Duration = 30 * SECOND,
+        /// A bind that does not answer enquire_link within this time is closed.
+        enquire_link_timeout: Duration = 10 * SECOND,
+        /// A bind without any message for this time is closed; "0s" keeps it for ever.
+        inactivity_timeout: Duration = 150 * SECOND,
+        /// Our deliver_sm counts as unanswered after this time.
+        response_timeout: Duration = 30 * SECOND,
+        /// Answer to a message for which no route exists.
+        no_route_status: u32 as Status = command_status::ESME_RINVDSTADR,
+        /// Answers that may wait for a slow reader, in KiB per connection; beyond, we stop reading from it.
+        write_buffer_kib: usize = 4_096,
+    }
+}
+
+section! {
+    /// `[http]`: the admin API, health and metrics.
+    pub struct Http {
+        /// Address of the admin API.
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+        /// Bearer token of the admin API; generated and kept in the data folder when it is not set.
+        admin_token: Option<SecretString> = None,
+        /// File with the token, instead of `admin_token`.
+        admin_token_file: Option<PathBuf> = None,
+        /// Threads of the HTTP server.
+        workers: usize = 1,
+    }
+}
+
+section! {
+    /// `[store]`: the embedded store in the data folder.
+    pub struct Store {
+        /// Pages of write-ahead log after which SQLite moves it into the database; 4000 is faster and takes 16 MiB.
+        wal_autocheckpoint: u32 = 1_000,
+        /// Most operations in one commit.
+        batch_rows: usize = 1_024,
+        /// How long a commit waits for company; "0s" commits what is there.
+        linger: Duration = Duration::ZERO,
+        /// Free space of the data folder's disk in MiB below which new messages are refused with ESME_RMSGQFUL.
+        min_free_mib: u64 = 512,
+        /// Keep the index that makes messages searchable by destination.
+        search_index: bool = true,
+        /// Finished messages are removed after this time.
+        retention: Duration = 30 * DAY,
+    }
+}
+
+section! {
+    /// `[queue]`: the queue of every destination.
+    pub struct Queue {
+        /// Messages of a queue whose bodies are in RAM, ready to go.
+        page: usize = 4_096,
+        /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
+        max_waiting: u64 = 20_000_000,
+        /// Ids of waiting messages kept in RAM per queue; the rest stays in the store.
+        memory_items: usize = 4_000_000,
+        /// Messages move to the next target of their route when theirs has been unavailable for this time.
+        failover_after: Duration = 30 * SECOND,
+    }
+}
+
+section! {
+    /// `[validity]`: how long messages live.
+    pub struct Validity {
+        /// For messages that name no validity_period.
+        default: Duration = 10 * DAY,
+        /// Longer wishes are cut to this.
+        max: Duration = 10 * DAY,
+    }
+}
+
+choice! {
+    /// What a command_status means for the next attempt.
+    pub enum RetryClass {
+        /// Try again later.
+        Temporary = "temporary",
+        /// Never again: UNDELIVERABLE.
+        Permanent = "permanent",
+        /// Wait; it does not count as an attempt.
+        Throttled = "throttled",
+    }
+}
+
+section! {
+    /// `[[retry.status]]`: one command_status treated differently.
+    pub struct RetryStatus {
+        /// The command_status, by name or number.
+        @required status: u32 as Status = 0,
+        /// What it means.
+        class: RetryClass = RetryClass::Temporary,
+        /// Pauses of its own instead of `retry.delays`.
+        delays: Option<Vec<Duration>> = None,
+    }
+}
+
+section! {
+    /// `[retry]`: when a refused message is tried again.
+    pub struct Retry {
+        /// Pauses after the first, second, … attempt; the last one repeats.
+        delays: Vec<Duration> = vec![30 * MINUTE],
+        /// Pause after an operator answered that it is throttled.
+        throttled_delay: Duration = Duration::from_millis(500),
+        /// Attempts before a temporary refusal is final; without it, until the message expires.
+        max_attempts: Option<u32> = None,
+        /// Statuses that mean something else than usual.
+        status: Vec<RetryStatus> = Vec::new(),
+    }
+}
+
+section! {
+    /// `[correlation]`: from an operator's message id back to the message.
+    pub struct Correlation {
+        /// How long a handed-over message waits for its receipt before it ends UNKNOWN.
+        ttl: Duration = 72 * HOUR,
+        /// How often outdated correlations are removed.
+        sweep: Duration = 15 * MINUTE,
+        /// Correlations in RAM; older ones are found in the index file.
+        memory: usize = 2_000_000,
+        /// How long a receipt that matches nothing is held in RAM before it is parked in the store.
+        early_hold: Duration = Duration::from_millis(200),
+        /// Most parked receipts; the oldest are dropped and counted.
+        parked_max: usize = 1_000_000,
+        /// Correlations read from the index file that stay in RAM.
+        cache: usize = 200_000,
+    }
+}
+
+section! {
+    /// `[cdr]`: call detail records, one JSON object per line.
+    pub struct Cdr {
+        /// Write them.
+        enabled: bool = true,
+        /// Their folder; without it, `cdr` in the data folder.
+        dir: Option<PathBuf> = None,
+        /// A new file after this many MiB.
+        rotate_mib: u64 = 256,
+        /// A new file after this time.
+        rotate_every: Duration = HOUR,
+        /// Files to keep; 0 keeps all.
+        keep: u32 = 168,
+    }
+}
+
+section! {
+    /// `[runtime]`: threads.
+    pub struct Runtime {
+        /// Threads that read and write SMPP sessions; 0 means one per core.
+        session_threads: usize = 0,
+    }
+}
+
+// === impl Runtime ===
+
+impl Runtime {
+    /// The number of session threads, at least 1.
+    pub fn session_threads(&self) -> usize {
+        match self.session_threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads => threads,
+        }
+    }
+}
+
+// === impl Retry ===
+
+impl Retry {
+    /// The schedule as the domain uses it.
+    pub fn policy(&self) -> RetryPolicy {
+        let rules = self.status.iter().map(|rule| {
+            let class = match rule.class {
+                RetryClass::Temporary => Class::Temporary,
+                RetryClass::Permanent => Class::Permanent,
+                RetryClass::Throttled => Class::Throttled,
+            };
+            let delays = rule.delays.clone().unwrap_or_default();
+            (rule.status, Rule { class, delays })
+        });
+        RetryPolicy {
+            delays: self.delays.clone(),
+            throttled_delay: self.throttled_delay,
+            max_attempts: self.max_attempts,
+            rules: rules.collect(),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! How one value of the configuration is read, shown and described.
+//!
+//! A [`Leaf`] is a single value; lists and optional values follow from it, tables come from the
+//! `section!` macro. Reading collects problems instead of stopping at the first one. Values from
+//! the environment are text, so leaves get a second chance with what the text spells.
+
+use figment::value::{Dict, Tag, Value};
+use figment::{Figment, Source};
+
+use super::problem::{Problem, did_you_mean};
+
+/// One row of the reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Full key; lists of tables as `account[].window`.
+    pub key: String,
+    /// What to write: `duration`, `text`, `list of text`, …
+    pub kind: String,
+    /// The default as TOML, empty when there is none.
+    pub default: String,
+    /// What it does.
+    pub doc: String,
+    /// Must be given.
+    pub required: bool,
+    /// Whether it is a value or the head of a table.
+    pub shape: Shape,
+}
+
+/// What an [`Entry`] stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A value.
+    Value,
+    /// `[key]`; its entries follow.
+    Table,
+    /// `[[key]]`; its entries follow.
+    Tables,
+}
+
+/// A single value.
+pub(super) trait Leaf: Sized {
+    /// How to write it, for "write …".
+    const EXAMPLE: &'static str;
+    /// Never shown, not even in an error.
+    const SECRET: bool = false;
+
+    /// What it is called.
+    fn kind() -> String;
+
+    /// Reads it; the error adds what the kind does not say.
+    fn parse(value: &Value) -> Option<Self>;
+
+    /// As TOML.
+    fn show(&self) -> String;
+
+    /// Equality, also for secrets, which do not offer it.
+    fn same(&self, other: &Self) -> bool {
+        self.show() == other.show()
+    }
+}
+
+/// Anything that has a key: values, lists, tables.
+pub(super) trait Setting: Sized {
+    /// Whether it is a table (or several).
+    const TABLE: bool = false;
+
+    /// What it is called in the reference.
+    fn kind() -> String;
+
+    /// Reads it; `None` when it cannot be used, with the reason in the reader.
+    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self>;
+
+    /// As TOML; empty for nothing.
+    fn show(&self) -> String;
+
+    /// Equality, also for secrets.
+    fn same(&self, other: &Self) -> bool;
+
+    /// Adds what stands under `key`; tables add their entries after themselves.
+    fn describe(&self, mut entry: Entry, out: &mut Vec<Entry>) {
+        entry.kind = Self::kind();
+        entry.default = self.show();
+        out.push(entry);
+    }
+
+    /// Adds the entries of a table with the defaults of a new one; values add nothing.
+    fn describe_new(_key: &str, _out: &mut Vec<Entry>) {}
+}
+
+/// Where values come from, and what was wrong with them.
+pub(super) struct Reader<'a> {
+    figment: &'a Figment,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Name of the environment as a source of values.
+pub(super) const ENVIRONMENT: &str = "environment";
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(figment: &'a Figment) -> Self {
+        Self {
+            figment,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The table at `key`; keys that are not `known` are problems.
+    pub(super) fn table<'v>(
+        &mut self,
+        value: &'v Value,
+        key: &str,
+        known: &[&str],
+    ) -> Option<&'v Dict> {
+        let Value::Dict(_, dict) = value else {
+            let message = format!("expected a table, found {}", found(value));
+            self.add(value.tag(), key, message);
+            return None;
+        };
+        for (name, value) in dict {
+            if !known.contains(&name.as_str()) {
+                let message = format!("unknown key, {}", did_you_mean(name, known));
+                self.add(value.tag(), &join(key, name), message);
+            }
+        }
+        Some(dict)
+    }
+
+    /// Notes a problem with the value of this tag.
+    pub(super) fn add(&mut self, tag: Tag, key: &str, message: String) {
+        let origin = self.figment.get_metadata(tag).map(|metadata| {
+            if metadata.name == ENVIRONMENT {
+                format!("the environment, {}", variable(key))
+            } else {
+                // Not figment's own form, which makes the path relative to the working directory.
+                let file = metadata.source.as_ref().and_then(Source::file_path);
+                file.map_or_else(
+                    || metadata.name.to_string(),
+                    |file| file.display().to_string(),
+                )
+            }
+        });
+        self.problems.push(Problem {
+            origin,
+            ..Problem::new(key, message)
+        });
+    }
+
+    /// The text of a value from the environment.
+    fn environment_text<'v>(&self, value: &'v Value) -> Option<&'v str> {
+        let metadata = self.figment.get_metadata(value.tag())?;
+        (metadata.name == ENVIRONMENT).then(|| value.as_str())?
+    }
+}
+
+/// `smpp` and `listen` → `smpp.listen`.
+pub(super) fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{parent}.{name}")
+    }
+}
+
+/// The environment variable of a key: `http.admin_token` → `SMSC_HTTP__ADMIN_TOKEN`.
+pub(super) fn variable(key: &str) -> String {
+    format!("SMSC_{}", key.replace('.', "__").to_uppercase())
+}
+
+/// What was written, for an error.
+pub(super) fn found(value: &Value) -> String {
+    match value {
+        Value::String(_, text) => format!("the text {text:?}"),
+        Value::Char(_, text) => format!("the text \"{text}\""),
+        Value::Bool(_, flag) => format!("{flag}"),
+        Value::Num(_, number) => match (number.to_i128(), number.to_f64()) {
+            (Some(number), _) => format!("the number {number}"),
+            (None, Some(number)) => format!("the number {number}"),
+            (None, None) => "a number".to_owned(),
+        },
+        Value::Empty(..) => "nothing".to_owned(),
+        Value::Dict(..) => "a table".to_owned(),
+        Value::Array(..) => "a list".to_owned(),
+    }
+}
+
+/// The same without the content, for secrets.
+fn found_secret(value: &Value) -> &'static str {
+    match value {
+        Value::String(..) | Value::Char(..) => "a text",
+        Value::Num(..) => "a number without quotes",
+        Value::Bool(..) => "true or false",
+        Value::Dict(..) => "a table",
+        Value::Array(..) => "a list",
+        Value::Empty(..) => "nothing",
+    }
+}
+
+// === Setting for leaves, lists and optional values ===
+
+impl<T: Leaf> Setting for T {
+    fn kind() -> String {
+        <T as Leaf>::kind()
+    }
+
+    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
+        let spelled = || {
+            let text = reader.environment_text(value)?;
+            T::parse(&text.parse().ok()?)
+        };
+        let parsed = T::parse(value).or_else(spelled);
+        if parsed.is_none() {
+            let found = if T::SECRET {
+                found_secret(value).to_owned()
+            } else {
+                found(value)
+            };
+            let expected = <T as Leaf>::kind();
+            let message = format!("expected {expected}, found {found}; write {}", T::EXAMPLE);
+            reader.add(value.tag(), key, message);
+        }
+        parsed
+    }
+
+    fn show(&self) -> String {
+        Leaf::show(self)
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        Leaf::same(self, other)
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    const TABLE: bool = T::TABLE;
+
+    fn kind() -> String {
+        T::kind()
+    }
+
+    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
+        T::read(value, key, reader).map(Some)
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map(T::show).unwrap_or_default()
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Some(own), Some(other)) => own.same(other),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    const TABLE: bool = T::TABLE;
+
+    fn kind() -> String {
+        format!("list: {}", without_article(&T::kind()))
+    }
+
+    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
+        let from_environment;
+        let elements = match value {
+            Value::Array(_, elements) => elements,
+            _ if T::TABLE => {
+                let message = format!(
+                    "expected a list of tables, found {}; write [[{key}]]",
+                    found(value)
+                );
+                reader.add(value.tag(), key, message);
+                return None;
+            }
+            _ => {
+                from_environment = split(value, reader);
+                &from_environment
+            }
+        };
+        let before = reader.problems.len();
+        let list = elements
+            .iter()
+            .enumerate()
+            .filter_map(|(index, element)| {
+                let key = match value {
+                    Value::Array(..) => format!("{key}[{index}]"),
+                    _ => key.to_owned(),
+                };
+                T::read(element, &key, reader)
+            })
+            .collect();
+        // A list of tables stays usable, so that the check of the rest finds more at once.
+        (T::TABLE || reader.problems.len() == before).then_some(list)
+    }
+
+    fn show(&self) -> String {
+        if T::TABLE {
+            return String::new();
+        }
+        let list: Vec<String> = self.iter().map(T::show).collect();
+        format!("[{}]", list.join(", "))
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().zip(other).all(|(own, other)| own.same(other))
+    }
+
+    fn describe(&self, mut entry: Entry, out: &mut Vec<Entry>) {
+        let key = format!("{}[]", entry.key);
+        entry.kind = Self::kind();
+        entry.default = self.show();
+        if T::TABLE {
+            entry.shape = Shape::Tables;
+        }
+        out.push(entry);
+        T::describe_new(&key, out);
+    }
+}
+
+/// `a duration` → `duration`, for tables and lists of kinds.
+pub(super) fn without_article(kind: &str) -> &str {
+    kind.strip_prefix("a ")
+        .or_else(|| kind.strip_prefix("an "))
+        .unwrap_or(kind)
+}
+
+/// A single value where a list may stand; text from the environment may be `a,b` or `["a", "b"]`.
+fn split(value: &Value, reader: &Reader<'_>) -> Vec<Value> {
+    let tag = value.tag();
+    let Some(text) = reader.environment_text(value) else {
+        return vec![value.clone()];
+    };
+    if text.trim_start().starts_with('[')
+        && let Ok(Value::Array(_, elements)) = text.parse()
+    {
+        return elements;
+    }
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| Value::String(tag, part.to_owned()))
+        .collect()
+}

@@ -1,0 +1,246 @@
+//! What types cannot say: ranges, references between tables, duplicates.
+//!
+//! Each check names the key and what to write instead; all of them run, so that one start tells
+//! everything. Warnings are for what works but is probably not meant.
+
+mod peers;
+mod routes;
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+
+use super::problem::{ConfigError, Problem};
+use super::setting::join;
+use super::{Config, Retry, show_duration};
+
+/// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
+const MAX_SYSTEM_ID: usize = 15;
+/// password: 9 octets with the closing NUL (SMPP 3.4 §5.2.2).
+const MAX_PASSWORD: usize = 8;
+/// system_type: 13 octets with the closing NUL (SMPP 3.4 §5.2.3).
+const MAX_SYSTEM_TYPE: usize = 12;
+/// address_range: 41 octets with the closing NUL (SMPP 3.4 §5.2.7).
+const MAX_ADDRESS_RANGE: usize = 40;
+/// Beyond it a window no longer bounds anything.
+const MAX_WINDOW: u32 = 65_535;
+
+/// Problems and warnings while they are found.
+#[derive(Default)]
+struct Findings {
+    problems: Vec<Problem>,
+    warnings: Vec<Problem>,
+}
+
+/// Checks everything.
+///
+/// # Errors
+/// [`ConfigError::Invalid`] with all problems; the warnings otherwise.
+pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
+    let mut found = Findings::default();
+    check_server(config, &mut found);
+    check_retry(&config.retry, "retry", &mut found);
+    peers::check_accounts(config, &mut found);
+    peers::check_operators(config, &mut found);
+    routes::check_routes(config, &mut found);
+    if found.problems.is_empty() {
+        Ok(found.warnings)
+    } else {
+        Err(ConfigError::Invalid(found.problems))
+    }
+}
+
+fn check_server(config: &Config, found: &mut Findings) {
+    let Config {
+        smpp,
+        http,
+        store,
+        queue,
+        ..
+    } = config;
+    found.require(
+        "log.level",
+        !config.log.level.trim().is_empty(),
+        "is empty; write \"info\"",
+    );
+
+    found.require(
+        "smpp.listen",
+        !smpp.listen.is_empty(),
+        "is empty; write \"127.0.0.1:2775\"",
+    );
+    found.check_text("smpp.system_id", &smpp.system_id, MAX_SYSTEM_ID);
+    found.at_least_one("smpp.max_connections", smpp.max_connections as u64);
+    let sensible_pdu = (1_024..=1 << 20).contains(&smpp.max_pdu);
+    found.require(
+        "smpp.max_pdu",
+        sensible_pdu,
+        "must be between 1024 and 1048576 octets",
+    );
+    found.at_least_one("smpp.write_buffer_kib", smpp.write_buffer_kib as u64);
+    found.check_positive("smpp.session_init_timeout", smpp.session_init_timeout);
+    found.check_positive("smpp.enquire_link_timeout", smpp.enquire_link_timeout);
+    found.check_positive("smpp.response_timeout", smpp.response_timeout);
+    if smpp.no_route_status == 0 {
+        let message = "must not be ESME_ROK: the message would be lost; write \"ESME_RINVDSTADR\"";
+        found.problem("smpp.no_route_status", message);
+    }
+    let inactivity = smpp.inactivity_timeout;
+    if !inactivity.is_zero() && inactivity < smpp.enquire_link_interval {
+        let interval = show_duration(smpp.enquire_link_interval);
+        let message =
+            format!("is shorter than smpp.enquire_link_interval ({interval}), which never fires");
+        found.warn("smpp.inactivity_timeout", message);
+    }
+    let token = http.admin_token.as_ref();
+    if token.is_some_and(|token| token.expose_secret().is_empty()) {
+        let message = "is empty; remove it to have one generated";
+        found.problem("http.admin_token", message);
+    }
+    found.at_least_one("http.workers", http.workers as u64);
+
+    found.at_least_one(
+        "store.wal_autocheckpoint",
+        u64::from(store.wal_autocheckpoint),
+    );
+    let sensible_batch = (1..=100_000).contains(&store.batch_rows);
+    found.require(
+        "store.batch_rows",
+        sensible_batch,
+        "must be between 1 and 100000",
+    );
+    let short = store.linger <= Duration::from_secs(1);
+    found.require(
+        "store.linger",
+        short,
+        "must be at most \"1s\": every answer waits for it",
+    );
+    found.check_positive("store.retention", store.retention);
+
+    found.at_least_one("queue.page", queue.page as u64);
+    found.at_least_one("queue.max_waiting", queue.max_waiting);
+    let holds_a_page = queue.memory_items >= queue.page;
+    found.require(
+        "queue.memory_items",
+        holds_a_page,
+        "must be at least queue.page",
+    );
+
+    let validity = &config.validity;
+    found.check_positive("validity.default", validity.default);
+    found.check_positive("validity.max", validity.max);
+    if validity.default > validity.max {
+        let max = show_duration(validity.max);
+        found.problem(
+            "validity.default",
+            format!("is longer than validity.max ({max})"),
+        );
+    }
+    found.check_positive("correlation.ttl", config.correlation.ttl);
+    found.check_positive("correlation.sweep", config.correlation.sweep);
+    found.at_least_one("correlation.memory", config.correlation.memory as u64);
+    found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);
+    found.check_positive("cdr.rotate_every", config.cdr.rotate_every);
+}
+
+fn check_retry(retry: &Retry, key: &str, found: &mut Findings) {
+    found.check_delays(&join(key, "delays"), &retry.delays);
+    found.check_positive(&join(key, "throttled_delay"), retry.throttled_delay);
+    if let Some(attempts) = retry.max_attempts {
+        found.at_least_one(&join(key, "max_attempts"), u64::from(attempts));
+    }
+    for (index, rule) in retry.status.iter().enumerate() {
+        let key = join(key, &format!("status[{index}]"));
+        let status_key = join(&key, "status");
+        found.require(
+            &status_key,
+            rule.status != 0,
+            "is missing; write a status other than ESME_ROK",
+        );
+        if let Some(delays) = &rule.delays {
+            found.check_delays(&join(&key, "delays"), delays);
+        }
+        let first = retry
+            .status
+            .iter()
+            .position(|other| other.status == rule.status);
+        if let Some(first) = first.filter(|first| *first < index) {
+            found.problem(
+                status_key,
+                format!("is already in status[{first}]; remove one"),
+            );
+        }
+    }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    fn problem(&mut self, key: impl Into<String>, message: impl Into<String>) {
+        self.problems.push(Problem::new(key, message));
+    }
+
+    fn warn(&mut self, key: impl Into<String>, message: impl Into<String>) {
+        self.warnings.push(Problem::new(key, message));
+    }
+
+    fn require(&mut self, key: &str, holds: bool, otherwise: &str) {
+        if !holds {
+            self.problem(key, otherwise);
+        }
+    }
+
+    fn at_least_one(&mut self, key: &str, value: u64) {
+        self.require(key, value >= 1, "must be at least 1");
+    }
+
+    fn check_positive(&mut self, key: &str, duration: Duration) {
+        self.require(key, !duration.is_zero(), "must be longer than \"0s\"");
+    }
+
+    fn check_delays(&mut self, key: &str, delays: &[Duration]) {
+        self.require(
+            key,
+            !delays.is_empty(),
+            "is empty; write at least one pause, such as [\"30m\"]",
+        );
+        for (index, delay) in delays.iter().enumerate() {
+            self.check_positive(&format!("{key}[{index}]"), *delay);
+        }
+    }
+
+    /// A C-octet string of the standard: printable, not too long.
+    fn check_text(&mut self, key: &str, text: &str, max: usize) {
+        if text.len() > max {
+            self.problem(
+                key,
+                format!("has {} octets; the standard allows {max}", text.len()),
+            );
+        }
+        if !text.bytes().all(|octet| (0x20..0x7F).contains(&octet)) {
+            self.problem(key, "must be printable ASCII");
+        }
+    }
+
+    fn check_window(&mut self, key: &str, window: u32) {
+        if !(1..=MAX_WINDOW).contains(&window) {
+            self.problem(key, format!("must be between 1 and {MAX_WINDOW}"));
+        }
+    }
+
+    fn check_rate(&mut self, key: &str, rate: Option<f64>, burst: Option<u32>) {
+        let rate_key = join(key, "rate");
+        if rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+            self.problem(rate_key, "must be above 0; remove the key for no limit");
+        }
+        if let Some(burst) = burst {
+            let burst_key = join(key, "burst");
+            self.at_least_one(&burst_key, u64::from(burst));
+            self.require(
+                &burst_key,
+                rate.is_some(),
+                "means nothing without `rate`; set both",
+            );
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Checks of accounts and operators.
+
+use std::collections::HashMap;
+
+use secrecy::ExposeSecret;
+
+use super::{
+    Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
+};
+use crate::config::{Config, Operator, OutcomePolicy, ReceiptRequest};
+use crate::domain::account;
+use crate::domain::address;
+use crate::domain::allow::Network;
+
+/// priority_flag 0-3 (SMPP 3.4 §5.2.14).
+const MAX_PRIORITY: u8 = 3;
+/// registered_delivery: bits 0-4 (SMPP 3.4 §5.2.17).
+const MAX_REGISTERED_DELIVERY: u8 = 0x1F;
+/// Longest name of an operator: it is part of metrics and file names.
+const MAX_ID: usize = 64;
+/// More binds than this to one operator is a slip of the finger.
+const MAX_BINDS: u32 = 1_000;
+
+pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    let mut owners: HashMap<&[u8], usize> = HashMap::new();
+    for (index, account) in config.account.iter().enumerate() {
+        let base = format!("account[{index}]");
+        let key = |name: &str| format!("{base}.{name}");
+
+        found.require(
+            &key("system_id"),
+            !account.system_id.is_empty(),
+            "is missing",
+        );
+        found.check_text(&key("system_id"), &account.system_id, MAX_SYSTEM_ID);
+        let first = *names.entry(account.system_id.as_str()).or_insert(index);
+        if first != index && !account.system_id.is_empty() {
+            let message = format!("\"{}\" is already account[{first}]", account.system_id);
+            found.problem(key("system_id"), message);
+        }
+        let password = account.password.expose_secret();
+        let given = !password.is_empty() || account.password_file.is_some();
+        found.require(
+            &key("password"),
+            given,
+            "is missing; set it or `password_file`",
+        );
+        if !account::is_well_formed(password) {
+            let message = "starts like an argon2id hash but is none; write $argon2id$v=19$…";
+            found.problem(key("password"), message);
+        }
+        if !account::is_hash(password) {
+            warn_long_password(found, key("password"), password);
+        }
+        if let Some(system_type) = &account.system_type {
+            found.check_text(&key("system_type"), system_type, MAX_SYSTEM_TYPE);
+        }
+        found.at_least_one(&key("max_binds"), u64::from(account.max_binds));
+        found.check_window(&key("window"), account.window);
+        found.check_rate(&base, account.rate, account.burst);
+        for (at, entry) in account.allow.iter().enumerate() {
+            if let Err(error) = entry.parse::<Network>() {
+                found.problem(format!("{base}.allow[{at}]"), error.to_string());
+            }
+        }
+        if let Some(max) = account.max_waiting {
+            found.at_least_one(&key("max_waiting"), max);
+        }
+        for (at, pattern) in account.addresses.iter().enumerate() {
+            let key = format!("{base}.addresses[{at}]");
+            let pattern = address::normalise(pattern.as_bytes());
+            let body = pattern.strip_suffix(b"*").unwrap_or(pattern);
+            if pattern.is_empty() || !body.iter().all(u8::is_ascii_alphanumeric) {
+                let message = "must be digits or letters, with a `*` at the end for a prefix";
+                found.problem(key, message);
+                continue;
+            }
+            let owner = *owners.entry(pattern).or_insert(index);
+            if owner != index {
+                found.problem(key, format!("already belongs to account[{owner}]"));
+            }
+        }
+        let sensible = account.priority_max <= MAX_PRIORITY;
+        found.require(&key("priority_max"), sensible, "must be between 0 and 3");
+        if account
+            .registered_delivery
+            .is_some_and(|flags| flags > MAX_REGISTERED_DELIVERY)
+        {
+            found.problem(key("registered_delivery"), "must be between 0 and 31");
+        }
+    }
+}
+
+pub(super) fn check_operators(config: &Config, found: &mut Findings) {
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    for (index, operator) in config.operator.iter().enumerate() {
+        let base = format!("operator[{index}]");
+        let key = |name: &str| format!("{base}.{name}");
+
+        check_id(&key("id"), &operator.id, found);
+        let first = *names.entry(operator.id.as_str()).or_insert(index);
+        if first != index && !operator.id.is_empty() {
+            found.problem(
+                key("id"),
+                format!("\"{}\" is already operator[{first}]", operator.id),
+            );
+        }
+        let same = |account: &&crate::config::Account| account.system_id == operator.id;
+        if !operator.id.is_empty() && config.account.iter().any(|account| same(&account)) {
+            let message = format!(
+                "\"{}\" is also an account; routes could not tell them apart, rename one",
+                operator.id
+            );
+            found.problem(key("id"), message);
+        }
+        check_address(&key("address"), &operator.address, found);
+        found.require(
+            &key("system_id"),
+            !operator.system_id.is_empty(),
+            "is missing",
+        );
+        found.check_text(&key("system_id"), &operator.system_id, MAX_SYSTEM_ID);
+        warn_long_password(found, key("password"), operator.password.expose_secret());
+        found.check_text(&key("system_type"), &operator.system_type, MAX_SYSTEM_TYPE);
+        found.check_text(
+            &key("address_range"),
+            &operator.address_range,
+            MAX_ADDRESS_RANGE,
+        );
+        if !(1..=MAX_BINDS).contains(&operator.binds) {
+            found.problem(key("binds"), format!("must be between 1 and {MAX_BINDS}"));
+        }
+        found.check_window(&key("window"), operator.window);
+        found.check_rate(&base, operator.rate, operator.burst);
+        if !matches!(operator.interface_version, 0x33 | 0x34 | 0x50) {
+            found.problem(key("interface_version"), "must be 0x33, 0x34 or 0x50");
+        }
+        check_times(&base, operator, found);
+        if operator.outcome_unknown == OutcomePolicy::Wait
+            && operator.receipts == ReceiptRequest::Never
+        {
+            let message = "\"wait\" needs receipts, but `receipts` is \"never\"; write \"resend\"";
+            found.problem(key("outcome_unknown"), message);
+        }
+        if let Some(retry) = &operator.retry {
+            check_retry(retry, &key("retry"), found);
+        }
+    }
+}
+
+fn check_times(base: &str, operator: &Operator, found: &mut Findings) {
+    let key = |name: &str| format!("{base}.{name}");
+    found.check_positive(&key("response_timeout"), operator.response_timeout);
+    found.check_positive(&key("bind_timeout"), operator.bind_timeout);
+    found.check_positive(&key("enquire_link_timeout"), operator.enquire_link_timeout);
+    found.check_delays(&key("reconnect"), &operator.reconnect);
+    if let Some(ttl) = operator.correlation_ttl {
+        found.check_positive(&key("correlation_ttl"), ttl);
+    }
+}
+
+fn check_id(key: &str, id: &str, found: &mut Findings) {
+    let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
+    if id.is_empty() {
+        found.problem(key, "is missing");
+    } else if id.len() > MAX_ID || !id.bytes().all(allowed) {
+        let message = format!("must be up to {MAX_ID} letters, digits, `-`, `_` or `.`");
+        found.problem(key, message);
+    }
+}
+
+/// `host:port`; names are resolved at each connect, not here.
+fn check_address(key: &str, address: &str, found: &mut Findings) {
+    if address.is_empty() {
+        found.problem(key, "is missing; write \"host:port\"");
+        return;
+    }
+    let well_formed = address.rsplit_once(':').is_some_and(|(host, port)| {
+        let bracketed = host.starts_with('[') && host.ends_with(']');
+        let named = !host.is_empty() && !host.contains([':', '/', ' ', '[', ']']);
+        (bracketed || named) && port.parse::<u16>().is_ok_and(|port| port != 0)
+    });
+    if !well_formed {
+        let message = format!("{address:?} is not an address; write \"host:port\"");
+        found.problem(key, message);
+    }
+}
+
+fn warn_long_password(found: &mut Findings, key: String, password: &str) {
+    if password.len() > MAX_PASSWORD {
+        let message = format!(
+            "is longer than the {MAX_PASSWORD} octets of the standard; some peers cut or refuse it"
+        );
+        found.warn(key, message);
+    }
+}

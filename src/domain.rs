@@ -1,0 +1,15 @@
+//! The rules of the business, pure: no sockets, no clock, no store, no actors.
+//!
+//! Everything here is a value or a function of its arguments; time comes in as a parameter. Called
+//! by the actors, the store, the configuration and the HTTP layer; calls nothing of ours.
+
+pub mod account;
+pub mod address;
+pub mod allow;
+pub mod command_status;
+pub mod id;
+pub mod limit;
+pub mod retry;
+pub mod route;
+pub mod state;
+pub mod validity;

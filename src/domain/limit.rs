@@ -1,0 +1,183 @@
+//! GCRA: a token bucket in one number.
+//!
+//! The generic cell rate algorithm (ITU-T I.371 annex A) keeps only the *theoretical arrival time*
+//! of the next message; a batch is granted with one subtraction and one division. Used by Throttle
+//! for accounts and operators; never grants more than `rate * t + burst` in any span `t`.
+
+use std::time::Duration;
+
+/// Rates are clamped to what the arithmetic carries; configuration refuses rates ≤ 0 earlier.
+const RATE_RANGE: (f64, f64) = (1e-6, 1e9);
+const NANOS_PER_SECOND: f64 = 1e9;
+
+/// One limiter: `rate` messages a second on average, `burst` at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gcra {
+    /// Nanoseconds between two messages at the limit, rounded up: never faster than asked.
+    interval: u64,
+    /// Nanoseconds that the bucket holds: burst × interval.
+    capacity: u64,
+    /// When the bucket would be full again, in the caller's nanoseconds.
+    full_at: u64,
+}
+
+/// What [`Gcra::take`] gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Messages that may go now.
+    pub granted: u32,
+    /// When the next one may go; zero when everything was granted.
+    pub retry_in: Duration,
+}
+
+// === impl Gcra ===
+
+impl Gcra {
+    /// A full bucket. A burst of 0 counts as 1: a limiter that never grants is a suspended queue,
+    /// not a rate.
+    pub fn new(rate_per_second: f64, burst: u32) -> Self {
+        let rate = if rate_per_second.is_nan() {
+            RATE_RANGE.0
+        } else {
+            rate_per_second.clamp(RATE_RANGE.0, RATE_RANGE.1)
+        };
+        let interval = (NANOS_PER_SECOND / rate).ceil() as u64;
+        Self {
+            interval,
+            capacity: interval.saturating_mul(u64::from(burst.max(1))),
+            full_at: 0,
+        }
+    }
+
+    /// Takes up to `wanted` tokens at `now_ns` (any monotonic nanoseconds, always the same clock).
+    pub fn take(&mut self, now_ns: u64, wanted: u32) -> Taken {
+        let full_at = self.full_at.max(now_ns);
+        let room = self.capacity.saturating_sub(full_at - now_ns);
+        let granted = u64::from(wanted).min(room / self.interval);
+        self.full_at = full_at.saturating_add(granted * self.interval);
+        let retry_in = if granted == u64::from(wanted) {
+            0
+        } else {
+            // After the grant less than one interval of room is left; wait for the missing part.
+            self.interval - (room - granted * self.interval)
+        };
+        Taken {
+            granted: granted as u32,
+            retry_in: Duration::from_nanos(retry_in),
+        }
+    }
+
+    /// Tokens that could be taken at `now_ns`.
+    pub fn available(&self, now_ns: u64) -> u32 {
+        let used = self.full_at.saturating_sub(now_ns);
+        let room = self.capacity.saturating_sub(used) / self.interval;
+        u32::try_from(room).unwrap_or(u32::MAX)
+    }
+
+    /// Puts back tokens that were taken and not used (the bind was lost before the write).
+    pub fn give_back(&mut self, unused: u32) {
+        let back = self.interval.saturating_mul(u64::from(unused));
+        self.full_at = self.full_at.saturating_sub(back);
+    }
+
+    /// Changes rate and burst; the share of the bucket that is used up stays used up.
+    pub fn reconfigure(&mut self, now_ns: u64, rate_per_second: f64, burst: u32) {
+        let used = self.full_at.saturating_sub(now_ns) as f64 / self.capacity as f64;
+        *self = Self::new(rate_per_second, burst);
+        self.full_at = now_ns.saturating_add((used * self.capacity as f64) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn refuses_exactly_what_exceeds_the_burst() {
+        let mut limit = Gcra::new(100.0, 100);
+        let taken = limit.take(SECOND, 110);
+        assert_eq!(taken.granted, 100);
+        assert_eq!(taken.retry_in, Duration::from_millis(10));
+        assert_eq!(limit.available(SECOND), 0);
+        assert_eq!(limit.take(2 * SECOND, 1_000).granted, 100);
+    }
+
+    #[test]
+    fn one_by_one_is_the_same_as_at_once() {
+        let mut limit = Gcra::new(100.0, 100);
+        let granted: u32 = (0..110).map(|_| limit.take(7, 1).granted).sum();
+        assert_eq!(granted, 100);
+    }
+
+    #[test]
+    fn says_when_to_come_back() {
+        let mut limit = Gcra::new(4.0, 1);
+        assert_eq!(limit.take(0, 1).retry_in, Duration::ZERO);
+        let refused = limit.take(SECOND / 10, 1);
+        assert_eq!(refused.granted, 0);
+        assert_eq!(refused.retry_in, Duration::from_millis(150));
+        let later = SECOND / 10 + refused.retry_in.as_nanos() as u64;
+        assert_eq!(limit.take(later, 1).granted, 1);
+    }
+
+    #[test]
+    fn gives_back_and_reconfigures() {
+        let mut limit = Gcra::new(10.0, 10);
+        assert_eq!(limit.take(SECOND, 10).granted, 10);
+        limit.give_back(4);
+        assert_eq!(limit.available(SECOND), 4);
+        limit.take(SECOND, 4);
+        limit.reconfigure(SECOND, 1000.0, 1000);
+        assert_eq!(limit.available(SECOND), 0);
+        assert_eq!(limit.available(2 * SECOND), 1000);
+    }
+
+    #[test]
+    fn odd_settings_stay_finite() {
+        for rate in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e-300] {
+            let mut limit = Gcra::new(rate, u32::MAX);
+            assert!(limit.take(0, 1).granted <= 1);
+            limit.take(u64::MAX, u32::MAX);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_rate_times_time_plus_burst(
+            rate in 0.5f64..50_000.0,
+            burst in 1u32..5_000,
+            steps in proptest::collection::vec((0u64..200_000_000, 0u32..3_000), 1..200),
+        ) {
+            let mut limit = Gcra::new(rate, burst);
+            let start = 12_345u64;
+            let mut now = start;
+            let mut total = 0u64;
+            for (wait, wanted) in steps {
+                now += wait;
+                let taken = limit.take(now, wanted);
+                prop_assert!(taken.granted <= wanted);
+                prop_assert_eq!(taken.retry_in.is_zero(), taken.granted == wanted);
+                total += u64::from(taken.granted);
+                let allowed = rate * (now - start) as f64 / NANOS_PER_SECOND + f64::from(burst);
+                prop_assert!(total as f64 <= allowed + 1e-6, "{} > {}", total, allowed);
+            }
+        }
+
+        #[test]
+        fn a_greedy_taker_gets_the_whole_rate(rate in 1f64..10_000.0, burst in 1u32..100) {
+            let mut limit = Gcra::new(rate, burst);
+            let mut total = 0u64;
+            let mut now = 0u64;
+            while now < 20 * SECOND {
+                let taken = limit.take(now, 1_000_000);
+                total += u64::from(taken.granted);
+                now += taken.retry_in.as_nanos() as u64;
+            }
+            prop_assert!(total as f64 >= rate * 20.0 * 0.999, "{} of {}", total, rate * 20.0);
+        }
+    }
+}

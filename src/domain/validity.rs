@@ -1,0 +1,172 @@
+//! When a message is due and when it expires.
+//!
+//! Takes the absolute times that the protocol layer parsed from schedule_delivery_time and
+//! validity_period (SMPP 3.4 §5.2.15, §5.2.16, §7.1.1) and applies default, cap and plausibility.
+//! A schedule in the past means now, as every SMSC in the field does; a validity in the past is the
+//! sender's mistake and refused, because accepting it would expire the message unheard.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::command_status::{ESME_RINVEXPIRY, ESME_RINVSCHED};
+
+/// How far ahead a message may be scheduled: beyond it, it is a wrong clock or a wrong century.
+const MAX_SCHEDULE_AHEAD_MS: i64 = 366 * 24 * 3600 * 1000;
+
+/// How long messages may live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime {
+    /// For a message that names no validity period.
+    pub default: Duration,
+    /// The longest life, counted from the time it is due; longer wishes are cut.
+    pub max: Duration,
+}
+
+/// The times of one accepted message, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Not handed over before.
+    pub due_at: i64,
+    /// Not handed over after.
+    pub expires_at: i64,
+}
+
+/// Why the times of a message are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum TimeError {
+    /// The validity period ended before the message came.
+    #[error("validity_period ends in the past")]
+    ValidityInPast,
+    /// The message would expire before it is due.
+    #[error("validity_period ends before schedule_delivery_time")]
+    ExpiresBeforeDue,
+    /// Scheduled more than a year ahead.
+    #[error("schedule_delivery_time is more than a year ahead")]
+    ScheduleTooFar,
+}
+
+/// Times for a message that came at `now_ms`.
+///
+/// # Errors
+/// See [`TimeError`]; [`TimeError::command_status`] is the answer to the sender.
+pub fn times(
+    now_ms: i64,
+    schedule_ms: Option<i64>,
+    validity_ms: Option<i64>,
+    lifetime: Lifetime,
+) -> Result<Times, TimeError> {
+    let due_at = schedule_ms.map_or(now_ms, |at| at.max(now_ms));
+    if due_at - now_ms > MAX_SCHEDULE_AHEAD_MS {
+        return Err(TimeError::ScheduleTooFar);
+    }
+    let latest = due_at.saturating_add(millis(lifetime.max));
+    let Some(wanted) = validity_ms else {
+        let default = due_at.saturating_add(millis(lifetime.default));
+        return Ok(Times {
+            due_at,
+            expires_at: default.min(latest),
+        });
+    };
+    if wanted <= now_ms {
+        return Err(TimeError::ValidityInPast);
+    }
+    if wanted <= due_at {
+        return Err(TimeError::ExpiresBeforeDue);
+    }
+    Ok(Times {
+        due_at,
+        expires_at: wanted.min(latest),
+    })
+}
+
+// === impl TimeError ===
+
+impl TimeError {
+    /// The command_status that tells the sender (SMPP 3.4 §5.1.3).
+    pub fn command_status(self) -> u32 {
+        match self {
+            Self::ValidityInPast | Self::ExpiresBeforeDue => ESME_RINVEXPIRY,
+            Self::ScheduleTooFar => ESME_RINVSCHED,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+    const HOUR: i64 = 3_600_000;
+    const LIFETIME: Lifetime = Lifetime {
+        default: Duration::from_secs(48 * 3600),
+        max: Duration::from_secs(72 * 3600),
+    };
+
+    #[test]
+    fn table() {
+        let ok = |due: i64, expires: i64| {
+            Ok(Times {
+                due_at: NOW + due * HOUR,
+                expires_at: NOW + expires * HOUR,
+            })
+        };
+        let cases = [
+            ("neither", None, None, ok(0, 48)),
+            ("validity", None, Some(1), ok(0, 1)),
+            ("cut to the cap", None, Some(1000), ok(0, 72)),
+            ("schedule", Some(10), None, ok(10, 58)),
+            ("schedule in the past is now", Some(-10), None, ok(0, 48)),
+            ("both", Some(10), Some(11), ok(10, 11)),
+            ("cap counts from due", Some(10), Some(1000), ok(10, 82)),
+            (
+                "validity past",
+                None,
+                Some(-1),
+                Err(TimeError::ValidityInPast),
+            ),
+            (
+                "validity now",
+                None,
+                Some(0),
+                Err(TimeError::ValidityInPast),
+            ),
+            (
+                "before due",
+                Some(10),
+                Some(9),
+                Err(TimeError::ExpiresBeforeDue),
+            ),
+            ("far", Some(9_000), None, Err(TimeError::ScheduleTooFar)),
+        ];
+        for (name, schedule, validity, wanted) in cases {
+            let at = |hours: Option<i64>| hours.map(|h| NOW + h * HOUR);
+            assert_eq!(
+                times(NOW, at(schedule), at(validity), LIFETIME),
+                wanted,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_default_above_the_cap_is_cut() {
+        let lifetime = Lifetime {
+            default: Duration::MAX,
+            max: Duration::from_secs(3600),
+        };
+        let times = times(NOW, None, None, lifetime).unwrap();
+        assert_eq!(times.expires_at, NOW + HOUR);
+    }
+
+    #[test]
+    fn answers_name_the_field() {
+        assert_eq!(TimeError::ValidityInPast.command_status(), 0x62);
+        assert_eq!(TimeError::ExpiresBeforeDue.command_status(), 0x62);
+        assert_eq!(TimeError::ScheduleTooFar.command_status(), 0x61);
+    }
+}

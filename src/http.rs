@@ -1,0 +1,124 @@
+//! The HTTP side: health, metrics, the admin API under `/v1`, and a page that says so.
+//!
+//! Started by `app`; stopped through the handle of the returned server. Everything shown or
+//! ordered goes through the Admin actor. `/v1` wants the bearer token; `/`, `/health/*` and
+//! `/metrics` do not (probes and scrapers have none), so they name no subscriber and no text.
+//! Every error is problem+json (RFC 9457).
+
+mod auth;
+mod guard;
+mod health;
+pub mod metrics;
+mod page;
+mod problem;
+mod query;
+mod text;
+mod v1;
+pub mod view;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Addr;
+use actix_web::dev::Server;
+use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::{App, HttpServer, web};
+use prometheus_client::registry::Registry;
+use secrecy::SecretString;
+
+use crate::actors::admin::Admin;
+use crate::config::Http;
+
+/// The head of a request must be complete by then (slow loris).
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client that does not take its answer or close its side is dropped after this time.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// An idle connection is kept for the next scrape or command.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// Requests that still run when the server stops get as long.
+const SHUTDOWN_SECONDS: u64 = 5;
+/// Connections of one worker; people and scrapers need few.
+const MAX_CONNECTIONS: usize = 512;
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 128;
+
+/// What every handler reaches.
+#[derive(Clone)]
+pub(crate) struct State {
+    admin: Addr<Admin>,
+    registry: Arc<Registry>,
+    token: Arc<SecretString>,
+}
+
+/// Listens on the configured address and starts the workers; the port is taken when this returns.
+/// The server runs while the returned future is polled (or spawned).
+///
+/// # Errors
+/// The address cannot be listened on; the text says how to choose another.
+pub fn serve(
+    config: &Http,
+    token: SecretString,
+    admin: Addr<Admin>,
+    registry: Arc<Registry>,
+) -> io::Result<Server> {
+    let listener = listen(config.listen)?;
+    tracing::info!(address = %listener.local_addr()?, "http listens");
+    let state = State {
+        admin,
+        registry,
+        token: Arc::new(token),
+    };
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(web::Data::new(state.clone()))
+            .wrap(from_fn(guard::small_requests))
+            .wrap(
+                DefaultHeaders::new()
+                    .add(("Cache-Control", "no-store"))
+                    .add(("X-Content-Type-Options", "nosniff")),
+            )
+            .configure(routes)
+    })
+    .workers(config.workers.max(1))
+    .max_connections(MAX_CONNECTIONS)
+    .client_request_timeout(REQUEST_TIMEOUT)
+    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+    .keep_alive(KEEP_ALIVE)
+    .shutdown_timeout(SHUTDOWN_SECONDS)
+    // Signals are the business of `app`: it stops this server after the drain.
+    .disable_signals()
+    .backlog(BACKLOG)
+    .listen(listener)?
+    .run();
+    Ok(server)
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| {
+        let cure = match error.kind() {
+            io::ErrorKind::AddrInUse => "another process has it; stop that one, or choose another",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another",
+            _ => "choose an address of this machine with",
+        };
+        io::Error::new(
+            error.kind(),
+            format!("cannot listen on {address}: {error}: {cure} http.listen (SMSC_HTTP__LISTEN)"),
+        )
+    })
+}
+
+fn routes(app: &mut web::ServiceConfig) {
+    app.service(guard::read("/").to(page::root))
+        .service(guard::read("/health/live").to(health::live))
+        .service(guard::read("/health/ready").to(health::ready))
+        .service(guard::read("/metrics").to(metrics::scrape))
+        .service(
+            web::scope("/v1")
+                .wrap(from_fn(auth::require_token))
+                .configure(v1::routes)
+                .default_service(web::to(guard::unknown_path)),
+        )
+        .default_service(web::to(guard::unknown_path));
+}

@@ -1,0 +1,39 @@
+//! The page at `/`: says what this is and where to look.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::ContentType;
+
+const PAGE: &str = concat!(
+    r#"<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>smsc</title>
+<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{font-size:.95em}</style>
+</head>
+<body>
+<h1>smsc "#,
+    env!("CARGO_PKG_VERSION"),
+    r#"</h1>
+<p>A store-and-forward Short Message Service Centre.</p>
+<ul>
+<li><a href="/health/ready">/health/ready</a>: whether this node can work, and what is in the way</li>
+<li><a href="/health/live">/health/live</a>: whether the process answers</li>
+<li><a href="/metrics">/metrics</a>: for Prometheus</li>
+</ul>
+<p>The admin API wants <code>Authorization: Bearer TOKEN</code>:</p>
+<ul>
+<li><code>GET /v1/queues</code>, <code>/v1/queues/NAME</code>; <code>POST …/suspend</code>, <code>resume</code>, <code>purge</code></li>
+<li><code>GET /v1/operators</code>, <code>/v1/operators/ID</code>; <code>POST …/rebind</code>, <code>resume</code>, <code>suspend</code></li>
+<li><code>GET /v1/binds</code></li>
+<li><code>GET /v1/messages?to=&amp;state=&amp;limit=&amp;before=</code>, <code>/v1/messages/ID?text=true</code>; <code>POST …/cancel</code>, <code>retry</code></li>
+</ul>
+<p>On the command line: <code>smsc queues</code>, <code>smsc binds</code>, <code>smsc message ID</code>.</p>
+</body>
+</html>
+"#
+);
+
+/// The page.
+pub(super) async fn root() -> HttpResponse {
+    HttpResponse::Ok().content_type(ContentType::html()).body(PAGE)
+}

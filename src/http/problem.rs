@@ -1,0 +1,233 @@
+//! Errors as problem+json (RFC 9457): what went wrong, with which field, and what to do.
+
+use std::fmt;
+
+use actix::MailboxError;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::{HttpResponse, ResponseError};
+use serde_json::{Map, Value, json};
+
+use crate::pb::Refusal;
+use crate::pb::refusal::Reason;
+
+const CONTENT_TYPE: &str = "application/problem+json";
+/// `type` of a problem: `urn:smsc:problem:` and a word that stays the same for ever.
+const TYPE_PREFIX: &str = "urn:smsc:problem:";
+
+/// An error answer.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    /// Last part of `type`.
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+    /// More members, such as `field`.
+    more: Map<String, Value>,
+    header: Option<(header::HeaderName, HeaderValue)>,
+}
+
+// === impl Problem ===
+
+impl Problem {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            title,
+            detail: detail.into(),
+            more: Map::new(),
+            header: None,
+        }
+    }
+
+    /// A path that leads nowhere.
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    }
+
+    /// A path that exists, with a method that it does not take.
+    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: &'static str) -> Self {
+        let detail = format!("{path} takes {allowed}, not {method}");
+        Self {
+            header: Some((header::ALLOW, HeaderValue::from_static(allowed))),
+            ..Self::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method-not-allowed",
+                "Method not allowed",
+                detail,
+            )
+        }
+    }
+
+    /// A value that cannot be read; `field` is its name in the path or query.
+    pub(crate) fn bad_value(field: &str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-value", "Bad value", detail)
+            .with("field", json!(field))
+    }
+
+    /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
+    pub(crate) fn unauthorized(challenge: &'static str, detail: &str) -> Self {
+        Self {
+            header: Some((
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static(challenge),
+            )),
+            ..Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Unauthorized", detail)
+        }
+    }
+
+    /// A request body beyond the limit.
+    pub(crate) fn too_large(limit: u64) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too-large",
+            "Request too large",
+            format!("the request body has more than {limit} octets; commands need none"),
+        )
+    }
+
+    /// Something behind the API does not answer or cannot work now.
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "Not available now",
+            detail,
+        )
+    }
+
+    /// The node cannot do its work now.
+    pub(crate) fn not_ready(reasons: &[String], degraded: &[String]) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not-ready",
+            "Not ready",
+            reasons.join("; "),
+        )
+        .with("not_ready", json!(reasons))
+        .with("degraded", json!(degraded))
+    }
+
+    fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(
+            StatusCode::CONFLICT,
+            "conflict",
+            "The state does not allow this",
+            detail,
+        )
+    }
+
+    fn with(mut self, name: &str, value: Value) -> Self {
+        self.more.insert(name.to_owned(), value);
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.title, self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut members = Map::new();
+        members.insert("type".to_owned(), json!(format!("{TYPE_PREFIX}{}", self.kind)));
+        members.insert("title".to_owned(), json!(self.title));
+        members.insert("status".to_owned(), json!(self.status.as_u16()));
+        members.insert("detail".to_owned(), json!(self.detail));
+        members.extend(self.more.clone());
+        let mut answer = HttpResponse::build(self.status);
+        if let Some((name, value)) = &self.header {
+            answer.insert_header((name.clone(), value.clone()));
+        }
+        answer
+            .insert_header((header::CONTENT_TYPE, CONTENT_TYPE))
+            .body(Value::Object(members).to_string())
+    }
+}
+
+impl From<MailboxError> for Problem {
+    fn from(error: MailboxError) -> Self {
+        Self::unavailable(format!(
+            "the Admin actor does not answer ({error}); it may be restarting, try again"
+        ))
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal.reason() {
+            Reason::NotFound => Self::not_found(refusal.detail),
+            Reason::Conflict => Self::conflict(refusal.detail),
+            Reason::Unavailable | Reason::Unspecified => Self::unavailable(refusal.detail),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::body::to_bytes;
+
+    use super::*;
+
+    async fn body(problem: &Problem) -> Value {
+        let answer = problem.error_response();
+        assert_eq!(answer.headers().get("content-type").unwrap(), CONTENT_TYPE);
+        serde_json::from_slice(&to_bytes(answer.into_body()).await.unwrap()).unwrap()
+    }
+
+    #[actix_web::test]
+    async fn has_the_members_of_rfc_9457() {
+        let problem = Problem::bad_value("limit", "limit must be a number from 1 to 1000, not \"abc\"");
+        assert_eq!(
+            body(&problem).await,
+            json!({
+                "type": "urn:smsc:problem:bad-value",
+                "title": "Bad value",
+                "status": 400,
+                "detail": "limit must be a number from 1 to 1000, not \"abc\"",
+                "field": "limit",
+            })
+        );
+    }
+
+    #[actix_web::test]
+    async fn names_the_allowed_methods() {
+        let problem = Problem::method_not_allowed("DELETE", "/v1/queues", "GET, HEAD");
+        assert_eq!(problem.error_response().headers().get("allow").unwrap(), "GET, HEAD");
+        assert_eq!(body(&problem).await["detail"], "/v1/queues takes GET, HEAD, not DELETE");
+    }
+
+    #[actix_web::test]
+    async fn refusals_keep_their_reason() {
+        for (refusal, status) in [
+            (Reason::NotFound, 404),
+            (Reason::Conflict, 409),
+            (Reason::Unavailable, 503),
+            (Reason::Unspecified, 503),
+        ] {
+            let problem = Problem::from(Refusal {
+                reason: refusal.into(),
+                detail: "because".to_owned(),
+            });
+            let body = body(&problem).await;
+            assert_eq!(body["status"], status);
+            assert_eq!(body["detail"], "because");
+        }
+    }
+
+    #[actix_web::test]
+    async fn says_everything_that_is_not_ready() {
+        let problem = Problem::not_ready(&["draining".to_owned(), "store: full".to_owned()], &[]);
+        let body = body(&problem).await;
+        assert_eq!(body["detail"], "draining; store: full");
+        assert_eq!(body["not_ready"], json!(["draining", "store: full"]));
+    }
+}

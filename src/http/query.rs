@@ -1,0 +1,117 @@
+//! Reads query strings strictly: every mistake is an answer that names the field and the cure.
+
+use std::str::FromStr;
+
+use actix_web::{HttpRequest, web};
+
+use super::problem::Problem;
+
+/// A query string whose keys are known.
+#[derive(Debug)]
+pub(super) struct Query(Vec<(String, String)>);
+
+// === impl Query ===
+
+impl Query {
+    /// The query of a request; keys outside `known`, or given twice, are refused.
+    pub(super) fn read(request: &HttpRequest, known: &[&str]) -> Result<Self, Problem> {
+        Self::parse(request.query_string(), known)
+    }
+
+    fn parse(query: &str, known: &[&str]) -> Result<Self, Problem> {
+        let pairs = web::Query::<Vec<(String, String)>>::from_query(query)
+            .map_err(|error| Problem::bad_value("query", format!("the query cannot be read: {error}")))?
+            .into_inner();
+        for (at, (key, _)) in pairs.iter().enumerate() {
+            if !known.contains(&key.as_str()) {
+                let detail = match known {
+                    [] => format!("{key} is not known; this path takes no query"),
+                    _ => format!("{key} is not known; the names are {}", known.join(", ")),
+                };
+                return Err(Problem::bad_value(key, detail));
+            }
+            if pairs[..at].iter().any(|(before, _)| before == key) {
+                return Err(Problem::bad_value(key, format!("{key} is given twice; give it once")));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
+    /// The value as given; an empty one counts as absent.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A number, `range` in words for the answer to a wrong one.
+    pub(super) fn number<T>(
+        &self,
+        key: &str,
+        range: &str,
+        valid: impl Fn(&T) -> bool,
+    ) -> Result<Option<T>, Problem>
+    where
+        T: FromStr,
+    {
+        let Some(text) = self.text(key) else {
+            return Ok(None);
+        };
+        match text.parse() {
+            Ok(value) if valid(&value) => Ok(Some(value)),
+            _ => Err(Problem::bad_value(key, format!("{key} must be {range}, not {text:?}"))),
+        }
+    }
+
+    /// `true` or `false`; false when absent.
+    pub(super) fn flag(&self, key: &str) -> Result<bool, Problem> {
+        match self.text(key) {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(other) => Err(Problem::bad_value(
+                key,
+                format!("{key} must be true or false, not {other:?}"),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(query: &str) -> Result<Option<u32>, Problem> {
+        Query::parse(query, &["limit", "to"])?
+            .number("limit", "a number from 1 to 1000", |n| (1..=1000).contains(n))
+    }
+
+    #[test]
+    fn reads_what_is_right() {
+        assert_eq!(limit("limit=20").unwrap(), Some(20));
+        assert_eq!(limit("").unwrap(), None);
+        assert_eq!(limit("limit=").unwrap(), None);
+        let query = Query::parse("to=%2B447700900123&limit=5", &["limit", "to"]).unwrap();
+        assert_eq!(query.text("to"), Some("+447700900123"));
+        let query = Query::parse("text=true", &["text"]).unwrap();
+        assert!(query.flag("text").unwrap());
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        for (query, said) in [
+            ("limit=abc", "limit must be a number from 1 to 1000, not \"abc\""),
+            ("limit=0", "limit must be a number from 1 to 1000, not \"0\""),
+            ("limit=99999999999999", "limit must be a number from 1 to 1000, not \"99999999999999\""),
+            ("limt=5", "limt is not known; the names are limit, to"),
+            ("limit=5&limit=6", "limit is given twice; give it once"),
+        ] {
+            let problem = limit(query).unwrap_err();
+            assert!(problem.to_string().ends_with(said), "{query}: {problem}");
+        }
+        let query = Query::parse("text=yes", &["text"]).unwrap();
+        assert!(query.flag("text").unwrap_err().to_string().contains("true or false"));
+        assert!(Query::parse("a=1", &[]).unwrap_err().to_string().contains("takes no query"));
+    }
+}

@@ -1,0 +1,101 @@
+//! The text of a message for people: only shown when it is asked for.
+
+use crate::pb::Message;
+use crate::smpp::{Tlvs, tag};
+
+/// Data coding without a known alphabet is shown in hexadecimal only.
+const LATIN_1: u32 = 0x03;
+const UCS_2: u32 = 0x08;
+/// esm_class bit: the octets begin with a user data header (SMPP 3.4 §5.2.12).
+const UDHI: u32 = 0x40;
+
+/// The octets of a message, and its text as far as the data coding says what they mean.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// `None` when the octets are no text, or none that can be read.
+    pub text: Option<String>,
+    pub octets: String,
+}
+
+/// short_message, or message_payload when that is empty (SMPP 3.4 §5.3.2.32).
+pub(super) fn of(message: &Message) -> Text {
+    let payload = match message.short_message.is_empty() {
+        true => Tlvs::from_raw(message.tlvs.clone())
+            .get(tag::MESSAGE_PAYLOAD)
+            .map(|value| bytes::Bytes::copy_from_slice(&value))
+            .unwrap_or_default(),
+        false => message.short_message.clone(),
+    };
+    Text {
+        text: readable(message, &payload),
+        octets: payload.iter().map(|octet| format!("{octet:02x}")).collect(),
+    }
+}
+
+fn readable(message: &Message, payload: &[u8]) -> Option<String> {
+    let header = match message.esm_class & UDHI != 0 {
+        true => usize::from(*payload.first()?) + 1,
+        false => 0,
+    };
+    let body = payload.get(header..)?;
+    match message.data_coding {
+        // The SMSC's own alphabet and IA5: what is printable in ASCII means the same in both.
+        0 | 1 => body
+            .iter()
+            .all(|octet| matches!(octet, b'\n' | b'\r' | b' '..=b'~'))
+            .then(|| body.iter().map(|octet| char::from(*octet)).collect()),
+        LATIN_1 => Some(body.iter().map(|octet| char::from(*octet)).collect()),
+        UCS_2 => {
+            let units: Vec<u16> = body
+                .chunks_exact(2)
+                .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+                .collect();
+            Some(String::from_utf16_lossy(&units))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn text(data_coding: u32, esm_class: u32, octets: &'static [u8]) -> Option<String> {
+        of(&Message {
+            data_coding,
+            esm_class,
+            short_message: Bytes::from_static(octets),
+            ..Message::default()
+        })
+        .text
+    }
+
+    #[test]
+    fn reads_the_alphabets_it_knows() {
+        assert_eq!(text(0, 0, b"hello").as_deref(), Some("hello"));
+        assert_eq!(text(0, 0, b"\x00lpha"), None, "@ in the GSM alphabet, NUL in ASCII");
+        assert_eq!(text(3, 0, b"Gr\xfc\xdfe").as_deref(), Some("Grüße"));
+        assert_eq!(text(8, 0, b"\x04\x1f\xd8\x3d\xde\x00").as_deref(), Some("П😀"));
+        assert_eq!(text(4, 0, b"\x01\x02"), None);
+    }
+
+    #[test]
+    fn skips_a_user_data_header() {
+        assert_eq!(text(0, 0x40, b"\x05\x00\x03\x01\x02\x01hello").as_deref(), Some("hello"));
+        assert_eq!(text(0, 0x40, b"\xffhello"), None);
+        assert_eq!(text(0, 0x40, b""), None);
+    }
+
+    #[test]
+    fn finds_the_text_in_message_payload() {
+        let mut tlvs = Tlvs::default();
+        tlvs.push(tag::MESSAGE_PAYLOAD, b"long");
+        let found = of(&Message {
+            tlvs: tlvs.raw().clone(),
+            ..Message::default()
+        });
+        assert_eq!(found, Text { text: Some("long".to_owned()), octets: "6c6f6e67".to_owned() });
+    }
+}

@@ -1,0 +1,28 @@
+//! smsc: a store-and-forward Short Message Service Centre.
+//!
+//! ```text
+//! main → cli → app ─┬→ http ─→ actors ─┬→ smpp ─┐
+//!                   │                  ├→ store ┴→ domain, pb
+//!                   └→ telemetry, config          arrows never point up; tests/architecture.rs holds them
+//! ```
+//!
+//! Read on in this order: [`actors`] (the tree: who sends what to whom), `proto/smsc/v1` (what is
+//! sent), then one vertical slice: `actors/esme_session.rs` → `actors/ingest.rs` →
+//! `store/sqlite/` → `actors/queue.rs` → `actors/operator_session.rs` → `actors/correlation.rs` →
+//! `actors/receipts.rs`.
+
+#![forbid(unsafe_code)]
+
+pub mod actors;
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod domain;
+pub mod http;
+pub mod load;
+pub mod pb;
+pub mod simulator;
+pub mod smpp;
+pub mod store;
+pub mod telemetry;

@@ -1,0 +1,43 @@
+//! The protobuf structs of `proto/smsc/v1`, and the one table that makes them actix messages.
+//!
+//! They move between actors as structs, unencoded; the same types are the payload in the store.
+//! A row of the table reads "sending this to an actor is answered with that".
+
+#![allow(missing_docs, clippy::all)]
+
+include!(concat!(env!("OUT_DIR"), "/smsc.v1.rs"));
+
+macro_rules! actix_messages {
+    ($($request:ty => $answer:ty;)*) => {
+        $(impl actix::Message for $request { type Result = $answer; })*
+    };
+}
+
+actix_messages! {
+    SubmitBatch => SubmitReply;
+    Enqueue => ();
+    Credit => ();
+    DeliverBatch => ();
+    SettleBatch => ();
+    SessionDown => ();
+    ReportHeld => ();
+    Held => ();
+    QueueCommand => QueueCommandReply;
+    SentBatch => ();
+    ReceiptBatch => ();
+    ReceiptReply => ();
+    FinalBatch => ();
+    TakeTokens => TakenTokens;
+    BindCommand => ();
+    PlanChanged => ();
+    ListQueues => QueueList;
+    ListBinds => BindList;
+    ListOperators => OperatorList;
+    CheckReadiness => Readiness;
+    CollectSnapshots => NodeSnapshot;
+    FindMessage => Result<MessageView, Refusal>;
+    SearchMessages => Result<MessageList, Refusal>;
+    CommandQueue => Result<Commanded, Refusal>;
+    CommandOperator => Result<Commanded, Refusal>;
+    CommandMessage => Result<Commanded, Refusal>;
+}

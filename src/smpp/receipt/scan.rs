@@ -1,0 +1,150 @@
+//! Finds the parts of a receipt's text without copying (SMPP 3.4 Appendix B).
+//!
+//! Called by the parent module. A key is a known word at the start of a word, in any case, followed
+//! by `:` or `=`; its value ends where the next key starts. The first occurrence of a key counts, so
+//! that the message's own text, repeated at the end, cannot overrule the receipt.
+
+/// The values found, each empty if its key is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fields<'a> {
+    pub id: &'a [u8],
+    pub sub: &'a [u8],
+    pub dlvrd: &'a [u8],
+    pub submit_date: &'a [u8],
+    pub done_date: &'a [u8],
+    pub stat: &'a [u8],
+    pub err: &'a [u8],
+    pub text: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Id,
+    Sub,
+    Dlvrd,
+    SubmitDate,
+    DoneDate,
+    Stat,
+    Err,
+    Text,
+}
+
+/// As many as there are keys.
+const KEYS: usize = 8;
+
+/// Spellings seen; between their letters may be spaces, underscores and hyphens.
+const SPELLINGS: [(&[u8], Key); 16] = [
+    (b"id", Key::Id),
+    (b"messageid", Key::Id),
+    (b"msgid", Key::Id),
+    (b"sub", Key::Sub),
+    (b"dlvrd", Key::Dlvrd),
+    (b"dlvd", Key::Dlvrd),
+    (b"submitdate", Key::SubmitDate),
+    (b"subdate", Key::SubmitDate),
+    (b"donedate", Key::DoneDate),
+    (b"stat", Key::Stat),
+    (b"status", Key::Stat),
+    (b"state", Key::Stat),
+    (b"err", Key::Err),
+    (b"error", Key::Err),
+    (b"errorcode", Key::Err),
+    (b"text", Key::Text),
+];
+
+/// A key and where its name and its value start.
+#[derive(Clone, Copy)]
+struct Found {
+    key: Key,
+    name_at: usize,
+    value_at: usize,
+}
+
+/// The parts of a receipt; `None` if there is neither an id nor a state.
+pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
+    let mut found = [None::<Found>; KEYS];
+    let mut count = 0;
+    let mut at = 0;
+    while at < text.len() && count < KEYS {
+        let has = |key: Key| found[..count].iter().flatten().any(|f| f.key == key);
+        let next = key_at(text, at).filter(|next| !has(next.key));
+        let Some(next) = next else {
+            at += 1;
+            continue;
+        };
+        let is_rest = next.key == Key::Text && has(Key::Id) && has(Key::Stat);
+        found[count] = Some(next);
+        count += 1;
+        at = next.value_at;
+        if is_rest {
+            break;
+        }
+    }
+    let mut fields = Fields::default();
+    for (index, current) in found[..count].iter().flatten().enumerate() {
+        let following = found.get(index + 1).copied().flatten();
+        let end = following.map_or(text.len(), |following| following.name_at);
+        assign(&mut fields, current.key, &text[current.value_at..end]);
+    }
+    (!fields.id.is_empty() || !fields.stat.is_empty()).then_some(fields)
+}
+
+fn assign<'a>(fields: &mut Fields<'a>, key: Key, value: &'a [u8]) {
+    match key {
+        Key::Id => fields.id = first_word(value),
+        Key::Sub => fields.sub = first_word(value),
+        Key::Dlvrd => fields.dlvrd = first_word(value),
+        Key::SubmitDate => fields.submit_date = value.trim_ascii(),
+        Key::DoneDate => fields.done_date = value.trim_ascii(),
+        Key::Stat => fields.stat = first_word(value),
+        Key::Err => fields.err = first_word(value),
+        Key::Text => fields.text = value.strip_suffix(b"\0").unwrap_or(value),
+    }
+}
+
+/// Up to the first space, comma, semicolon or control character.
+fn first_word(value: &[u8]) -> &[u8] {
+    let value = value.trim_ascii_start();
+    let end = value
+        .iter()
+        .position(|octet| *octet <= b' ' || matches!(octet, b',' | b';'));
+    &value[..end.unwrap_or(value.len())]
+}
+
+/// The key whose name starts exactly here.
+fn key_at(text: &[u8], at: usize) -> Option<Found> {
+    let starts_word = at == 0 || !text[at - 1].is_ascii_alphanumeric();
+    if !starts_word || !text[at].is_ascii_alphabetic() {
+        return None;
+    }
+    SPELLINGS.iter().find_map(|(spelling, key)| {
+        let value_at = match_key(text, at, spelling)?;
+        Some(Found {
+            key: *key,
+            name_at: at,
+            value_at,
+        })
+    })
+}
+
+/// Where the value starts, if `spelling` and a colon or equals sign stand at `at`.
+fn match_key(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
+    for (index, letter) in spelling.iter().enumerate() {
+        if index > 0 {
+            at = skip(text, at, b" _-");
+        }
+        if !text.get(at)?.eq_ignore_ascii_case(letter) {
+            return None;
+        }
+        at += 1;
+    }
+    at = skip(text, at, b" ");
+    matches!(text.get(at)?, b':' | b'=').then_some(at + 1)
+}
+
+fn skip(text: &[u8], mut at: usize, separators: &[u8]) -> usize {
+    while text.get(at).is_some_and(|octet| separators.contains(octet)) {
+        at += 1;
+    }
+    at
+}

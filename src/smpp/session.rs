@@ -1,0 +1,297 @@
+//! One SMPP session, either side, without socket and clock (SMPP 3.4 §2.2 - §2.9).
+//!
+//! The session actors feed it frames and instants, execute the [`Event`]s and flush `out`. It answers
+//! by itself what needs no decision: enquire_link, unbind, malformed bodies, unknown operations and
+//! requests of the wrong state. Everything else is handed up.
+//!
+//! What it keeps true:
+//! - every request that can be answered is answered once, here or by the caller (`Event::Request`);
+//! - every context given to [`Session::send`] comes back: as `Response`, as expired, or in
+//!   [`Session::take_lost`]; an expired one may come once more as a late `Response`;
+//! - memory is bounded by the window: as many late answers are remembered as it is wide, for five
+//!   minutes;
+//! - only bad framing, timers and unbind end it.
+
+mod incoming;
+mod types;
+
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+pub use types::{
+    BindType, CloseReason, Counters, Event, Role, SendError, SessionConfig, State, Tick,
+};
+
+use super::encode::encode_empty_resp;
+use super::timers::{Due, Phase, Watch};
+use super::window::{Entry, Window};
+use super::{Bind, BindResp, CommandId, CommandStatus, Pdu, Tlvs, tag};
+
+/// How long the answer to an expired request is still recognised.
+const LATE_MEMORY: Duration = Duration::from_secs(300);
+
+/// First version that knows optional parameters, sc_interface_version among them (§2.10).
+const FIRST_VERSION_WITH_TLVS: u8 = 0x34;
+
+/// The protocol core of one connection; `T` is what the caller wants back with each answer.
+#[derive(Debug)]
+pub struct Session<T> {
+    config: SessionConfig,
+    state: State,
+    watch: Watch,
+    window: Window<T>,
+    /// Expired requests whose answer may still come.
+    late: Window<T>,
+    /// The bind (either side) or unbind (ours) that waits for its answer.
+    pending: Option<Pending>,
+    peer_version: u8,
+    counters: Counters,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    Bind { sequence: u32, bind_type: BindType },
+    Unbind { sequence: u32 },
+}
+
+// === impl Session: what the caller asks ===
+
+impl<T: Clone> Session<T> {
+    /// A connection that was opened now.
+    pub fn new(config: SessionConfig, now: Instant) -> Session<T> {
+        Session {
+            state: State::Open,
+            watch: Watch::new(now),
+            window: Window::new(config.window, config.response_timeout),
+            late: Window::new(config.window, LATE_MEMORY),
+            pending: None,
+            peer_version: FIRST_VERSION_WITH_TLVS,
+            counters: Counters::default(),
+            config,
+        }
+    }
+
+    /// Client: sends a bind and waits for `Event::BindResult`. Does nothing unless open.
+    pub fn bind(&mut self, now: Instant, bind_type: BindType, bind: Bind, out: &mut BytesMut) {
+        if self.state != State::Open {
+            return;
+        }
+        let sequence = self.window.reserve_sequence();
+        self.pending = Some(Pending::Bind {
+            sequence,
+            bind_type,
+        });
+        self.state = State::Binding;
+        self.watch.enter(Phase::Binding, now);
+        Pdu::request(sequence, bind_type.request(bind)).encode(out);
+    }
+
+    /// Server: answers `Event::Bind` with ESME_ROK. sc_interface_version goes only to peers that know
+    /// optional parameters (§5.3.2.25). Does nothing if that bind does not wait.
+    pub fn accept_bind(&mut self, now: Instant, sequence: u32, out: &mut BytesMut) {
+        let Some(bind_type) = self.take_pending_bind(sequence) else {
+            return;
+        };
+        let mut tlvs = Tlvs::new();
+        if self.peer_version >= FIRST_VERSION_WITH_TLVS {
+            tlvs.push(tag::SC_INTERFACE_VERSION, &[self.config.interface_version]);
+        }
+        let resp = BindResp {
+            system_id: self.config.system_id.clone(),
+            tlvs,
+        };
+        Pdu::response(CommandStatus::ESME_ROK, sequence, bind_type.response(resp)).encode(out);
+        self.state = State::Bound(bind_type);
+        self.watch.enter(Phase::Bound, now);
+    }
+
+    /// Server: answers `Event::Bind` with an error (no body, §4.1.2). The session is open again; the
+    /// caller may close it after a flush.
+    pub fn reject_bind(&mut self, sequence: u32, status: CommandStatus, out: &mut BytesMut) {
+        let Some(bind_type) = self.take_pending_bind(sequence) else {
+            return;
+        };
+        encode_empty_resp(out, bind_type.command_id().response(), sequence, status);
+        self.state = State::Open;
+    }
+
+    /// Sends a request: `write` appends the PDU with the sequence number it is given, `context` comes
+    /// back with the answer.
+    ///
+    /// # Errors
+    /// Nothing is written when the window is full or the bind does not allow us to send.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        context: T,
+        out: &mut BytesMut,
+        write: impl FnOnce(&mut BytesMut, u32),
+    ) -> Result<u32, SendError> {
+        if !self.may_send() {
+            return Err(SendError::NotBound);
+        }
+        let sequence = self
+            .window
+            .insert(now, context)
+            .map_err(|_| SendError::WindowFull)?;
+        write(out, sequence);
+        Ok(sequence)
+    }
+
+    /// Sends unbind (§4.2.1); from here on requests of the peer are refused, answers are taken. Does
+    /// nothing unless bound.
+    pub fn unbind(&mut self, now: Instant, out: &mut BytesMut) {
+        if !matches!(self.state, State::Bound(_)) {
+            return;
+        }
+        let sequence = self.window.reserve_sequence();
+        self.pending = Some(Pending::Unbind { sequence });
+        self.state = State::Unbinding;
+        self.watch.enter(Phase::Unbinding, now);
+        encode_empty_resp(out, CommandId::UNBIND, sequence, CommandStatus::ESME_ROK);
+    }
+
+    /// Does what time demands: expires requests, sends enquire_link, ends the session.
+    pub fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<T> {
+        let mut expired = Vec::new();
+        while let Some((sequence, entry)) = self.window.pop_expired(now) {
+            expired.push(entry.item.clone());
+            let entry = Entry {
+                deadline: now + LATE_MEMORY,
+                ..entry
+            };
+            self.late.remember(sequence, entry);
+        }
+        while self.late.pop_expired(now).is_some() {}
+        let close = match self.watch.due(&self.config.timers, now) {
+            Due::Nothing => None,
+            Due::EnquireLink => {
+                let sequence = self.window.reserve_sequence();
+                let command_id = CommandId::ENQUIRE_LINK;
+                encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
+                self.watch.enquired(now);
+                None
+            }
+            Due::Close(reason) => {
+                self.close();
+                Some(reason)
+            }
+        };
+        Tick { expired, close }
+    }
+
+    /// When to call [`Self::on_tick`] at the latest.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let timers = self.watch.next_deadline(&self.config.timers);
+        [timers, self.window.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The connection is gone: everything unanswered, oldest first. Outcome unknown.
+    pub fn take_lost(&mut self) -> Vec<T> {
+        self.window
+            .drain()
+            .into_iter()
+            .map(|(_, context)| context)
+            .collect()
+    }
+
+    /// Requests that may be sent now; 0 unless bound for sending.
+    pub fn room(&self) -> usize {
+        if self.may_send() {
+            self.window.room()
+        } else {
+            0
+        }
+    }
+
+    /// Requests of ours that wait for an answer.
+    pub fn in_flight(&self) -> usize {
+        self.window.len()
+    }
+
+    /// Contexts of the requests that wait for an answer, in no order.
+    pub fn held(&self) -> impl Iterator<Item = &T> {
+        self.window.iter().map(|(_, entry)| &entry.item)
+    }
+
+    /// Where the session stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The peer's version: of its bind, or of sc_interface_version in its bind_resp; 0x34 when it
+    /// did not say, since many servers of 3.4 leave it out. Below 0x34 send no TLVs (§2.10).
+    pub fn peer_version(&self) -> u8 {
+        self.peer_version
+    }
+
+    /// Counters for metrics.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Server: sets the window of the account that has bound. Only before anything was sent.
+    pub fn set_window(&mut self, window: usize) {
+        if self.window.is_empty() {
+            self.config.window = window;
+            self.window = Window::new(window, self.config.response_timeout);
+            self.late = Window::new(window, LATE_MEMORY);
+        }
+    }
+
+    /// Settings given at the start.
+    pub fn config(&self) -> &SessionConfig {
+        &self.config
+    }
+}
+
+// === impl Session: shared by both directions ===
+
+impl<T: Clone> Session<T> {
+    fn take_pending_bind(&mut self, sequence: u32) -> Option<BindType> {
+        match self.pending {
+            Some(Pending::Bind {
+                sequence: waiting,
+                bind_type,
+            }) if waiting == sequence => {
+                self.pending = None;
+                Some(bind_type)
+            }
+            _ => None,
+        }
+    }
+
+    fn close(&mut self) {
+        self.pending = None;
+        self.state = State::Closed;
+        self.watch.stop();
+    }
+
+    /// Requests go from the ESME when it transmits, from the SMSC when the ESME receives (§2.3).
+    fn may_send(&self) -> bool {
+        match (self.state, self.config.role) {
+            (State::Bound(bind_type), Role::Client) => bind_type.transmits(),
+            (State::Bound(bind_type), Role::Server) => bind_type.receives(),
+            _ => false,
+        }
+    }
+
+    /// The mirror image of [`Self::may_send`]. Which operations are served is the caller's business:
+    /// a peer SMSC submits by deliver_sm as well as by submit_sm. Only outbind comes before a bind.
+    fn may_receive(&self, command_id: CommandId) -> bool {
+        if command_id == CommandId::OUTBIND {
+            return self.config.role == Role::Client && self.state == State::Open;
+        }
+        match (self.state, self.config.role) {
+            (State::Bound(bind_type), Role::Client) => bind_type.receives(),
+            (State::Bound(bind_type), Role::Server) => bind_type.transmits(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+//! The store ports: what the actors may ask of durable storage, and nothing about how it is kept.
+//!
+//! Adapters live below (`sqlite`); each passes the behaviour suite in `tests/store_behaviour.rs`.
+//! The rules that every adapter keeps:
+//!
+//! - A [`Ticket`] resolves only after the rows are durable (fsync or synchronous commit).
+//! - Rows are inserted, not changed: the state of a message follows from which rows exist
+//!   (`msg`, `sent`, `retry`, `fin`, `told`, `change`).
+//! - `fin` is written once per message; a second one is reported as lost and changes nothing.
+//! - One bad row never fails its batch mates.
+
+pub mod sqlite;
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::pb::{Message, MessageState};
+
+/// Rows to be made durable together, in one transaction with whatever else waits.
+#[derive(Debug, Default, Clone)]
+pub struct WriteBatch {
+    /// Newly accepted messages; ids ascend.
+    pub accept: Vec<Message>,
+    /// Attempts whose answer or timeout was seen.
+    pub sent: Vec<SentRow>,
+    /// When a failed message is due again; the last one wins.
+    pub retry: Vec<RetryRow>,
+    /// Final states; insert-if-absent.
+    pub fin: Vec<FinRow>,
+    /// Messages whose receipt the account has acknowledged.
+    pub told: Vec<u64>,
+    /// Receipts that matched nothing yet.
+    pub park: Vec<ParkedRow>,
+    /// Parked receipts (by their own id) that are settled.
+    pub unpark: Vec<u64>,
+    /// Cancel, replace, move: appended, the last of a kind wins.
+    pub change: Vec<ChangeRow>,
+    /// Attempts about to be made, for operators whose outcome policy is not `resend`.
+    pub tries: Vec<TryRow>,
+}
+
+/// One attempt, never overwritten: `(id, attempt)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentRow {
+    pub id: u64,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// Unix milliseconds of the answer or the timeout.
+    pub at: i64,
+    /// Interned name of the queue (operator or account) that it was sent to.
+    pub operator: u32,
+    /// command_status of the answer; [`SentRow::NO_ANSWER`] when none came.
+    pub status: u32,
+    /// The peer's message_id, as received; empty on failure.
+    pub operator_message_id: Bytes,
+    /// Milliseconds between request and answer.
+    pub latency_ms: u32,
+}
+
+/// When a message is due again, and how many attempts were counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryRow {
+    pub id: u64,
+    /// Unix milliseconds.
+    pub due_at: i64,
+    pub attempts: u32,
+}
+
+/// The final state of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinRow {
+    pub id: u64,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub state: MessageState,
+    /// Vendor error code, verbatim.
+    pub error: Bytes,
+    /// Interned name of the operator that reported it, 0 for ourselves.
+    pub operator: u32,
+    /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
+    pub tell: u32,
+}
+
+/// A receipt that matched no message when it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkedRow {
+    /// Its own id, from the same sequence as message ids.
+    pub id: u64,
+    pub operator: u32,
+    /// The operator's message id, as received.
+    pub operator_message_id: Bytes,
+    /// Unix milliseconds.
+    pub at: i64,
+    /// The encoded `OperatorReceipt`.
+    pub receipt: Bytes,
+}
+
+/// An order about a message that is already stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeRow {
+    pub id: u64,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub kind: ChangeKind,
+    /// Interned name of the new queue, for [`ChangeKind::Move`].
+    pub queue: u32,
+    /// Who ordered it: an account, an API token's name, or the queue itself.
+    pub by: String,
+}
+
+/// What a [`ChangeRow`] orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// Another queue owns the message from now on.
+    Move = 1,
+    /// An operator asked for an immediate retry.
+    Retry = 2,
+    /// Cancelled; the `fin` row with DELETED is written in the same batch.
+    Cancel = 3,
+}
+
+/// An attempt about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TryRow {
+    pub id: u64,
+    pub attempt: u32,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub operator: u32,
+}
+
+/// What a committed [`WriteBatch`] came to.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Ids of `fin` rows that were not written because the message was final already.
+    pub fin_lost: Vec<u64>,
+    /// Rows that could not be written; they are in the dead-letter table.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A row that the store refused on its own account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Table name.
+    pub table: &'static str,
+    pub id: u64,
+    pub reason: String,
+}
+
+/// Why a request to the store failed as a whole. Nothing of it was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// New messages are refused: free space is below the floor. Results are still written.
+    #[error("disk space is below the floor of {floor_mib} MiB: free space in the data folder or lower store.min_free_mib")]
+    Full { floor_mib: u64 },
+    /// The store has stopped.
+    #[error("the store is closed")]
+    Closed,
+    /// The request could not be carried out.
+    #[error("store: {0}")]
+    Failed(String),
+}
+
+/// Resolves when the request is durable (writes) or answered (reads).
+#[derive(Debug)]
+pub struct Reply<T>(oneshot::Receiver<Result<T, StoreError>>);
+
+/// The answer to a write.
+pub type Ticket = Reply<Written>;
+
+/// A message with what has become of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    pub message: Message,
+    /// The queue that owns it now, after moves.
+    pub queue: u32,
+    pub fin: Option<FinRow>,
+    /// Attempts counted so far.
+    pub attempts: u32,
+}
+
+/// One active message, found when the store is read at start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Active {
+    pub id: u64,
+    pub sender: u32,
+    /// The queue that owns it now, after moves.
+    pub queue: u32,
+    pub priority: u32,
+    /// Unix milliseconds, 0 for now.
+    pub due_at: i64,
+    pub expires_at: i64,
+    pub attempts: u32,
+    pub stage: Stage,
+}
+
+/// How far an active message has come.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Waits in its queue.
+    Waiting,
+    /// A `try` row without a `sent` row: it may or may not have reached the operator.
+    OutcomeUnknown,
+    /// Handed over and waiting for its receipt.
+    Sent {
+        /// Unix milliseconds of the last attempt that was answered with ESME_ROK.
+        at: i64,
+        /// `(operator, operator's message id)` of every attempt answered with ESME_ROK.
+        ids: Vec<(u32, Bytes)>,
+    },
+    /// Final, but its sender has not acknowledged the receipt.
+    Untold { tell: u32 },
+}
+
+/// Everything known about one message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    pub stored: Stored,
+    pub attempts: Vec<SentRow>,
+    pub retry: Option<RetryRow>,
+    pub told: bool,
+    pub changes: Vec<ChangeRow>,
+}
+
+/// Which messages to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Destination digits, exact.
+    pub to: Option<String>,
+    /// Keep only messages in this state; `Enroute` means not final.
+    pub state: Option<MessageState>,
+    /// Only ids below this one (paging).
+    pub before: Option<u64>,
+    pub limit: usize,
+}
+
+/// What the store says of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StoreStats {
+    pub commits: u64,
+    pub rows: u64,
+    /// Seconds spent in commits in total.
+    pub commit_seconds: f64,
+    /// Rows waiting for the writer now.
+    pub waiting: u64,
+    pub free_mib: u64,
+    pub below_floor: bool,
+    /// Messages that the search index does not know yet.
+    pub index_lag: u64,
+    pub dead_letters: u64,
+}
+
+/// The durable side of the SMSC.
+///
+/// Calls never block: work is done on the store's own threads. The exceptions say so.
+pub trait Store: Send + Sync + 'static {
+    /// Makes a batch durable. Batches of one caller are written in the order of the calls.
+    fn write(&self, batch: WriteBatch) -> Ticket;
+
+    /// Messages by id, in the order asked; `None` for an unknown id.
+    fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
+
+    /// Calls `each` for every active message in id order, for one queue or all. Blocks.
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError>;
+
+    /// Parked receipts in id order. Blocks.
+    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError>;
+
+    /// The highest id ever used by a message or a parked receipt, 0 when empty. Blocks.
+    fn highest_id(&self) -> Result<u64, StoreError>;
+
+    /// A small number for a name, the same for ever. Blocks; for start and reload.
+    fn intern(&self, name: &str) -> Result<u32, StoreError>;
+
+    /// All interned names. Blocks.
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError>;
+
+    /// One message with all that happened to it.
+    fn history(&self, id: u64) -> Reply<Option<History>>;
+
+    /// Messages, newest first.
+    fn search(&self, search: Search) -> Reply<Vec<Stored>>;
+
+    /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
+    fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
+
+    /// Looks keys up in all hours, newest first; answers in the order asked.
+    fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>>;
+
+    /// Drops the derived correlation tables older than an hour.
+    fn drop_correlations_before(&self, hour: i64) -> Reply<()>;
+
+    /// Writes one block of a queue's waiting list out of memory.
+    fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()>;
+
+    /// Reads a spilled block back and forgets it.
+    fn unspill_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>>;
+
+    /// Moves the low-water mark, so that a restart reads only what is near the end. Cheap; call it
+    /// every minute or so.
+    fn advance_low_water(&self) -> Reply<()>;
+
+    /// Deletes up to `limit` messages that were final and told before `before` (Unix
+    /// milliseconds); says how many.
+    fn retire(&self, before: i64, limit: usize) -> Reply<u64>;
+
+    /// An online copy of the store in one file. Blocks.
+    fn backup(&self, to: &Path) -> Result<(), StoreError>;
+
+    fn stats(&self) -> StoreStats;
+
+    /// Writes what waits and stops. Blocks.
+    fn close(&self);
+}
+
+// === impl SentRow ===
+
+impl SentRow {
+    /// Stands in `status` when no answer came: not a value of SMPP (reserved range, 3.4 §5.1.3).
+    pub const NO_ANSWER: u32 = u32::MAX;
+}
+
+// === impl WriteBatch ===
+
+impl WriteBatch {
+    /// How many rows it holds.
+    pub fn len(&self) -> usize {
+        self.accept.len()
+            + self.sent.len()
+            + self.retry.len()
+            + self.fin.len()
+            + self.told.len()
+            + self.park.len()
+            + self.unpark.len()
+            + self.change.len()
+            + self.tries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+// === impl Reply ===
+
+impl<T> Reply<T> {
+    /// A reply and the end that answers it.
+    pub fn pair() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self(receiver))
+    }
+
+    /// Waits on a thread that may block.
+    pub fn wait(self) -> Result<T, StoreError> {
+        self.0.blocking_recv().unwrap_or(Err(StoreError::Closed))
+    }
+}
+
+impl<T> Future for Reply<T> {
+    type Output = Result<T, StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(cx)
+            .map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
+    }
+}

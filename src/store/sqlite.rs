@@ -1,0 +1,479 @@
+//! The embedded store: SQLite in the data folder, one writer thread, readers beside it.
+//!
+//! Opened by the composition root and used through [`Store`]. `smsc.db` holds the truth and is
+//! written by one thread in group commits; `index.db` is derived and may be deleted while stopped.
+//!
+//! ```text
+//! write ─→ inbox ─→ writer ──→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
+//!                     ↑ upkeep                ↓ new rows, once a second
+//!                                     index ──→ index.db ←── lookup (old correlations)
+//! ```
+//!
+//! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
+//! the caller except the calls that say so.
+
+mod backup;
+mod correlate;
+mod disk;
+mod failure;
+mod fsck;
+mod gauges;
+mod inbox;
+mod index;
+mod reader;
+mod record;
+mod recover;
+mod rows;
+mod schema;
+mod search;
+mod upkeep;
+mod worker;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use self::correlate::Lookup;
+use self::disk::Disk;
+use self::gauges::Gauges;
+use self::inbox::{Inbox, Pending};
+use self::index::Index;
+use self::rows::Marks;
+use self::schema::{FolderLock, failed, open_reader, sql_failed};
+use self::upkeep::Upkeep;
+use self::worker::Worker;
+use super::{
+    Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
+    WriteBatch,
+};
+
+pub use self::fsck::{FsckReport, fsck};
+pub use self::gauges::{CommitHistograms, Histogram};
+pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
+
+/// Jobs that may wait for a reader; each is a page, not a message.
+const READER_MAILBOX: usize = 1024;
+/// Active messages that `carry` may hold before the low-water mark stays where it is.
+const CARRY_LIMIT: usize = 1_000_000;
+
+/// How the store is opened.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// Folder of the files; created when it is missing.
+    pub data_dir: PathBuf,
+    /// WAL pages after which a commit also checkpoints: 1000 keeps the tail low, 4000 is faster.
+    pub wal_autocheckpoint: u32,
+    /// Rows per commit, after which no further batch joins it.
+    pub batch_rows: usize,
+    /// How long a commit waits for more rows; 0 is best for latency, 1-2 ms spare a slow disk.
+    pub linger: Duration,
+    /// New messages are refused below this much free space.
+    pub min_free_mib: u64,
+    /// Whether messages can be searched by destination.
+    pub search_index: bool,
+    /// How many active messages may lie below the low-water mark.
+    pub carry_limit: usize,
+}
+
+/// Ends the process (or records that it should have ended), told why.
+pub type FatalHook = dyn Fn(&str) + Send + Sync;
+/// Called with table and id before each row is written; may panic.
+pub type RowHook = dyn Fn(&'static str, u64) + Send + Sync;
+/// May answer with a SQLite result code that the commit then fails with.
+pub type CommitHook = dyn Fn() -> Option<i32> + Send + Sync;
+
+/// Where tests step in. The default does nothing but end the process on an I/O error.
+pub struct Hooks {
+    pub fatal: Box<FatalHook>,
+    pub before_row: Option<Box<RowHook>>,
+    pub before_commit: Option<Box<CommitHook>>,
+}
+
+/// The embedded store.
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+    loader: Worker<Connection>,
+    admin: Worker<Connection>,
+    upkeep: Worker<Upkeep>,
+    index: Arc<Worker<Index>>,
+    lookup: Worker<Lookup>,
+    search_index: bool,
+    running: Mutex<Option<Running>>,
+}
+
+/// What `close` ends last.
+struct Running {
+    writer: JoinHandle<Connection>,
+    _lock: FolderLock,
+}
+
+/// What the threads of one store share.
+struct Shared {
+    folder: PathBuf,
+    inbox: Inbox,
+    disk: Disk,
+    gauges: Gauges,
+    hooks: Hooks,
+    /// Highest message id written.
+    highest: AtomicU64,
+    /// Messages accepted since open.
+    accepted: AtomicU64,
+    /// The search index knows all messages up to this id, except those from `index_again` on.
+    indexed_upto: AtomicU64,
+    /// Lowest id that was accepted below `indexed_upto`; `u64::MAX` for none.
+    index_again: AtomicU64,
+    index_lag: AtomicU64,
+    /// Grows when `index.db` is built again: older connections read a deleted file.
+    index_generation: AtomicU64,
+    /// Hours that have a correlation table, ascending.
+    hours: Mutex<Vec<i64>>,
+    /// Removes retired messages from the index; `None` until the index runs and after it stopped.
+    index: Mutex<Option<Arc<Worker<Index>>>>,
+}
+
+// === impl SqliteOptions ===
+
+impl SqliteOptions {
+    /// The defaults, for this folder.
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+            wal_autocheckpoint: 1000,
+            batch_rows: 1024,
+            linger: Duration::ZERO,
+            min_free_mib: 256,
+            search_index: true,
+            carry_limit: CARRY_LIMIT,
+        }
+    }
+}
+
+// === impl Hooks ===
+
+impl Hooks {
+    fn row(&self, table: &'static str, id: u64) {
+        if let Some(hook) = &self.before_row {
+            hook(table, id);
+        }
+    }
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            fatal: Box::new(disk::end_process),
+            before_row: None,
+            before_commit: None,
+        }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn hours(&self) -> MutexGuard<'_, Vec<i64>> {
+        self.hours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_slot(&self) -> MutexGuard<'_, Option<Arc<Worker<Index>>>> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Retired messages leave the search index when it has time; a missed one only costs space.
+    fn forget(&self, gone: Vec<index::Forgotten>) {
+        let index = self.index_slot().clone();
+        if let Some(index) = index {
+            drop(index.ask(move |index| index.forget(gone)));
+        }
+    }
+
+    fn main_path(&self) -> PathBuf {
+        self.folder.join(MAIN_FILE)
+    }
+}
+
+// === impl SqliteStore ===
+
+impl SqliteStore {
+    /// Opens the store, creating its files when the folder is empty. Blocks.
+    pub fn open(options: SqliteOptions) -> Result<Self, StoreError> {
+        Self::open_with(options, Hooks::default())
+    }
+
+    /// Opens the store with hooks, for tests of what goes wrong.
+    pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
+        schema::check_library()?;
+        let folder = options.data_dir;
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
+        let lock = schema::lock_folder(&folder)?;
+        let main = folder.join(MAIN_FILE);
+        let connection = schema::open_main(&main, options.wal_autocheckpoint)?;
+        let marks = read_marks(&connection).map_err(sql_failed)?;
+        let shared = Arc::new(Shared {
+            inbox: Inbox::default(),
+            disk: Disk::new(&folder, options.min_free_mib),
+            gauges: Gauges::default(),
+            hooks,
+            highest: AtomicU64::new(marks.highest),
+            accepted: AtomicU64::new(0),
+            indexed_upto: AtomicU64::new(0),
+            index_again: AtomicU64::new(u64::MAX),
+            index_lag: AtomicU64::new(0),
+            index_generation: AtomicU64::new(0),
+            hours: Mutex::default(),
+            index: Mutex::default(),
+            folder,
+        });
+        let dead = count_dead(&connection).map_err(sql_failed)?;
+        shared.gauges.dead_letters.store(dead, Ordering::Relaxed);
+
+        let index = Index::open(
+            &shared.folder,
+            open_reader(&main)?,
+            Arc::clone(&shared),
+            options.search_index,
+        )?;
+        let index = Arc::new(Worker::start(
+            "store-index",
+            READER_MAILBOX,
+            index,
+            Some(Index::tick),
+        )?);
+        *shared.index_slot() = Some(Arc::clone(&index));
+        let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
+        let upkeep = Upkeep {
+            reader: open_reader(&main)?,
+            shared: Arc::clone(&shared),
+            carry_limit: options.carry_limit,
+            retire_from: 0,
+        };
+        let lookup = Lookup {
+            path: shared.folder.join(INDEX_FILE),
+            shared: Arc::clone(&shared),
+            connection: None,
+        };
+        let (batch_rows, linger) = (options.batch_rows, options.linger);
+        let theirs = Arc::clone(&shared);
+        Ok(Self {
+            loader: reader("store-loader")?,
+            admin: reader("store-admin")?,
+            upkeep: Worker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
+            lookup: Worker::start("store-lookup", READER_MAILBOX, lookup, None)?,
+            index,
+            search_index: options.search_index,
+            running: Mutex::new(Some(Running {
+                writer: std::thread::Builder::new()
+                    .name("store-writer".to_owned())
+                    .spawn(move || writer::run(connection, marks, theirs, batch_rows, linger))
+                    .map_err(|error| failed(format!("cannot start the writer: {error}")))?,
+                _lock: lock,
+            })),
+            shared,
+        })
+    }
+
+    /// Latency and size of the commits since open.
+    pub fn commit_histograms(&self) -> CommitHistograms {
+        self.shared.gauges.histograms()
+    }
+
+    /// A connection for a call that blocks on the caller's thread.
+    fn reader(&self) -> Result<Connection, StoreError> {
+        if self.lock_running().is_none() {
+            return Err(StoreError::Closed);
+        }
+        open_reader(&self.shared.main_path())
+    }
+
+    fn lock_running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for SqliteStore {
+    fn write(&self, batch: WriteBatch) -> Ticket {
+        let (answer, ticket) = Reply::pair();
+        self.shared.inbox.push(Pending { batch, answer });
+        ticket
+    }
+
+    fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        self.loader
+            .ask(move |connection| reader::load(connection, &ids).map_err(sql_failed))
+    }
+
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
+        recover::recover(&self.reader()?, queue, each).map_err(sql_failed)
+    }
+
+    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        reader::parked(&self.reader()?, limit).map_err(sql_failed)
+    }
+
+    fn highest_id(&self) -> Result<u64, StoreError> {
+        let connection = self.reader()?;
+        highest_id(&connection).map_err(sql_failed)
+    }
+
+    fn intern(&self, name: &str) -> Result<u32, StoreError> {
+        let name = name.to_owned();
+        writer::transact(&self.shared, move |connection, _| {
+            let mut known = connection.prepare_cached("SELECT number FROM names WHERE name = ?1")?;
+            if let Some(row) = known.query([&name])?.next()? {
+                return row.get(0);
+            }
+            connection.query_row(
+                "INSERT INTO names SELECT coalesce(max(number), 0) + 1, ?1 FROM names
+                 RETURNING number",
+                [&name],
+                |row| row.get(0),
+            )
+        })
+        .wait()
+    }
+
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        let connection = self.reader()?;
+        let names = || -> rusqlite::Result<_> {
+            connection
+                .prepare("SELECT number, name FROM names ORDER BY number")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        };
+        names().map_err(sql_failed)
+    }
+
+    fn history(&self, id: u64) -> Reply<Option<History>> {
+        self.admin
+            .ask(move |connection| reader::history(connection, id).map_err(sql_failed))
+    }
+
+    fn search(&self, search: Search) -> Reply<Vec<Stored>> {
+        let index = self
+            .search_index
+            .then(|| self.shared.folder.join(INDEX_FILE));
+        self.admin
+            .ask(move |connection| search::search(connection, index.as_deref(), &search))
+    }
+
+    fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()> {
+        self.index
+            .ask(move |index| correlate::spill(index, hour, &sorted))
+    }
+
+    fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>> {
+        self.lookup.ask(move |lookup| lookup.find(&keys))
+    }
+
+    fn drop_correlations_before(&self, hour: i64) -> Reply<()> {
+        self.index
+            .ask(move |index| correlate::drop_before(index, hour))
+    }
+
+    fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()> {
+        self.index
+            .ask(move |index| index.spill_block(queue, block, &octets))
+    }
+
+    fn unspill_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+        self.index
+            .ask(move |index| index.unspill_block(queue, block))
+    }
+
+    fn advance_low_water(&self) -> Reply<()> {
+        self.upkeep.ask(Upkeep::advance)
+    }
+
+    fn retire(&self, before: i64, limit: usize) -> Reply<u64> {
+        self.upkeep.ask(move |upkeep| upkeep.retire(before, limit))
+    }
+
+    fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        backup::backup(&self.shared.main_path(), to)
+    }
+
+    fn stats(&self) -> StoreStats {
+        let shared = &self.shared;
+        let gauges = &shared.gauges;
+        StoreStats {
+            commits: gauges.commits.load(Ordering::Relaxed),
+            rows: gauges.rows.load(Ordering::Relaxed),
+            commit_seconds: gauges.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
+            waiting: shared.inbox.rows() as u64,
+            free_mib: shared.disk.free_mib(),
+            below_floor: shared.disk.below_floor(),
+            index_lag: shared.index_lag.load(Ordering::Relaxed),
+            dead_letters: gauges.dead_letters.load(Ordering::Relaxed),
+        }
+    }
+
+    fn close(&self) {
+        let Some(running) = self.lock_running().take() else {
+            return;
+        };
+        // The writer first: what waits is written, and jobs of the upkeep are answered.
+        self.shared.inbox.close();
+        let connection = running.writer.join();
+        *self.shared.index_slot() = None;
+        self.upkeep.stop();
+        self.loader.stop();
+        self.admin.stop();
+        self.index.stop();
+        self.lookup.stop();
+        match connection {
+            // Last, so that no reader keeps the log from being emptied.
+            Ok(connection) => {
+                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+                if let Err(error) = connection.query_row(checkpoint, [], |_| Ok(())) {
+                    tracing::warn!(%error, "the log is left to the next start");
+                }
+            }
+            Err(_) => tracing::error!("the writer ended by a panic"),
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What the writer has to know before its first row.
+fn read_marks(connection: &Connection) -> rusqlite::Result<Marks> {
+    let retrying = connection
+        .prepare("SELECT id FROM retry")?
+        .query_map([], |row| Ok(row.get::<_, i64>(0)? as u64))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Marks {
+        carry_below: schema::meta(connection, "low_water")?,
+        highest: highest_id(connection)?,
+        highest_saved: schema::meta(connection, "highest_id")?,
+        retrying,
+        ..Marks::default()
+    })
+}
+
+fn highest_id(connection: &Connection) -> rusqlite::Result<u64> {
+    let saved = schema::meta(connection, "highest_id")?;
+    let stored: i64 = connection.query_row(
+        "SELECT max(coalesce((SELECT max(id) FROM msg), 0),
+                    coalesce((SELECT max(id) FROM parked), 0))",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(saved.max(stored as u64))
+}
+
+fn count_dead(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM dead", [], |row| {
+        row.get::<_, i64>(0).map(|count| count as u64)
+    })
+}

@@ -1,0 +1,202 @@
+//! What waits for the writer: a bounded queue of batches and jobs under one lock.
+//!
+//! Callers never block on it; the writer takes as much as fits one commit in one turn, so the lock is
+//! taken once per commit on that side. Keeps true that the order of the calls is the order of the
+//! commits, and that waiting rows are bounded.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::writer::Job;
+use crate::store::{StoreError, WriteBatch, Written};
+
+/// New messages are refused while this many rows wait: it is many seconds of work.
+const MAX_WAITING_ROWS: usize = 262_144;
+/// Results are bounded by the windows of the sessions; this is the last resort.
+const MAX_WAITING_RESULTS: usize = 4 * MAX_WAITING_ROWS;
+
+/// A batch and who waits for it.
+#[derive(Debug)]
+pub struct Pending {
+    pub batch: WriteBatch,
+    pub answer: oneshot::Sender<Result<Written, StoreError>>,
+}
+
+/// One piece of work for the writer.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "jobs are rare, and boxing batches would allocate on the hot path"
+)]
+pub enum Work {
+    Batch(Pending),
+    /// Runs alone, between commits.
+    Job(Job),
+}
+
+/// The queue.
+#[derive(Default)]
+pub struct Inbox {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Work>,
+    rows: usize,
+    closed: bool,
+    /// The writer sleeps: only then is a wake-up worth a system call.
+    idle: bool,
+}
+
+/// How much the writer takes at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Take {
+    /// Rows after which no further batch is taken.
+    pub rows: usize,
+    /// How long to wait for more when there are fewer.
+    pub linger: Duration,
+    /// How long to wait for anything; `None` for ever.
+    pub patience: Option<Duration>,
+}
+
+// === impl Inbox ===
+
+impl Inbox {
+    /// Queues a batch, or answers it at once when that is not possible.
+    pub fn push(&self, pending: Pending) {
+        let rows = pending.batch.len();
+        let mut state = self.lock();
+        let refusal = if state.closed {
+            Some(StoreError::Closed)
+        } else {
+            let limit = if pending.batch.accept.is_empty() {
+                MAX_WAITING_RESULTS
+            } else {
+                MAX_WAITING_ROWS
+            };
+            (state.rows > limit).then(|| {
+                StoreError::Failed(format!("overloaded: {} rows wait for the disk", state.rows))
+            })
+        };
+        if let Some(refusal) = refusal {
+            drop(state);
+            let _ = pending.answer.send(Err(refusal));
+            return;
+        }
+        state.rows += rows;
+        state.waiting.push_back(Work::Batch(pending));
+        self.wake(state);
+    }
+
+    /// Queues a job; gives it back when the inbox is closed.
+    pub fn push_job(&self, job: Job) -> Result<(), Job> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(job);
+        }
+        state.waiting.push_back(Work::Job(job));
+        self.wake(state);
+        Ok(())
+    }
+
+    /// Moves work into `into` (emptied by the caller): batches up to the limit, or a single job.
+    /// False when the inbox is closed and empty.
+    pub fn take(&self, into: &mut Vec<Pending>, job: &mut Option<Job>, take: Take) -> bool {
+        let mut state = self.wait(take.patience);
+        if state.waiting.is_empty() {
+            return !state.closed;
+        }
+        if !take.linger.is_zero() {
+            let end = Instant::now() + take.linger;
+            while state.rows < take.rows && !state.closed {
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                state.idle = true;
+                state = self
+                    .wake
+                    .wait_timeout(state, left)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+                state.idle = false;
+            }
+        }
+        let mut rows = 0;
+        while rows < take.rows {
+            match state.waiting.pop_front() {
+                Some(Work::Batch(pending)) => {
+                    rows += pending.batch.len();
+                    into.push(pending);
+                }
+                Some(Work::Job(first)) if into.is_empty() => {
+                    *job = Some(first);
+                    break;
+                }
+                Some(later) => {
+                    state.waiting.push_front(later);
+                    break;
+                }
+                None => break,
+            }
+        }
+        state.rows -= rows;
+        true
+    }
+
+    /// Refuses what comes from now on; what waits is still taken.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        drop(state);
+        self.wake.notify_all();
+    }
+
+    /// Rows that wait.
+    pub fn rows(&self) -> usize {
+        self.lock().rows
+    }
+
+    fn wait(&self, patience: Option<Duration>) -> MutexGuard<'_, State> {
+        let end = patience.map(|patience| Instant::now() + patience);
+        let mut state = self.lock();
+        while state.waiting.is_empty() && !state.closed {
+            state.idle = true;
+            state = match end {
+                None => self
+                    .wake
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(end) => {
+                    let left = end.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    self.wake
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+            };
+        }
+        state.idle = false;
+        state
+    }
+
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let idle = state.idle;
+        drop(state);
+        if idle {
+            self.wake.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is valid between any two statements, so a poisoned lock is as good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,221 @@
+//! Reads messages by id: pages for the data path, one message with its history for people.
+//!
+//! Called on the reader threads, each with its own connection; keeps true that one answer comes from
+//! one snapshot. A table is read in ascending id order with one statement that is moved on by
+//! stepping over small gaps and by seeking over large ones, so that a dense page costs one seek per
+//! table and a sparse one no more than a seek per id.
+
+use rusqlite::{Connection, Row};
+
+use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
+use crate::pb::MessageState;
+use crate::store::{ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, SentRow, Stored};
+
+/// Rows stepped over before seeking is cheaper.
+const MAX_GAP: u32 = 5;
+
+/// Messages by id, in the order asked.
+pub fn load(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Option<Stored>>> {
+    if ids.is_sorted_by(|left, right| left < right) {
+        return load_sorted(connection, ids);
+    }
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let found = load_sorted(connection, &sorted)?;
+    Ok(ids
+        .iter()
+        .map(|id| {
+            let index = sorted.binary_search(id).ok()?;
+            found.get(index).cloned().flatten()
+        })
+        .collect())
+}
+
+/// Messages by strictly ascending id.
+fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Option<Stored>>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let mut found: Vec<Option<Stored>> = ids.iter().map(|_| None).collect();
+    let all = format!("SELECT {MESSAGE_COLUMNS} FROM msg t");
+    gather(&snapshot, &all, "t.id", ids, |index, row| {
+        let message = read_message(row)?;
+        found[index] = Some(Stored {
+            queue: message.queue,
+            message,
+            fin: None,
+            attempts: 0,
+        });
+        Ok(())
+    })?;
+    for sql in [
+        "SELECT id, 1 FROM sent",
+        "SELECT id, attempt FROM resent",
+        "SELECT id, attempts FROM retry",
+    ] {
+        gather(&snapshot, sql, "id", ids, |index, row| {
+            let attempts = row.get(1)?;
+            if let Some(stored) = &mut found[index] {
+                stored.attempts = stored.attempts.max(attempts);
+            }
+            Ok(())
+        })?;
+    }
+    let fin = "SELECT id, at, state, error, operator, tell FROM fin";
+    gather(&snapshot, fin, "id", ids, |index, row| {
+        if let Some(stored) = &mut found[index] {
+            stored.fin = Some(read_fin(row)?);
+        }
+        Ok(())
+    })?;
+    // In the order of the key (id, seq): the last move wins.
+    let moves = "SELECT id, queue, kind FROM change";
+    gather(&snapshot, moves, "id", ids, |index, row| {
+        if let Some(stored) = &mut found[index]
+            && row.get::<_, i64>(2)? == ChangeKind::Move as i64
+        {
+            stored.queue = row.get(1)?;
+        }
+        Ok(())
+    })?;
+    snapshot.finish()?;
+    Ok(found)
+}
+
+/// Calls `each` with the index in `ids` for every row of a table that has one of them.
+fn gather(
+    connection: &Connection,
+    select: &str,
+    key: &str,
+    ids: &[u64],
+    mut each: impl FnMut(usize, &Row<'_>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let Some(&last) = ids.last() else {
+        return Ok(());
+    };
+    let sql = format!("{select} WHERE {key} >= ?1 AND {key} <= ?2 ORDER BY {key}");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut at = 0;
+    while at < ids.len() {
+        let mut rows = statement.query([ids[at] as i64, last as i64])?;
+        let mut gap = 0;
+        while gap <= MAX_GAP {
+            let Some(row) = rows.next()? else {
+                return Ok(());
+            };
+            let id = row.get::<_, i64>(0)? as u64;
+            while at < ids.len() && ids[at] < id {
+                at += 1;
+            }
+            if at == ids.len() {
+                return Ok(());
+            }
+            if ids[at] == id {
+                // Stays on this id: the next row may be its as well.
+                each(at, row)?;
+                gap = 0;
+            } else {
+                gap += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A message with all that happened to it.
+pub fn history(connection: &Connection, id: u64) -> rusqlite::Result<Option<History>> {
+    let Some(stored) = load(connection, &[id])?.pop().flatten() else {
+        return Ok(None);
+    };
+    let key = id as i64;
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM attempts WHERE id = ?1 ORDER BY attempt")?;
+    let attempts = statement
+        .query_map([key], read_sent)?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut statement =
+        connection.prepare_cached("SELECT id, due_at, attempts FROM retry WHERE id = ?1")?;
+    let retry = statement
+        .query_map([key], |row| {
+            Ok(RetryRow {
+                id,
+                due_at: row.get(1)?,
+                attempts: row.get(2)?,
+            })
+        })?
+        .next()
+        .transpose()?;
+    let told = connection
+        .prepare_cached("SELECT 1 FROM told WHERE id = ?1")?
+        .exists([key])?;
+    let mut statement = connection
+        .prepare_cached("SELECT at, kind, queue, by FROM change WHERE id = ?1 ORDER BY seq")?;
+    let changes = statement
+        .query_map([key], |row| {
+            Ok(ChangeRow {
+                id,
+                at: row.get(0)?,
+                kind: kind_of(row.get(1)?),
+                queue: row.get(2)?,
+                by: row.get(3)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(History {
+        stored,
+        attempts,
+        retry,
+        told,
+        changes,
+    }))
+}
+
+/// Parked receipts in id order.
+pub fn parked(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<ParkedRow>> {
+    let mut statement = connection.prepare(
+        "SELECT id, operator, operator_message_id, at, receipt FROM parked ORDER BY id LIMIT ?1",
+    )?;
+    let rows = statement.query_map([limit], |row| {
+        Ok(ParkedRow {
+            id: row.get::<_, i64>(0)? as u64,
+            operator: row.get(1)?,
+            operator_message_id: bytes_of(row.get_ref(2)?),
+            at: row.get(3)?,
+            receipt: bytes_of(row.get_ref(4)?),
+        })
+    })?;
+    rows.collect()
+}
+
+/// A row of `id, at, state, error, operator, tell`.
+fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
+    Ok(FinRow {
+        id: row.get::<_, i64>(0)? as u64,
+        at: row.get(1)?,
+        state: MessageState::try_from(row.get::<_, i32>(2)?).unwrap_or_default(),
+        error: bytes_of(row.get_ref(3)?),
+        operator: row.get(4)?,
+        tell: row.get(5)?,
+    })
+}
+
+/// A row of the view `attempts`.
+fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
+    Ok(SentRow {
+        id: row.get::<_, i64>(0)? as u64,
+        attempt: row.get(1)?,
+        at: row.get(2)?,
+        operator: row.get(3)?,
+        status: row.get(4)?,
+        operator_message_id: bytes_of(row.get_ref(5)?),
+        latency_ms: row.get(6)?,
+    })
+}
+
+/// An unknown kind can only come from a newer schema, which is refused at open.
+fn kind_of(kind: i64) -> ChangeKind {
+    match kind {
+        1 => ChangeKind::Move,
+        2 => ChangeKind::Retry,
+        _ => ChangeKind::Cancel,
+    }
+}

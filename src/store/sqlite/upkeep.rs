@@ -1,0 +1,278 @@
+//! Keeps restarts short and the file small: the low-water mark, `carry`, and retention.
+//!
+//! Runs on its own thread with a reader of its own, in slices, and writes through the writer in small
+//! transactions. Keeps true that every active message below the mark is in `carry`:
+//!
+//! 1. the writer is told where the mark is going; from then on it copies what it accepts below that
+//!    into `carry` in the same transaction (ids of one batch may be committed after higher ones);
+//! 2. only then are the rows read, and the active ones copied into `carry`;
+//! 3. only then is the mark moved. A row in `carry` at or above the mark, or one that is no longer
+//!    active, does no harm; whatever was done before a crash is done again.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::index::Forgotten;
+use super::recover::{Range, each_id};
+use super::schema::{meta, set_meta, sql_failed};
+use super::{Shared, writer};
+use crate::store::StoreError;
+
+/// Messages read per snapshot, so that a long scan does not keep the WAL from being reused.
+const SLICE: usize = 65_536;
+/// Rows written per transaction.
+const CHUNK: usize = 1000;
+/// Messages deleted per transaction: at most five rows each on average, about 3 ms.
+const RETIRE_CHUNK: usize = 400;
+
+/// What reading one carried message costs at a restart, in messages read in a row.
+const CARRY_COST: usize = 5;
+
+/// A range of ids that starts where the one before ends.
+struct Slice {
+    /// Without it.
+    end: u64,
+    messages: usize,
+    active: usize,
+}
+
+/// The thread's context.
+pub struct Upkeep {
+    pub reader: Connection,
+    pub shared: Arc<Shared>,
+    /// How many active messages `carry` may hold before the mark stays where it is.
+    pub carry_limit: usize,
+    /// Where the next retirement goes on looking.
+    pub retire_from: u64,
+}
+
+// === impl Upkeep ===
+
+impl Upkeep {
+    /// Moves the low-water mark to where a restart reads least.
+    pub fn advance(&mut self) -> Result<(), StoreError> {
+        let mark = meta(&self.reader, "low_water").map_err(sql_failed)?;
+        let carried = self.clean_carry(mark)?;
+        let target = self.highest()? + 1;
+        if target <= mark {
+            return Ok(());
+        }
+        self.transact(move |_, marks| {
+            marks.carry_below = marks.carry_below.max(target);
+            Ok(())
+        })?;
+        let slices = self.look(mark, target)?;
+        let mut from = mark;
+        for slice in &slices[..best(&slices, self.carry_limit.saturating_sub(carried))] {
+            for chunk in self.active_ids(from, slice.end)?.chunks(CHUNK) {
+                self.carry(chunk.to_vec())?;
+            }
+            let end = slice.end;
+            self.transact(move |connection, _| set_meta(connection, "low_water", end))?;
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Counts from the mark to the target, slice by slice.
+    fn look(&self, mark: u64, target: u64) -> Result<Vec<Slice>, StoreError> {
+        let mut slices = Vec::new();
+        let mut from = mark;
+        while from < target {
+            let (mut messages, mut active) = (0, 0);
+            let range = Range::Slice {
+                from,
+                below: target,
+            };
+            let next = each_id(&self.reader, range, SLICE, &mut |_, is_active| {
+                messages += 1;
+                active += usize::from(is_active);
+            })
+            .map_err(sql_failed)?;
+            from = next.unwrap_or(target);
+            slices.push(Slice {
+                end: from,
+                messages,
+                active,
+            });
+        }
+        Ok(slices)
+    }
+
+    fn active_ids(&self, from: u64, below: u64) -> Result<Vec<u64>, StoreError> {
+        let mut active = Vec::new();
+        let range = Range::Slice { from, below };
+        each_id(&self.reader, range, usize::MAX, &mut |id, is_active| {
+            if is_active {
+                active.push(id);
+            }
+        })
+        .map_err(sql_failed)?;
+        Ok(active)
+    }
+
+    /// Deletes what is no longer active from `carry`; says how many are left.
+    fn clean_carry(&self, mark: u64) -> Result<usize, StoreError> {
+        let mut gone = Vec::new();
+        let mut left = 0;
+        each_id(
+            &self.reader,
+            Range::Carried { below: mark },
+            usize::MAX,
+            &mut |id, active| {
+                if active {
+                    left += 1;
+                } else {
+                    gone.push(id);
+                }
+            },
+        )
+        .map_err(sql_failed)?;
+        for chunk in gone.chunks(CHUNK) {
+            let ids = chunk.to_vec();
+            self.transact(move |connection, _| {
+                let mut delete = connection.prepare_cached("DELETE FROM carry WHERE id = ?1")?;
+                ids.iter()
+                    .try_for_each(|id| delete.execute([*id as i64]).map(drop))
+            })?;
+        }
+        Ok(left)
+    }
+
+    fn carry(&self, ids: Vec<u64>) -> Result<(), StoreError> {
+        self.transact(move |connection, _| {
+            let mut insert =
+                connection.prepare_cached("INSERT INTO carry VALUES(?1) ON CONFLICT DO NOTHING")?;
+            ids.iter()
+                .try_for_each(|id| insert.execute([*id as i64]).map(drop))
+        })
+    }
+
+    /// Deletes messages that were final before `before` and need not be told of any more.
+    pub fn retire(&mut self, before: i64, limit: usize) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        while (deleted as usize) < limit {
+            let room = RETIRE_CHUNK.min(limit - deleted as usize);
+            let ids = self.finished(before, room).map_err(sql_failed)?;
+            let Some(&last) = ids.last() else {
+                // What was passed over is looked at again from the start, next time.
+                self.retire_from = 0;
+                break;
+            };
+            let forgotten = self.destinations(&ids).map_err(sql_failed)?;
+            let count = self.delete(ids)?;
+            self.shared.forget(forgotten);
+            self.retire_from = last;
+            deleted += count;
+        }
+        Ok(deleted)
+    }
+
+    fn finished(&self, before: i64, limit: usize) -> rusqlite::Result<Vec<u64>> {
+        // A message is not final before it was accepted, so its id bounds the walk.
+        let below = before.clamp(0, i64::MAX >> 20) << 20;
+        let mut statement = self.reader.prepare_cached(
+            "SELECT f.id FROM fin f WHERE f.id > ?1 AND f.id < ?2 AND f.at < ?3
+             AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
+             ORDER BY f.id LIMIT ?4",
+        )?;
+        let bounds = (self.retire_from as i64, below, before, limit as i64);
+        let rows = statement.query_map(bounds, |row| Ok(row.get::<_, i64>(0)? as u64))?;
+        rows.collect()
+    }
+
+    fn destinations(&self, ids: &[u64]) -> rusqlite::Result<Vec<Forgotten>> {
+        let mut statement = self
+            .reader
+            .prepare_cached("SELECT destination FROM msg WHERE id = ?1")?;
+        let mut all = Vec::with_capacity(ids.len());
+        for id in ids {
+            let mut rows = statement.query([*id as i64])?;
+            if let Some(row) = rows.next()? {
+                all.push((super::record::octets_of(row.get_ref(0)?).to_vec(), *id));
+            }
+        }
+        Ok(all)
+    }
+
+    fn delete(&self, ids: Vec<u64>) -> Result<u64, StoreError> {
+        self.transact(move |connection, marks| {
+            let mut messages = 0;
+            for table in [
+                "msg", "sent", "resent", "fin", "told", "retry", "change", "tries", "carry",
+            ] {
+                let sql = format!("DELETE FROM {table} WHERE id = ?1");
+                let mut delete = connection.prepare_cached(&sql)?;
+                for id in &ids {
+                    let count = delete.execute([*id as i64])?;
+                    messages += if table == "msg" { count as u64 } else { 0 };
+                }
+            }
+            marks.deleted = true;
+            let upto = ids.last().copied().unwrap_or(0);
+            if upto > meta(connection, "retired_upto")? {
+                set_meta(connection, "retired_upto", upto)?;
+            }
+            Ok(messages)
+        })
+    }
+
+    fn highest(&self) -> Result<u64, StoreError> {
+        let highest: Option<i64> = self
+            .reader
+            .query_row("SELECT max(id) FROM msg", [], |row| row.get(0))
+            .map_err(sql_failed)?;
+        Ok(highest.unwrap_or(0) as u64)
+    }
+
+    fn transact<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection, &mut super::rows::Marks) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        writer::transact(&self.shared, job).wait()
+    }
+}
+
+/// How many slices the mark passes: the sum of what is carried and what is still read in a row is
+/// least. A dense backlog stays above the mark, a sparse one is carried.
+fn best(slices: &[Slice], room: usize) -> usize {
+    let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
+    let (mut passed, mut least, mut carried) = (0, in_a_row, 0);
+    for (index, slice) in slices.iter().enumerate() {
+        carried += slice.active;
+        in_a_row -= slice.messages;
+        let cost = in_a_row + CARRY_COST * carried;
+        if carried > room {
+            break;
+        }
+        if cost <= least {
+            (passed, least) = (index + 1, cost);
+        }
+    }
+    passed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Slice, best};
+
+    fn slices(actives: &[usize]) -> Vec<Slice> {
+        let slice = |(index, active): (usize, &usize)| Slice {
+            end: index as u64 + 1,
+            messages: 1000,
+            active: *active,
+        };
+        actives.iter().enumerate().map(slice).collect()
+    }
+
+    #[test]
+    fn the_mark_passes_what_is_cheaper_to_carry() {
+        assert_eq!(best(&slices(&[]), 9), 0);
+        assert_eq!(best(&slices(&[0, 0]), 9), 2, "nothing active");
+        assert_eq!(best(&slices(&[0, 1000]), 9999), 1, "the tail is in flight");
+        assert_eq!(best(&slices(&[1000, 1000]), 9999), 0, "a dense backlog");
+        assert_eq!(best(&slices(&[1000, 0, 0, 0, 0, 0]), 9999), 6, "an old backlog");
+        assert_eq!(best(&slices(&[5, 5, 5]), 10), 2, "no more room");
+    }
+}

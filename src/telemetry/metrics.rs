@@ -1,0 +1,137 @@
+//! The metrics: one struct whose doc comments are the help texts. Handles are kept by who counts;
+//! nothing is looked up by name on the data path.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::domain::{command_status, state};
+use crate::pb::MessageState;
+
+/// A command_status by name.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct StatusLabel {
+    pub status: String,
+}
+
+/// A message state by name.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct StateLabel {
+    pub state: String,
+}
+
+/// Defines the struct, its registration and the reference in `docs/metrics.md` in one place.
+macro_rules! metrics {
+    ($($(#[doc = $help:literal])+ $field:ident: $kind:ty = $name:literal, $make:expr;)*) => {
+        /// Every counter and histogram of the process.
+        pub struct Metrics {
+            $($(#[doc = $help])+ pub $field: $kind,)*
+        }
+
+        impl Metrics {
+            /// Fresh metrics, registered under the prefix `smsc`.
+            pub fn new(registry: &mut Registry) -> Self {
+                let registry = registry.sub_registry_with_prefix("smsc");
+                $(
+                    let $field: $kind = $make;
+                    registry.register($name, concat!($($help),+).trim(), $field.clone());
+                )*
+                Self { $($field,)* }
+            }
+
+            /// Name and help text of each, for the reference.
+            pub fn reference() -> Vec<(&'static str, &'static str)> {
+                vec![$((concat!("smsc_", $name), concat!($($help),+).trim()),)*]
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Messages acknowledged after their commit.
+    accepted: Counter = "messages_accepted", Counter::default();
+    /// Submissions refused, by the command_status of the answer.
+    refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
+    /// Messages that reached a final state, by state.
+    finals: Family<StateLabel, Counter> = "messages_final", Family::default();
+    /// Submissions without a matching route.
+    no_route: Counter = "submissions_without_route", Counter::default();
+    /// Submissions refused because the queue was at its cap.
+    queue_full: Counter = "submissions_queue_full", Counter::default();
+    /// Submissions refused because the account was at its cap.
+    account_full: Counter = "submissions_account_full", Counter::default();
+    /// Attempts that failed for a while and will be repeated.
+    retries: Counter = "attempts_retried", Counter::default();
+    /// Attempts whose answer never came.
+    outcome_unknown: Counter = "attempts_outcome_unknown", Counter::default();
+    /// Answers that came after the response timeout and were adopted.
+    late_answers: Counter = "attempts_answered_late", Counter::default();
+    /// Attempts that an operator answered with a throttling status; they wait and do not count.
+    throttled_by_operator: Counter = "attempts_throttled_by_operator", Counter::default();
+    /// Messages moved to the next target of their route.
+    failovers: Counter = "messages_failed_over", Counter::default();
+    /// Messages and receipts that outlived their validity in a queue.
+    expired: Counter = "messages_expired", Counter::default();
+    /// Operators' receipts matched with a message.
+    receipts_matched: Counter = "operator_receipts_matched", Counter::default();
+    /// Operators' receipts that matched nothing and were parked.
+    receipts_unmatched: Counter = "operator_receipts_unmatched", Counter::default();
+    /// Operators' receipts held because their submit_sm_resp had not been seen yet.
+    receipts_early: Counter = "operator_receipts_early", Counter::default();
+    /// Operators' receipts for messages that were final already.
+    receipts_repeated: Counter = "operator_receipts_repeated", Counter::default();
+    /// Parked receipts dropped at the end of their time or for lack of room.
+    receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
+    /// Messages ended UNKNOWN because no receipt came within the correlation TTL.
+    receipts_overdue: Counter = "operator_receipts_overdue", Counter::default();
+    /// Final states that were reported for messages that were final already.
+    repeated_finals: Counter = "messages_final_repeated", Counter::default();
+    /// Receipts that accounts acknowledged.
+    receipts_told: Counter = "receipts_acknowledged", Counter::default();
+    /// Receipts that accounts refused for good.
+    receipts_refused: Counter = "receipts_refused", Counter::default();
+    /// Receipts for accounts that are not configured any more.
+    receipts_homeless: Counter = "receipts_without_account", Counter::default();
+    /// Binds refused, by the command_status of the answer.
+    binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
+    /// Binds to operators that failed or were lost.
+    binds_lost: Counter = "operator_binds_lost", Counter::default();
+    /// Connections refused because the listener was at its limit.
+    connections_refused: Counter = "connections_refused", Counter::default();
+    /// PDUs that could not be read, by the command_status of the answer.
+    malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
+    /// Seconds from a submit_sm to an operator until its answer.
+    attempt_seconds: Histogram = "attempt_seconds", Histogram::new([0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0]);
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// Counts a refused submission.
+    pub fn refused(&self, status: u32) {
+        self.refusals.get_or_create(&status_label(status)).inc();
+    }
+
+    /// Counts a final state.
+    pub fn finished(&self, final_state: MessageState) {
+        let label = StateLabel {
+            state: state::name(final_state as i32 as u8).to_owned(),
+        };
+        self.finals.get_or_create(&label).inc();
+    }
+}
+
+/// The label of a command_status; unknown ones share a few labels, so that a peer cannot make
+/// more of them.
+pub fn status_label(status: u32) -> StatusLabel {
+    let status = match command_status::name(status) {
+        Some(name) => name,
+        None if (0x400..=0x4FF).contains(&status) => "vendor",
+        None => "other",
+    };
+    StatusLabel {
+        status: status.to_owned(),
+    }
+}
