@@ -25,7 +25,9 @@ struct Lane {
 }
 
 fn main() {
-    let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse().ok());
+    let mut numbers = std::env::args()
+        .skip(1)
+        .filter_map(|word| word.parse().ok());
     let messages: u64 = numbers.next().unwrap_or(400_000);
     let asked: Option<u64> = numbers.next();
     let batch: Option<u64> = numbers.next();
@@ -40,7 +42,9 @@ fn main() {
 }
 
 fn open(folder: &std::path::Path) -> SqliteStore {
-    let pages = std::env::var("WAL_PAGES").ok().and_then(|pages| pages.parse().ok());
+    let pages: Option<u32> = std::env::var("WAL_PAGES")
+        .ok()
+        .and_then(|pages| pages.parse().ok());
     let search_index = std::env::var_os("NO_INDEX").is_none();
     SqliteStore::open(SqliteOptions {
         wal_autocheckpoint: pages.unwrap_or(1000),
@@ -128,9 +132,38 @@ fn backlog(messages: u64) {
             (cpu_seconds() - cpu) * 1e6 / ids.len() as f64
         );
     }
+    let rows = (0..messages).filter(|n| n % 10 != 0).map(|n| FinRow {
+        id: first + n,
+        at: (first >> 20) as i64,
+        state: MessageState::Delivered,
+        error: Bytes::new(),
+        operator: 2,
+        tell: 0,
+    });
+    let rows: Vec<FinRow> = rows.collect();
+    for fin in rows.chunks(1000) {
+        let batch = WriteBatch {
+            fin: fin.to_vec(),
+            ..WriteBatch::default()
+        };
+        store.write(batch).wait().expect("the disk has room");
+    }
+    for what in ["first", "again"] {
+        let started = Instant::now();
+        store.advance_low_water().wait().expect("the mark moves");
+        let advanced = started.elapsed().as_secs_f64();
+        let (started, mut active) = (Instant::now(), 0_u64);
+        store
+            .recover(None, &mut |_| active += 1)
+            .expect("recovery reads");
+        println!(
+            "low water {what}: {advanced:.3} s, then {active} active found in {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
+    }
     let started = Instant::now();
-    store.advance_low_water().wait().expect("the mark moves");
-    println!("low water over {messages}: {:.3} s", started.elapsed().as_secs_f64());
+    let retired = store.retire(i64::MAX, 100_000).wait().expect("retires");
+    println!("retire {retired}: {:.3} s", started.elapsed().as_secs_f64());
 }
 
 fn submit(store: &SqliteStore, first: u64, count: u64) -> (Lane, Ticket) {
@@ -156,8 +189,18 @@ fn submit(store: &SqliteStore, first: u64, count: u64) -> (Lane, Ticket) {
             ..template.clone()
         })
         .collect();
-    let ticket = store.write(WriteBatch { accept, ..WriteBatch::default() });
-    (Lane { first, count, step: 0 }, ticket)
+    let ticket = store.write(WriteBatch {
+        accept,
+        ..WriteBatch::default()
+    });
+    (
+        Lane {
+            first,
+            count,
+            step: 0,
+        },
+        ticket,
+    )
 }
 
 fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
@@ -184,7 +227,10 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
         })),
         _ => batch.told.extend(ids),
     }
-    let lane = Lane { step: lane.step + 1, ..lane };
+    let lane = Lane {
+        step: lane.step + 1,
+        ..lane
+    };
     (lane, store.write(batch))
 }
 

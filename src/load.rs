@@ -14,6 +14,7 @@
 //! its share of reads and writes: no task or channel per message.
 
 pub mod bind;
+pub mod counts;
 pub mod cpu;
 mod esme;
 pub mod journal_lines;
@@ -121,7 +122,9 @@ pub async fn run(
         }
     }
     let start = *shared.start.get_or_init(Instant::now);
-    let pacer = options.rate.map(|rate| Pacer::start(rate, start, wakes.clone()));
+    let pacer = options
+        .rate
+        .map(|rate| Pacer::start(rate, start, wakes.clone()));
     // Binds are waiting for this; were they all gone, the run would end at once.
     let _ = phase.send(Phase::Running);
 
@@ -198,11 +201,7 @@ fn start_binds(
 }
 
 /// Flushes, shows progress, and returns when the run has come to its end.
-async fn watch_over(
-    shared: &Shared,
-    wakes: &[Arc<Notify>],
-    interrupted: impl Future<Output = ()>,
-) {
+async fn watch_over(shared: &Shared, wakes: &[Arc<Notify>], interrupted: impl Future<Output = ()>) {
     let mut look = interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let progress = progress_bar(&shared.options);
@@ -327,7 +326,9 @@ impl Shared {
                 return Err(LoadError::Journal { path, source });
             }
         }
-        let used = cpu::seconds().zip(cpu_before).map(|(now, before)| now - before);
+        let used = cpu::seconds()
+            .zip(cpu_before)
+            .map(|(now, before)| now - before);
         Ok(Summary::new(&self.options, &ledger, used))
     }
 }

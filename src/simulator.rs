@@ -21,6 +21,7 @@ pub mod in_flight;
 pub mod journal;
 pub mod message_id;
 pub mod options;
+mod table;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -85,11 +86,17 @@ impl Simulator {
     pub async fn bind(options: SimulatorOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(&options.listen).await?;
         let address = listener.local_addr()?;
-        let journal = options.journal.as_deref().map(Journal::create).transpose()?;
+        let journal = options
+            .journal
+            .as_deref()
+            .map(Journal::create)
+            .transpose()?;
         let counters = Arc::new(Counters::default());
         let seconds = u64::try_from(clock::now_ms() / 1000).unwrap_or(0);
         // A burst of a tenth of a second is what operators commonly grant.
-        let limit = options.rate.map(|rate| Gcra::new(rate, (rate / 10.0).ceil() as u32));
+        let limit = options
+            .rate
+            .map(|rate| Gcra::new(rate, (rate / 10.0).ceil() as u32));
         Ok(Self {
             listener: (options.door != Door::Shut).then_some(listener),
             address,

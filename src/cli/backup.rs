@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::sqlite::{self, MAIN_FILE};
+use crate::store::sqlite::{MAIN_FILE, backup};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -18,7 +18,7 @@ pub struct Args {
 /// # Errors
 /// The store cannot be read, or the file exists or cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    sqlite::backup_file(&args.data_dir.join(MAIN_FILE), &args.to)?;
+    backup(&args.data_dir.join(MAIN_FILE), &args.to)?;
     println!("{} written", args.to.display());
     Ok(())
 }

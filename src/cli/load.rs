@@ -25,7 +25,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "test")]
     system_id: String,
     /// Its password.
-    #[arg(long, value_name = "PASSWORD", default_value = "test", env = "SMSC_LOAD_PASSWORD", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "PASSWORD",
+        default_value = "test",
+        env = "SMSC_LOAD_PASSWORD",
+        hide_env_values = true
+    )]
     password: String,
     /// How many binds; with transmitter+receiver, of each kind.
     #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u16).range(1..))]
@@ -132,12 +138,21 @@ fn judge(summary: &Summary, strict: bool) -> anyhow::Result<()> {
 
 fn options(args: Args) -> anyhow::Result<LoadOptions> {
     if !(REFERENCE..=LENGTH_MAX).contains(&args.length) {
-        bail!("--length {} is out of range; give {REFERENCE} to {LENGTH_MAX}", args.length);
+        bail!(
+            "--length {} is out of range; give {REFERENCE} to {LENGTH_MAX}",
+            args.length
+        );
     }
     if !(1..=MAX_WINDOW).contains(&args.window) {
-        bail!("--window {} is out of range; give 1 to {MAX_WINDOW}", args.window);
+        bail!(
+            "--window {} is out of range; give 1 to {MAX_WINDOW}",
+            args.window
+        );
     }
-    if args.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+    if args
+        .rate
+        .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
+    {
         bail!("--rate must be above 0; leave it out to send as fast as possible");
     }
     if args.from.len() > 20 {

@@ -60,7 +60,12 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "demo")]
     system_id: String,
     /// Its password; the demo account's is read from the data folder when absent.
-    #[arg(long, value_name = "PASSWORD", env = "SMSC_SEND_PASSWORD", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "PASSWORD",
+        env = "SMSC_SEND_PASSWORD",
+        hide_env_values = true
+    )]
     password: Option<String>,
     /// Where `smsc serve` keeps its data, and the demo account's password.
     #[arg(long, value_name = "FOLDER", default_value = "./smsc-data")]
@@ -104,12 +109,18 @@ fn password(args: &Args) -> anyhow::Result<String> {
 fn message(args: &Args) -> anyhow::Result<SubmitSm> {
     let to = args.to.strip_prefix('+').unwrap_or(&args.to);
     if to.is_empty() || to.len() > 20 || !to.bytes().all(|octet| octet.is_ascii_digit()) {
-        bail!("--to `{}` is not a number; write digits only, like 447700900123", args.to);
+        bail!(
+            "--to `{}` is not a number; write digits only, like 447700900123",
+            args.to
+        );
     }
     let from = args.from.strip_prefix('+').unwrap_or(&args.from);
     let number = from.bytes().all(|octet| octet.is_ascii_digit());
     if from.len() > 20 || !from.is_ascii() || (!number && from.len() > 11) {
-        bail!("--from `{}` is too long; 20 digits or 11 letters are possible", args.from);
+        bail!(
+            "--from `{}` is too long; 20 digits or 11 letters are possible",
+            args.from
+        );
     }
     let (ton, npi) = match number {
         false => ALPHANUMERIC,
@@ -118,7 +129,10 @@ fn message(args: &Args) -> anyhow::Result<SubmitSm> {
     };
     let (data_coding, text) = encode_text(&args.text);
     if text.len() > PAYLOAD_MAX {
-        bail!("the text has {} octets; {PAYLOAD_MAX} are possible", text.len());
+        bail!(
+            "the text has {} octets; {PAYLOAD_MAX} are possible",
+            text.len()
+        );
     }
     let mut message = SubmitSm {
         source_addr_ton: ton,
@@ -215,9 +229,8 @@ async fn converse(wire: &mut Wire, args: &Args, started: Instant) -> anyhow::Res
             }
         }
         if let Some(id) = &message_id {
-            let ours = |receipt: &receipt::Extracted| {
-                receipt.message_id == *id && !receipt.intermediate
-            };
+            let ours =
+                |receipt: &receipt::Extracted| receipt.message_id == *id && !receipt.intermediate;
             if let Some(receipt) = early.iter().find(|receipt| ours(receipt)) {
                 return print_receipt(args, receipt, started);
             }
@@ -237,7 +250,9 @@ fn print_answer(
 ) -> anyhow::Result<()> {
     if !pdu.status.is_ok() {
         let cure = match pdu.status {
-            CommandStatus::ESME_RINVDSTADR => "no route for this number; see [[route]] in the configuration",
+            CommandStatus::ESME_RINVDSTADR => {
+                "no route for this number; see [[route]] in the configuration"
+            }
             CommandStatus::ESME_RTHROTTLED => "the account is over its rate; try again later",
             CommandStatus::ESME_RMSGQFUL => "a queue or the disk is full; see `smsc queues`",
             _ => "see its log for the reason",
@@ -329,7 +344,10 @@ mod tests {
         assert_eq!((built.source_addr_ton, built.source_addr_npi), ALPHANUMERIC);
         assert!(built.short_message.is_empty());
         assert_eq!(built.payload().len(), 300);
-        assert_eq!(message(&args("44", "x", "12345")).unwrap().source_addr_ton, 0);
+        assert_eq!(
+            message(&args("44", "x", "12345")).unwrap().source_addr_ton,
+            0
+        );
         let error = message(&args("12ab", "x", "1")).unwrap_err().to_string();
         assert!(error.contains("--to"), "{error}");
         let error = message(&args("12", "x", "a long sender")).unwrap_err();
@@ -343,7 +361,10 @@ mod tests {
         args.password = None;
         args.data_dir = folder.path().to_owned();
         let error = password(&args).unwrap_err().to_string();
-        assert!(error.contains("demo-password") && error.contains("--data-dir"), "{error}");
+        assert!(
+            error.contains("demo-password") && error.contains("--data-dir"),
+            "{error}"
+        );
         std::fs::write(folder.path().join(PASSWORD_FILE), "s3cret\n").unwrap();
         assert_eq!(password(&args).unwrap(), "s3cret");
     }

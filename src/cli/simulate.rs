@@ -26,7 +26,12 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     system_id: Option<String>,
     /// Refuse binds with another password (ESME_RINVPASWD).
-    #[arg(long, value_name = "PASSWORD", env = "SMSC_SIMULATE_PASSWORD", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "PASSWORD",
+        env = "SMSC_SIMULATE_PASSWORD",
+        hide_env_values = true
+    )]
     password: Option<String>,
     /// A set of the flags below with a name; single flags refine it.
     #[arg(long, value_enum, default_value = "healthy")]
@@ -223,6 +228,8 @@ fn window(text: &str) -> Result<usize, String> {
 fn status(text: &str) -> Result<CommandStatus, String> {
     match CommandStatus::from_name(text) {
         Some(status) if !status.is_ok() => Ok(status),
-        _ => Err("give the name of an error like ESME_RINVDSTADR, or its number like 0x0B".to_owned()),
+        _ => Err(
+            "give the name of an error like ESME_RINVDSTADR, or its number like 0x0B".to_owned(),
+        ),
     }
 }

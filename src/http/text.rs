@@ -3,8 +3,9 @@
 use crate::pb::Message;
 use crate::smpp::{Tlvs, tag};
 
-/// Data coding without a known alphabet is shown in hexadecimal only.
+/// data_coding: ISO 8859-1 (SMPP 3.4 §5.2.19).
 const LATIN_1: u32 = 0x03;
+/// data_coding: UCS-2, in practice UTF-16.
 const UCS_2: u32 = 0x08;
 /// esm_class bit: the octets begin with a user data header (SMPP 3.4 §5.2.12).
 const UDHI: u32 = 0x40;
@@ -21,8 +22,7 @@ pub(super) struct Text {
 pub(super) fn of(message: &Message) -> Text {
     let payload = match message.short_message.is_empty() {
         true => Tlvs::from_raw(message.tlvs.clone())
-            .get(tag::MESSAGE_PAYLOAD)
-            .map(|value| bytes::Bytes::copy_from_slice(&value))
+            .get_bytes(tag::MESSAGE_PAYLOAD)
             .unwrap_or_default(),
         false => message.short_message.clone(),
     };

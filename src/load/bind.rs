@@ -67,7 +67,9 @@ pub enum BindError {
         to: String,
     },
     /// The connection ended before the answer, or what came is not SMPP.
-    #[error("{to} closed the connection before the bind: is it an SMPP port, and is our address allowed?")]
+    #[error(
+        "{to} closed the connection before the bind: is it an SMPP port, and is our address allowed?"
+    )]
     Closed {
         /// Where we wanted to bind.
         to: String,

@@ -81,7 +81,9 @@ impl Esme {
                 registered_delivery: u8::from(options.receipts),
                 ..SubmitSm::default()
             },
-            filler: filler.take(options.length.saturating_sub(REFERENCE)).collect(),
+            filler: filler
+                .take(options.length.saturating_sub(REFERENCE))
+                .collect(),
             scratch: BytesMut::new(),
             leniency: Leniency::default(),
             shared,
@@ -106,7 +108,11 @@ impl Esme {
             return;
         }
         drop(bound);
-        if phase.wait_for(|phase| *phase != Phase::Starting).await.is_err() {
+        if phase
+            .wait_for(|phase| *phase != Phase::Starting)
+            .await
+            .is_err()
+        {
             return;
         }
         loop {
@@ -278,7 +284,10 @@ impl Esme {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.shared.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

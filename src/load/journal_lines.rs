@@ -95,7 +95,8 @@ impl JournalLines {
 
     fn end_line(&mut self) {
         self.lines.push(b'\t');
-        self.lines.extend_from_slice(self.now_ms.to_string().as_bytes());
+        self.lines
+            .extend_from_slice(self.now_ms.to_string().as_bytes());
         self.lines.push(b'\n');
     }
 }

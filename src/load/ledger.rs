@@ -8,8 +8,9 @@
 //! leaves when its receipt came; what stays is one bit per id, which tells a duplicate from a
 //! stranger.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
+use super::counts::Counts;
 use super::journal_lines::JournalLines;
 use super::meter::Meter;
 use super::plan::{Plan, Submission};
@@ -44,41 +45,6 @@ pub struct Ledger {
     doubtful: IdSet,
     /// When anything last happened.
     last_event_us: u64,
-}
-
-/// Totals of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Submits waiting for their answer.
-    pub outstanding: u64,
-    /// Positive answers.
-    pub accepted: u64,
-    /// Negative answers by status.
-    pub refused: BTreeMap<u32, u64>,
-    /// Submits that were sent again after their connection broke.
-    pub resubmitted: u64,
-    /// Submits whose answer never came.
-    pub unanswered: u64,
-    /// Receipts that matched an accepted message, by message_state.
-    pub receipts: BTreeMap<u8, u64>,
-    /// Of those, the ones that came before their answer.
-    pub early: u64,
-    /// Receipts for an id whose receipt had come already.
-    pub duplicated: u64,
-    /// Receipts for messages of ours whose answer was lost.
-    pub for_lost_answers: u64,
-    /// Receipts for ids that nobody told us.
-    pub unknown: u64,
-    /// Receipts of a state that is not final.
-    pub intermediate: u64,
-    /// Receipts without an id or a state.
-    pub unreadable: u64,
-    /// deliver_sm that are no receipts.
-    pub mobile_originated: u64,
-    /// Answers with an id that another message has got already.
-    pub ids_given_twice: u64,
-    /// Connections that broke.
-    pub disconnects: u64,
 }
 
 /// An accepted message without a receipt.
@@ -238,7 +204,10 @@ impl Ledger {
     pub fn close(&mut self) {
         self.counts.unanswered += self.plan.abandon();
         for early in std::mem::take(&mut self.early).into_values() {
-            if early.index.is_some_and(|index| self.doubtful.contains(index)) {
+            if early
+                .index
+                .is_some_and(|index| self.doubtful.contains(index))
+            {
                 self.counts.for_lost_answers += 1;
             } else {
                 self.counts.unknown += 1;
@@ -285,26 +254,6 @@ impl Ledger {
     }
 }
 
-// === impl Counts ===
-
-impl Counts {
-    /// Negative answers.
-    pub fn refused_total(&self) -> u64 {
-        self.refused.values().sum()
-    }
-
-    /// Answers ESME_RTHROTTLED.
-    pub fn throttled(&self) -> u64 {
-        let throttled = CommandStatus::ESME_RTHROTTLED.0;
-        self.refused.get(&throttled).copied().unwrap_or(0)
-    }
-
-    /// Receipts that matched.
-    pub fn receipts_total(&self) -> u64 {
-        self.receipts.values().sum()
-    }
-}
-
 /// SCHEDULED and ENROUTE are not the end, nor is what calls itself a notification.
 fn is_intermediate(deliver_sm: &DeliverSm, state: u8) -> bool {
     const NOTIFICATION: u8 = 0x20;
@@ -313,6 +262,8 @@ fn is_intermediate(deliver_sm: &DeliverSm, state: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use bytes::{Bytes, BytesMut};
 
     use super::*;
@@ -365,9 +316,15 @@ mod tests {
         assert!(ledger.is_settled(6_000));
         ledger.close();
         let counts = &ledger.counts;
-        assert_eq!((counts.accepted, counts.throttled(), counts.outstanding), (2, 1, 0));
+        assert_eq!(
+            (counts.accepted, counts.throttled(), counts.outstanding),
+            (2, 1, 0)
+        );
         assert_eq!(counts.receipts, BTreeMap::from([(2, 2)]));
-        assert_eq!((counts.duplicated, counts.unknown, counts.intermediate), (1, 0, 1));
+        assert_eq!(
+            (counts.duplicated, counts.unknown, counts.intermediate),
+            (1, 0, 1)
+        );
         assert_eq!(ledger.meter.receipt.len(), 2);
         assert!((ledger.meter.answer.percentile_ms(50.0) - 1.0).abs() < 0.01);
     }
@@ -402,7 +359,10 @@ mod tests {
         ledger.close();
         let counts = &ledger.counts;
         assert_eq!((counts.for_lost_answers, counts.unknown), (1, 1));
-        assert_eq!((counts.accepted, counts.unanswered, ledger.missing()), (1, 0, 0));
+        assert_eq!(
+            (counts.accepted, counts.unanswered, ledger.missing()),
+            (1, 0, 0)
+        );
     }
 
     #[test]
@@ -411,10 +371,13 @@ mod tests {
         let sent: Vec<Submission> = std::iter::from_fn(|| ledger.take(0)).collect();
         ledger.on_answer(1, &sent[0], OK, b"5");
         ledger.on_answer(1, &sent[1], OK, b"5");
-        ledger.on_deliver(2, &DeliverSm {
-            short_message: Bytes::from_static(b"hello"),
-            ..DeliverSm::default()
-        });
+        ledger.on_deliver(
+            2,
+            &DeliverSm {
+                short_message: Bytes::from_static(b"hello"),
+                ..DeliverSm::default()
+            },
+        );
         ledger.on_lost(Vec::new(), false);
         let counts = &ledger.counts;
         assert_eq!((counts.ids_given_twice, counts.mobile_originated), (1, 1));

@@ -82,7 +82,9 @@ impl Latency {
 
     /// The longest, in milliseconds.
     pub fn max_ms(&self) -> f64 {
-        self.histogram.as_ref().map_or(0.0, |histogram| histogram.max() as f64 / 1000.0)
+        self.histogram
+            .as_ref()
+            .map_or(0.0, |histogram| histogram.max() as f64 / 1000.0)
     }
 }
 
@@ -147,6 +149,9 @@ mod tests {
             .map(|sample| (sample.accepted, sample.receipts))
             .collect();
         assert_eq!(counts, [(2, 0), (0, 0), (0, 0), (0, 1)]);
-        assert_eq!((meter.last_answer_us, meter.last_receipt_us), (99_999, 350_000));
+        assert_eq!(
+            (meter.last_answer_us, meter.last_receipt_us),
+            (99_999, 350_000)
+        );
     }
 }

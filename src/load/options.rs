@@ -139,7 +139,9 @@ impl FromStr for Destinations {
         let count: u64 = count.parse().map_err(|_| hint())?;
         let digits = first.len();
         let first: u64 = first.parse().map_err(|_| hint())?;
-        let last = count.checked_sub(1).and_then(|more| first.checked_add(more));
+        let last = count
+            .checked_sub(1)
+            .and_then(|more| first.checked_add(more));
         if digits > ADDRESS_MAX || last.is_none() {
             return Err(hint());
         }

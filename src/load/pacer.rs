@@ -13,8 +13,11 @@ use tokio::sync::Notify;
 
 use super::plan::{due_at_us, sharers};
 
-/// At high rates messages are woken for in batches this long.
-const TICK_US: u64 = 300;
+/// Messages closer together than this are sent in batches, once a [`TICK_US`]: a wake-up each would
+/// cost more than the message.
+const CLOSE_US: u64 = 500;
+/// The length of a batch; latencies then include up to this much of our own waiting.
+const TICK_US: u64 = 1000;
 /// The longest nap, so that the end of a run is noticed.
 const NAP_US: u64 = 100_000;
 
@@ -55,8 +58,11 @@ impl Drop for Pacer {
 
 fn pace(rate: f64, start: Instant, binds: &[Arc<Notify>], ended: &AtomicBool) {
     let (mut next, mut turn) = (0u64, 0usize);
-    // Exact while messages are further apart than a tick.
-    let shortest_us = if due_at_us(1, rate) < TICK_US { TICK_US } else { 0 };
+    let shortest_us = if due_at_us(1, rate) < CLOSE_US {
+        TICK_US
+    } else {
+        0
+    };
     while !ended.load(Ordering::Relaxed) {
         let now_us = start.elapsed().as_micros() as u64;
         let due_us = due_at_us(next, rate);

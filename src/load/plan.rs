@@ -173,7 +173,11 @@ mod tests {
         assert_eq!(taken(&mut plan, 0), [0]);
         assert_eq!(taken(&mut plan, 999), [0u64; 0]);
         assert_eq!(plan.due(3000), 3);
-        assert_eq!(taken(&mut plan, 3000), [1000, 2000, 3000], "late, and told so");
+        assert_eq!(
+            taken(&mut plan, 3000),
+            [1000, 2000, 3000],
+            "late, and told so"
+        );
         assert_eq!(taken(&mut plan, 999_999).len(), 996);
         assert_eq!((plan.sent(), plan.behind()), (1000, 0));
         assert!(plan.is_empty(1_000_000));

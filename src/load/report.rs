@@ -71,27 +71,48 @@ pub fn html(summary: &Summary) -> String {
 
 fn tiles(page: &mut String, summary: &Summary) {
     let mut tile = |class: &str, value: String, name: &str| {
-        append(page, format_args!(
-            "<div class=\"card tile {class}\"><b>{value}</b><span>{name}</span></div>\n"
-        ));
+        append(
+            page,
+            format_args!(
+                "<div class=\"card tile {class}\"><b>{value}</b><span>{name}</span></div>\n"
+            ),
+        );
     };
     let rate = |per_second: f64| grouped(per_second.round() as u64);
     tile("", rate(summary.accepted_per_second), "accepted a second");
     if summary.receipts_wanted {
-        tile("", rate(summary.end_to_end_per_second), "end to end a second");
+        tile(
+            "",
+            rate(summary.end_to_end_per_second),
+            "end to end a second",
+        );
     }
-    tile("", millis(summary.answer_latency.p99), "submit_sm_resp, p99");
+    tile(
+        "",
+        millis(summary.answer_latency.p99),
+        "submit_sm_resp, p99",
+    );
     if summary.receipts_wanted {
         tile("", millis(summary.receipt_latency.p99), "receipt, p99");
         let bad = |count: u64| if count > 0 { "bad" } else { "good" };
-        tile(bad(summary.missing), grouped(summary.missing), "receipts missing");
-        tile(bad(summary.duplicated), grouped(summary.duplicated), "receipts duplicated");
+        tile(
+            bad(summary.missing),
+            grouped(summary.missing),
+            "receipts missing",
+        );
+        tile(
+            bad(summary.duplicated),
+            grouped(summary.duplicated),
+            "receipts duplicated",
+        );
     }
 }
 
 fn throughput(page: &mut String, summary: &Summary) {
     let points = rates(summary);
-    let top = points.iter().fold(0.0f64, |top, point| top.max(point.1).max(point.2));
+    let top = points
+        .iter()
+        .fold(0.0f64, |top, point| top.max(point.1).max(point.2));
     let end = points.last().map_or(1.0, |last| last.0).max(0.1);
     let mut lines = vec![Series {
         name: "accepted",
@@ -143,7 +164,9 @@ fn latency(page: &mut String, summary: &Summary) {
         unit: "milliseconds, logarithmic; share of messages that were at least as fast",
         x: Axis::fixed(
             (0.0, NINES_MAX),
-            ticks.map(|percent| (nines(percent), format!("{percent}%"))).into(),
+            ticks
+                .map(|percent| (nines(percent), format!("{percent}%")))
+                .into(),
         ),
         y: decades(low.min(high), high),
         tip: |x, y| {
@@ -159,12 +182,18 @@ fn counts_table(page: &mut String, summary: &Summary) {
     page.push_str("<section class=\"card\"><h2>Numbers</h2>\n<table>\n");
     for (name, value) in summary.lines() {
         let (name, value) = (escaped(&name), escaped(&value));
-        append(page, format_args!("<tr><th>{name}</th><td>{value}</td></tr>\n"));
+        append(
+            page,
+            format_args!("<tr><th>{name}</th><td>{value}</td></tr>\n"),
+        );
     }
     page.push_str("</table>\n");
     if !summary.missing_examples.is_empty() {
         let examples = escaped(&summary.missing_examples.join(" "));
-        append(page, format_args!("<p>Without a receipt: <code>{examples}</code></p>\n"));
+        append(
+            page,
+            format_args!("<p>Without a receipt: <code>{examples}</code></p>\n"),
+        );
     }
     page.push_str("</section>\n");
 }
@@ -180,7 +209,10 @@ fn latency_table(page: &mut String, summary: &Summary) {
     for (row, (name, _)) in summary.answer_latency.columns().iter().enumerate() {
         append(page, format_args!("<tr><th>{name}</th>"));
         for (_, latency) in &latencies {
-            append(page, format_args!("<td>{:.2}</td>", latency.columns()[row].1));
+            append(
+                page,
+                format_args!("<td>{:.2}</td>", latency.columns()[row].1),
+            );
         }
         page.push_str("</tr>\n");
     }
@@ -205,7 +237,11 @@ fn rates(summary: &Summary) -> Vec<(f64, f64, f64)> {
             }
             let length = length.max(summary.sample_seconds() * 0.01);
             let total = |of: fn(&(u32, u32)) -> u32| {
-                chunk.iter().map(|sample| f64::from(of(sample))).sum::<f64>() / length
+                chunk
+                    .iter()
+                    .map(|sample| f64::from(of(sample)))
+                    .sum::<f64>()
+                    / length
             };
             Some((from + length / 2.0, total(|one| one.0), total(|one| one.1)))
         })
@@ -225,7 +261,10 @@ fn decades(low: f64, high: f64) -> Axis {
         .collect();
     let first = steps.iter().rposition(|step| *step <= low).unwrap_or(0);
     let last = steps.iter().position(|step| *step >= high);
-    let last = last.unwrap_or(steps.len() - 1).max(first + 2).min(steps.len() - 1);
+    let last = last
+        .unwrap_or(steps.len() - 1)
+        .max(first + 2)
+        .min(steps.len() - 1);
     let wide = last - first > 7;
     let ticks = (first..=last)
         .filter(|index| !wide || index % 3 == 0)
@@ -272,7 +311,9 @@ fn append(page: &mut String, arguments: std::fmt::Arguments<'_>) {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -304,7 +345,7 @@ mod tests {
         assert_eq!(rates(&summary).len(), 100);
         assert!((rates(&summary)[0].1 - 50_000.0).abs() < 1.0);
         assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
-        assert!(page.contains("50k") && page.contains("99.9%"));
+        assert!(page.contains("50k") && page.contains("99.9%"), "{page}");
         assert!(!page.contains("NaN") && !page.contains("inf"));
         assert!(!page.contains("http"), "nothing is fetched");
 

@@ -120,7 +120,11 @@ impl Summary {
             shape: shape(options),
             sent: ledger.plan.sent(),
             accepted,
-            refused: counts.refused.iter().map(|(s, n)| (status(*s), *n)).collect(),
+            refused: counts
+                .refused
+                .iter()
+                .map(|(s, n)| (status(*s), *n))
+                .collect(),
             throttled: counts.throttled(),
             unanswered: counts.unanswered,
             resubmitted: counts.resubmitted,
@@ -187,7 +191,10 @@ impl Summary {
         lines.some("MO messages", self.mobile_originated);
         lines.some("message ids given twice", self.ids_given_twice);
         lines.text("seconds", format!("{:.1}", self.seconds));
-        lines.text("accepted/s", grouped(self.accepted_per_second.round() as u64));
+        lines.text(
+            "accepted/s",
+            grouped(self.accepted_per_second.round() as u64),
+        );
         if self.receipts_wanted {
             let rate = self.end_to_end_per_second.round() as u64;
             lines.text("end to end/s", grouped(rate));
@@ -229,7 +236,11 @@ impl fmt::Display for Summary {
             writeln!(f)?;
         }
         if !self.missing_examples.is_empty() {
-            writeln!(f, "  without a receipt: {}", self.missing_examples.join(" "))?;
+            writeln!(
+                f,
+                "  without a receipt: {}",
+                self.missing_examples.join(" ")
+            )?;
         }
         Ok(())
     }
@@ -242,7 +253,10 @@ impl Percentiles {
         let curve = if latency.is_empty() {
             Vec::new()
         } else {
-            CURVE.iter().map(|p| (*p, latency.percentile_ms(*p))).collect()
+            CURVE
+                .iter()
+                .map(|p| (*p, latency.percentile_ms(*p)))
+                .collect()
         };
         Self {
             p50: latency.percentile_ms(50.0),
@@ -294,7 +308,7 @@ pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -354,12 +368,21 @@ mod tests {
         let text = summary.to_string();
         assert!(text.contains("receipts missing"), "{text}");
         assert!(text.contains("1,000"), "{text}");
-        assert!(serde_json::to_string(&summary).unwrap().contains("\"missing\":1000"));
+        assert!(
+            serde_json::to_string(&summary)
+                .unwrap()
+                .contains("\"missing\":1000")
+        );
     }
 
     #[test]
     fn thousands_are_set_apart() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }

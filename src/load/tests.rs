@@ -60,7 +60,10 @@ async fn a_healthy_operator_reports_every_message_once() {
         let (summary, counters) = measured(operator, load()).await;
         assert_eq!((summary.sent, summary.accepted), (COUNT, COUNT));
         assert_eq!(summary.receipts["DELIVERED"], COUNT, "{form}");
-        assert_eq!((summary.missing, summary.duplicated, summary.unknown), (0, 0, 0));
+        assert_eq!(
+            (summary.missing, summary.duplicated, summary.unknown),
+            (0, 0, 0)
+        );
         assert_eq!(counters.receipts_acknowledged, COUNT);
         assert!(summary.receipt_latency.p50 >= summary.answer_latency.p50);
     }
@@ -117,7 +120,8 @@ async fn throttled_rejected_and_silent_shares_are_counted_apart() {
     assert_eq!(summary.throttled, counters.throttled);
     assert_eq!(summary.refused["ESME_RSUBMITFAIL"], counters.rejected);
     assert_eq!(summary.unanswered, counters.unanswered);
-    assert_eq!(summary.unanswered, COUNT / 100);
+    // Each connection counts its own share.
+    assert!(summary.unanswered.abs_diff(COUNT / 100) <= 2);
     let refused: u64 = summary.refused.values().sum();
     assert_eq!(summary.accepted + refused + summary.unanswered, COUNT);
     assert_eq!((summary.accepted, summary.missing), (counters.accepted, 0));
@@ -221,7 +225,10 @@ async fn binds_that_fail_say_what_to_do() {
         ..operator()
     };
     let text = message(outcome(locked, load()).await.0);
-    assert!(text.contains("ESME_RINVPASWD") && text.contains("--password"), "{text}");
+    assert!(
+        text.contains("ESME_RINVPASWD") && text.contains("--password"),
+        "{text}"
+    );
     let trx = SimulatorOptions {
         transceiver: false,
         ..operator()

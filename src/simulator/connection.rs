@@ -164,11 +164,16 @@ impl Connection {
                 return self.on_message(now, Operation::DeliverSm, &pdu, message);
             }
             Body::DeliverSmResp(_) | Body::GenericNack => {
-                self.traffic.on_delivery_answer(now, pdu.sequence, pdu.status);
+                self.traffic
+                    .on_delivery_answer(now, pdu.sequence, pdu.status);
             }
             Body::EnquireLink => {
                 add(&self.shared.counters.enquire_links, 1);
-                self.answer_empty(CommandId::ENQUIRE_LINK, pdu.sequence, CommandStatus::ESME_ROK);
+                self.answer_empty(
+                    CommandId::ENQUIRE_LINK,
+                    pdu.sequence,
+                    CommandStatus::ESME_ROK,
+                );
             }
             Body::Unbind => {
                 self.answer_empty(CommandId::UNBIND, pdu.sequence, CommandStatus::ESME_ROK);
@@ -201,7 +206,10 @@ impl Connection {
         }
         self.answers += 1;
         let out = &mut self.wire.output;
-        if self.traffic.on_message(now, operation, pdu.sequence, message, out) {
+        if self
+            .traffic
+            .on_message(now, operation, pdu.sequence, message, out)
+        {
             return None;
         }
         add(&self.shared.counters.cuts, 1);
@@ -245,7 +253,9 @@ impl Connection {
     fn judge_bind(&self, bind: &Bind, transceiver: bool) -> CommandStatus {
         let options = &self.shared.options;
         let differs = |wanted: &Option<String>, given: &Bytes| {
-            wanted.as_ref().is_some_and(|wanted| wanted.as_bytes() != given)
+            wanted
+                .as_ref()
+                .is_some_and(|wanted| wanted.as_bytes() != given)
         };
         if self.bound.is_some() {
             CommandStatus::ESME_RALYBND

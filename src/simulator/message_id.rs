@@ -125,7 +125,10 @@ mod tests {
         );
         assert_eq!(
             written("decimal-zeros-in-receipt-hex-upper", u64::MAX),
-            ("18446744073709551615".to_owned(), "FFFFFFFFFFFFFFFF".to_owned())
+            (
+                "18446744073709551615".to_owned(),
+                "FFFFFFFFFFFFFFFF".to_owned()
+            )
         );
         assert_eq!(written("decimal", 0), both("0"));
     }

@@ -208,7 +208,9 @@ impl FromStr for Delay {
         let (min, max) = text.split_once("..").unwrap_or((text, text));
         let (min, max) = (parse_duration(min)?, parse_duration(max)?);
         if min > max {
-            return Err("the range runs backwards; write the shorter time first, 1s..5s".to_owned());
+            return Err(
+                "the range runs backwards; write the shorter time first, 1s..5s".to_owned(),
+            );
         }
         Ok(Self { min, max })
     }
@@ -259,7 +261,10 @@ mod tests {
 
     #[test]
     fn delays_are_read_and_drawn_within_their_range() {
-        assert_eq!("250ms".parse(), Ok(Delay::fixed(Duration::from_millis(250))));
+        assert_eq!(
+            "250ms".parse(),
+            Ok(Delay::fixed(Duration::from_millis(250)))
+        );
         assert_eq!("2".parse(), Ok(Delay::fixed(Duration::from_secs(2))));
         let range: Delay = "1s..1500ms".parse().unwrap();
         for _ in 0..100 {
@@ -276,7 +281,11 @@ mod tests {
         let mut share = Share::new(20.0);
         let picked: Vec<bool> = (0..1000).map(|_| share.picks()).collect();
         assert_eq!(picked.iter().filter(|p| **p).count(), 200);
-        assert!(picked.chunks(5).all(|five| five.iter().filter(|p| **p).count() == 1));
+        assert!(
+            picked
+                .chunks(5)
+                .all(|five| five.iter().filter(|p| **p).count() == 1)
+        );
         assert!(!Share::new(0.0).picks());
         assert!(Share::new(100.0).picks());
     }
@@ -284,7 +293,10 @@ mod tests {
     #[test]
     fn a_profile_is_a_set_of_knobs() {
         let options = SimulatorOptions::default();
-        assert_eq!(options.clone().profile(Profile::Silent).silent_percent, 100.0);
+        assert_eq!(
+            options.clone().profile(Profile::Silent).silent_percent,
+            100.0
+        );
         assert_eq!(options.clone().profile(Profile::Dead).door, Door::Closing);
         let limited = SimulatorOptions {
             rate: Some(50.0),

@@ -99,7 +99,11 @@ async fn receipts_of_a_transmitter_wait_for_a_receiver_of_the_same_account() {
     };
     let id = receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID);
     assert_eq!(id, Some(answer.message_id.clone()));
-    assert_eq!(operator.counters().receipts_sent, 1, "only what asked for one");
+    assert_eq!(
+        operator.counters().receipts_sent,
+        1,
+        "only what asked for one"
+    );
 
     // It was not acknowledged: the next receiver gets it again.
     drop(receiver);
@@ -141,8 +145,14 @@ async fn every_request_is_answered_in_the_right_state() {
         (8, "generic_nack", CommandStatus::ESME_RINVCMDID),
         (9, "unbind_resp", CommandStatus::ESME_ROK),
     ];
-    assert_eq!(answers, expected.map(|(sequence, name, status)| (sequence, name.to_owned(), status)));
-    assert!(!receiver.receive().await.unwrap(), "closed behind unbind_resp");
+    assert_eq!(
+        answers,
+        expected.map(|(sequence, name, status)| (sequence, name.to_owned(), status))
+    );
+    assert!(
+        !receiver.receive().await.unwrap(),
+        "closed behind unbind_resp"
+    );
 }
 
 #[tokio::test]
@@ -154,7 +164,8 @@ async fn a_deliver_sm_counts_as_a_message_and_broken_framing_ends_the_session() 
         panic!("no answer");
     };
     assert!(!answer.message_id.is_empty());
-    wire.output.extend_from_slice(&[0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5]);
+    wire.output
+        .extend_from_slice(&[0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5]);
     let nack = next(&mut wire).await;
     assert_eq!((nack.body, nack.sequence), (Body::GenericNack, 5));
     assert!(!wire.receive().await.unwrap());

@@ -5,8 +5,7 @@
 //! a clock or touches a socket. Invariant: every accepted message is in the journal, and its receipt
 //! is in exactly one place (table, ready, window, hub) until it is acknowledged or given up.
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,10 +18,9 @@ use super::delivery::{Address, Delivery, DeliveryKind, Encoder, Receipt};
 use super::in_flight::InFlight;
 use super::journal::push_escaped;
 use super::options::{Receipts, Share};
+use super::table::Table;
 use crate::domain::state;
-use crate::smpp::{
-    Body, CommandStatus, DeliverSmResp, Pdu, SubmitSm, encode_submit_sm_resp, tag,
-};
+use crate::smpp::{Body, CommandStatus, DeliverSmResp, Pdu, SubmitSm, encode_submit_sm_resp, tag};
 
 /// How much later than an early receipt its answer follows, at least.
 const EARLY_ANSWER: Duration = Duration::from_millis(50);
@@ -69,8 +67,7 @@ pub(super) struct Traffic {
     fail: Share,
     failures: usize,
     received: u64,
-    table: BinaryHeap<Timed>,
-    entries: u64,
+    table: Table<Item>,
     ready: VecDeque<Delivery>,
     in_flight: InFlight<Delivery>,
     encoder: Encoder,
@@ -92,14 +89,6 @@ enum Item {
     Delivery(Box<Delivery>),
 }
 
-/// An entry of the table; the earliest is the greatest, ties in the order of entry.
-#[derive(Debug)]
-struct Timed {
-    due: Instant,
-    entry: u64,
-    item: Item,
-}
-
 // === impl Traffic ===
 
 impl Traffic {
@@ -112,8 +101,7 @@ impl Traffic {
             fail: Share::new(options.fail_percent),
             failures: 0,
             received: 0,
-            table: BinaryHeap::new(),
-            entries: 0,
+            table: Table::default(),
             ready: VecDeque::new(),
             in_flight: InFlight::new(options.window),
             encoder: Encoder::new(options.message_id_form.receipt, options.receipt_tlvs),
@@ -194,7 +182,8 @@ impl Traffic {
             return;
         }
         delivery.due = now.instant + REFUSED_PAUSE;
-        self.enter(delivery.due, Item::Delivery(Box::new(delivery)));
+        self.table
+            .enter(delivery.due, Item::Delivery(Box::new(delivery)));
     }
 
     /// Takes deliveries that others made for this bind.
@@ -206,9 +195,8 @@ impl Traffic {
 
     /// Writes every answer that is due, and moves receipts that are due to those that may go.
     pub(super) fn on_tick(&mut self, now: Now, out: &mut BytesMut) {
-        while self.table.peek().is_some_and(|next| next.due <= now.instant) {
-            let Some(timed) = self.table.pop() else { break };
-            match timed.item {
+        while let Some(item) = self.table.pop_due(now.instant) {
+            match item {
                 Item::Answer(answer) => self.write_answer(&answer, out),
                 Item::Delivery(delivery) => self.ready.push_back(*delivery),
             }
@@ -240,7 +228,7 @@ impl Traffic {
 
     /// When the table next wants [`Self::on_tick`].
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.table.peek().map(|next| next.due)
+        self.table.next_due()
     }
 
     /// Deliveries for a bind that cannot take them: they go elsewhere with the time they are due.
@@ -249,23 +237,18 @@ impl Traffic {
         if !self.in_flight.is_empty() {
             deliveries.extend(self.in_flight.drain());
         }
-        if !self.table.is_empty() {
-            let (answers, planned): (Vec<Timed>, Vec<Timed>) = std::mem::take(&mut self.table)
-                .into_iter()
-                .partition(|timed| matches!(timed.item, Item::Answer(_)));
-            self.table = answers.into();
-            deliveries.extend(planned.into_iter().filter_map(|timed| match timed.item {
-                Item::Delivery(delivery) => Some(*delivery),
-                Item::Answer(_) => None,
-            }));
-        }
+        let planned = self.table.extract(|item| matches!(item, Item::Delivery(_)));
+        deliveries.extend(planned.into_iter().filter_map(|item| match item {
+            Item::Delivery(delivery) => Some(*delivery),
+            Item::Answer(_) => None,
+        }));
         deliveries
     }
 
     /// Answers that will never be written because the connection has ended.
     pub(super) fn answers_waiting(&self) -> usize {
-        let is_answer = |timed: &&Timed| matches!(timed.item, Item::Answer(_));
-        self.table.iter().filter(is_answer).count()
+        let is_answer = |item: &&Item| matches!(item, Item::Answer(_));
+        self.table.items().filter(is_answer).count()
     }
 
     /// Hands the lines of this batch to the journal.
@@ -310,7 +293,7 @@ impl Traffic {
             return now.instant;
         }
         let due = now.instant + delay;
-        self.enter(due, Item::Answer(answer));
+        self.table.enter(due, Item::Answer(answer));
         due
     }
 
@@ -389,17 +372,9 @@ impl Traffic {
         if delivery.due <= now.instant {
             self.ready.push_back(delivery);
         } else {
-            self.enter(delivery.due, Item::Delivery(Box::new(delivery)));
+            self.table
+                .enter(delivery.due, Item::Delivery(Box::new(delivery)));
         }
-    }
-
-    fn enter(&mut self, due: Instant, item: Item) {
-        self.entries += 1;
-        self.table.push(Timed {
-            due,
-            entry: self.entries,
-            item,
-        });
     }
 
     /// `operator's id, destination, start of the text, Unix ms, user_message_reference or -`.
@@ -427,25 +402,3 @@ impl Traffic {
         line.push(b'\n');
     }
 }
-
-// === impl Timed ===
-
-impl Ord for Timed {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.due, other.entry).cmp(&(self.due, self.entry))
-    }
-}
-
-impl PartialOrd for Timed {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Timed {
-    fn eq(&self, other: &Self) -> bool {
-        self.entry == other.entry
-    }
-}
-
-impl Eq for Timed {}

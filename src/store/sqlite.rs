@@ -52,6 +52,7 @@ use super::{
     WriteBatch,
 };
 
+pub use self::backup::backup;
 pub use self::fsck::{FsckReport, fsck};
 pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
@@ -245,7 +246,6 @@ impl SqliteStore {
             index,
             Some(Index::tick),
         )?);
-        *shared.index_slot() = Some(Arc::clone(&index));
         let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
         let upkeep = Upkeep {
             reader: open_reader(&main)?,
@@ -260,7 +260,7 @@ impl SqliteStore {
         };
         let (batch_rows, linger) = (options.batch_rows, options.linger);
         let theirs = Arc::clone(&shared);
-        Ok(Self {
+        let store = Self {
             loader: reader("store-loader")?,
             admin: reader("store-admin")?,
             upkeep: Worker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
@@ -275,7 +275,10 @@ impl SqliteStore {
                 _lock: lock,
             })),
             shared,
-        })
+        };
+        // Last: before this an error ends every thread by dropping its worker.
+        *store.shared.index_slot() = Some(Arc::clone(&store.index));
+        Ok(store)
     }
 
     /// Latency and size of the commits since open.
@@ -325,7 +328,8 @@ impl Store for SqliteStore {
     fn intern(&self, name: &str) -> Result<u32, StoreError> {
         let name = name.to_owned();
         writer::transact(&self.shared, move |connection, _| {
-            let mut known = connection.prepare_cached("SELECT number FROM names WHERE name = ?1")?;
+            let mut known =
+                connection.prepare_cached("SELECT number FROM names WHERE name = ?1")?;
             if let Some(row) = known.query([&name])?.next()? {
                 return row.get(0);
             }

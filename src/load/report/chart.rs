@@ -49,12 +49,14 @@ impl Axis {
     pub(super) fn linear(from: f64, to: f64, label: fn(f64) -> String) -> Self {
         let rough = (to - from) / TICKS;
         let magnitude = 10f64.powf(rough.log10().floor());
+        // A hair more than a round number is that number: rates are sums of fractions.
+        let rough = rough * 0.999;
         let step = [1.0, 2.0, 5.0, 10.0]
             .map(|factor| factor * magnitude)
             .into_iter()
             .find(|step| *step >= rough)
             .unwrap_or(magnitude * 10.0);
-        let last = (to / step - 1e-9).ceil();
+        let last = (to / step - 1e-3).ceil();
         let first = (from / step).floor();
         let ticks = (0..=(last - first) as u32)
             .map(|number| {
@@ -167,7 +169,9 @@ impl Chart {
         };
         let places: Vec<f64> = first.points.iter().map(|point| self.x(point.0)).collect();
         for (index, place) in places.iter().enumerate() {
-            let before = index.checked_sub(1).map_or(LEFT, |left| (places[left] + place) / 2.0);
+            let before = index
+                .checked_sub(1)
+                .map_or(LEFT, |left| (places[left] + place) / 2.0);
             let right = places.get(index + 1);
             let after = right.map_or(WIDTH - RIGHT, |right| (right + place) / 2.0);
             let _ = write!(
@@ -197,7 +201,10 @@ impl Chart {
             );
             return;
         }
-        let _ = write!(page, "<path class=\"line {class}\" pointer-events=\"none\" d=\"");
+        let _ = write!(
+            page,
+            "<path class=\"line {class}\" pointer-events=\"none\" d=\""
+        );
         for (index, (x, y)) in line.points.iter().enumerate() {
             let command = if index == 0 { 'M' } else { 'L' };
             let _ = write!(page, "{command}{:.1} {:.1}", self.x(*x), self.y(*y));
@@ -220,11 +227,13 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_that_enclose_the_data() {
-        let labels = |axis: &Axis| -> Vec<String> {
-            axis.ticks.iter().map(|tick| tick.1.clone()).collect()
-        };
+        let labels =
+            |axis: &Axis| -> Vec<String> { axis.ticks.iter().map(|tick| tick.1.clone()).collect() };
         let axis = Axis::linear(0.0, 876_159.0, |value| format!("{value}"));
-        assert_eq!(labels(&axis), ["0", "200000", "400000", "600000", "800000", "1000000"]);
+        assert_eq!(
+            labels(&axis),
+            ["0", "200000", "400000", "600000", "800000", "1000000"]
+        );
         assert_eq!(axis.place(500_000.0), 0.5);
         let axis = Axis::linear(0.0, 0.42, |value| format!("{value}"));
         assert_eq!(labels(&axis), ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]);

@@ -56,7 +56,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
 /// Gives the finished copy its name, durably, unless the name was taken meanwhile.
 fn publish(partial: &Path, to: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| failed(format!("cannot write {}: {error}", to.display()));
-    File::open(partial).and_then(|file| file.sync_all()).map_err(io)?;
+    File::open(partial)
+        .and_then(|file| file.sync_all())
+        .map_err(io)?;
     // A link fails when the name exists, a rename would replace it.
     std::fs::hard_link(partial, to).map_err(io)?;
     std::fs::remove_file(partial).map_err(io)?;

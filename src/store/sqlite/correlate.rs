@@ -112,7 +112,9 @@ impl Lookup {
                 let key = keys[index].to_be_bytes();
                 let mut rows = statement.query([&key[..]]).map_err(sql_failed)?;
                 match rows.next().map_err(sql_failed)? {
-                    Some(row) => found[index] = Some(row.get::<_, i64>(0).map_err(sql_failed)? as u64),
+                    Some(row) => {
+                        found[index] = Some(row.get::<_, i64>(0).map_err(sql_failed)? as u64)
+                    }
                     None => missing.push(index),
                 }
             }
@@ -123,7 +125,10 @@ impl Lookup {
 
     fn connection(&mut self) -> Result<&Connection, StoreError> {
         let generation = self.shared.index_generation.load(Ordering::Relaxed);
-        let current = self.connection.take().filter(|(known, _)| *known == generation);
+        let current = self
+            .connection
+            .take()
+            .filter(|(known, _)| *known == generation);
         let current = match current {
             Some(current) => current,
             None => (generation, schema::open_reader(&self.path)?),

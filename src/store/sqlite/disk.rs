@@ -62,7 +62,9 @@ impl Disk {
                     let free = stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024);
                     self.free_mib.store(free, Ordering::Relaxed);
                 }
-                Err(error) => tracing::warn!(%error, "cannot read the free space of the data folder"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot read the free space of the data folder")
+                }
             }
         }
         self.free_mib.load(Ordering::Relaxed)

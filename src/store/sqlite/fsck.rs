@@ -111,11 +111,14 @@ impl FsckReport {
 
     fn count(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let one = |sql: &str| {
-            connection.query_row(sql, [], |row| row.get::<_, i64>(0).map(|count| count as u64))
+            connection.query_row(sql, [], |row| {
+                row.get::<_, i64>(0).map(|count| count as u64)
+            })
         };
         self.messages = one("SELECT count(*) FROM msg")?;
-        self.enroute =
-            one("SELECT count(*) FROM msg m WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id=m.id)")?;
+        self.enroute = one(
+            "SELECT count(*) FROM msg m WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id=m.id)",
+        )?;
         self.untold = one(
             "SELECT count(*) FROM fin f WHERE f.tell<>0 AND EXISTS(SELECT 1 FROM msg m WHERE m.id=f.id)
              AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id=f.id)",
@@ -182,11 +185,10 @@ impl FsckReport {
     /// A restart would find every active message.
     fn check_low_water(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mark = self.low_water as i64;
-        self.carried = connection.query_row(
-            "SELECT count(*) FROM carry WHERE id < ?1",
-            [mark],
-            |row| row.get::<_, i64>(0).map(|count| count as u64),
-        )?;
+        self.carried =
+            connection.query_row("SELECT count(*) FROM carry WHERE id < ?1", [mark], |row| {
+                row.get::<_, i64>(0).map(|count| count as u64)
+            })?;
         let mut statement = connection.prepare(
             "SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id WHERE m.id < ?1
              AND (f.id IS NULL OR (f.tell <> 0 AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id = m.id)))
@@ -195,7 +197,9 @@ impl FsckReport {
         let mut rows = statement.query([mark])?;
         while let Some(row) = rows.next()? {
             let id: i64 = row.get(0)?;
-            self.problem(format!("message {id}: active below the low-water mark, not carried"));
+            self.problem(format!(
+                "message {id}: active below the low-water mark, not carried"
+            ));
         }
         Ok(())
     }

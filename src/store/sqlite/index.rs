@@ -164,7 +164,9 @@ impl Index {
         let mut upto = shared.indexed_upto.load(Ordering::Relaxed);
         let again = shared.index_again.swap(u64::MAX, Ordering::Relaxed);
         if again <= upto {
+            // Kept lowered until it is done, should this attempt fail.
             upto = again.saturating_sub(1);
+            shared.indexed_upto.store(upto, Ordering::Relaxed);
             self.backlog = None;
         }
         let horizon = (crate::clock::now_ms() - SETTLE_MS).clamp(0, i64::MAX >> 20) << 20;
@@ -243,12 +245,7 @@ impl Index {
     }
 
     /// Writes a block of a queue.
-    pub fn spill_block(
-        &mut self,
-        queue: u32,
-        block: u64,
-        octets: &[u8],
-    ) -> Result<(), StoreError> {
+    pub fn spill_block(&mut self, queue: u32, block: u64, octets: &[u8]) -> Result<(), StoreError> {
         self.run(|_, connection| {
             connection
                 .prepare_cached("INSERT OR REPLACE INTO block VALUES(?1, ?2, ?3)")?
@@ -298,7 +295,11 @@ fn prepare(path: &Path) -> rusqlite::Result<Connection> {
     super::correlate::drop_all(&connection)?;
     connection.execute("DELETE FROM block", [])?;
     // Touches the tree: damage at its root shows now and not at the first search.
-    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM dst_idx LIMIT 1)", [], |_| Ok(()))?;
+    connection.query_row(
+        "SELECT count(*) FROM (SELECT 1 FROM dst_idx LIMIT 1)",
+        [],
+        |_| Ok(()),
+    )?;
     Ok(connection)
 }
 

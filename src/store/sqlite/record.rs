@@ -57,11 +57,11 @@ pub fn numbering(message: &Message) -> Option<u32> {
         message.dest_ton,
         message.dest_npi,
     ];
-    parts
-        .iter()
-        .try_fold(0, |packed: u32, &part| {
-            u8::try_from(part).ok().map(|part| packed << 8 | u32::from(part))
-        })
+    parts.iter().try_fold(0, |packed: u32, &part| {
+        u8::try_from(part)
+            .ok()
+            .map(|part| packed << 8 | u32::from(part))
+    })
 }
 
 /// Encodes what has no column into `buffer`, which is emptied first.
@@ -201,7 +201,12 @@ mod tests {
     #[test]
     fn the_blob_is_the_message_without_its_columns() {
         let mut expected = full();
-        (expected.id, expected.sender, expected.queue, expected.priority) = (0, 0, 0, 0);
+        (
+            expected.id,
+            expected.sender,
+            expected.queue,
+            expected.priority,
+        ) = (0, 0, 0, 0);
         (expected.accepted_at, expected.due_at, expected.expires_at) = (0, 0, 0);
         (expected.source, expected.destination) = (Bytes::new(), Bytes::new());
         (expected.source_ton, expected.source_npi) = (0, 0);
@@ -214,7 +219,10 @@ mod tests {
 
     #[test]
     fn numbering_that_does_not_fit_an_octet_stays_in_the_blob() {
-        let message = Message { dest_ton: 256, ..full() };
+        let message = Message {
+            dest_ton: 256,
+            ..full()
+        };
         let mut buffer = Vec::new();
         encode_body(&message, &mut buffer);
         let body = Message::decode(&buffer[..]).unwrap();

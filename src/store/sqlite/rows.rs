@@ -81,9 +81,7 @@ impl<'c> Statements<'c> {
             begin: prepare("BEGIN IMMEDIATE")?,
             commit: prepare("COMMIT")?,
             msg: prepare("INSERT INTO msg VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?,
-            sent: prepare(
-                "INSERT INTO sent VALUES(?1,?3,?4,?5,?6,?7) ON CONFLICT DO NOTHING",
-            )?,
+            sent: prepare("INSERT INTO sent VALUES(?1,?3,?4,?5,?6,?7) ON CONFLICT DO NOTHING")?,
             same_sent: prepare(
                 "SELECT 1 FROM attempts WHERE id=?1 AND at=?2 AND operator=?3 AND status=?4
                  AND operator_message_id=?5",
@@ -207,7 +205,11 @@ impl<'c> Statements<'c> {
         attempt: u32,
         sent: &SentRow,
     ) -> Result<bool, RowError> {
-        let row = if again { &mut self.resent } else { &mut self.sent };
+        let row = if again {
+            &mut self.resent
+        } else {
+            &mut self.sent
+        };
         bind(row, 1, id)?;
         bind(row, 2, attempt)?;
         bind(row, 3, sent.at)?;

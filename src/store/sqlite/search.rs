@@ -99,7 +99,11 @@ fn by_destination(
     let indexed = entries.query_map((destination, before, upto), |row| {
         Ok(row.get::<_, i64>(0)? as u64)
     })?;
-    let mut candidates = tail.into_iter().map(Ok).chain(indexed).take(MAX_SCAN as usize);
+    let mut candidates = tail
+        .into_iter()
+        .map(Ok)
+        .chain(indexed)
+        .take(MAX_SCAN as usize);
     let mut found = Vec::new();
     while found.len() < limit {
         let page = candidates

@@ -23,11 +23,11 @@ use crate::store::StoreError;
 const SLICE: usize = 65_536;
 /// Rows written per transaction.
 const CHUNK: usize = 1000;
-/// Messages deleted per transaction: at most five rows each on average, about 3 ms.
+/// Messages deleted per transaction: about four rows each, 2-3 ms of the writer's time.
 const RETIRE_CHUNK: usize = 400;
 
 /// What reading one carried message costs at a restart, in messages read in a row.
-const CARRY_COST: usize = 5;
+const CARRY_COST: usize = 8;
 
 /// A range of ids that starts where the one before ends.
 struct Slice {
@@ -196,16 +196,18 @@ impl Upkeep {
         Ok(all)
     }
 
+    /// Deletes all rows of these messages, ascending.
     fn delete(&self, ids: Vec<u64>) -> Result<u64, StoreError> {
         self.transact(move |connection, marks| {
+            let runs = runs(connection, &ids)?;
             let mut messages = 0;
             for table in [
                 "msg", "sent", "resent", "fin", "told", "retry", "change", "tries", "carry",
             ] {
-                let sql = format!("DELETE FROM {table} WHERE id = ?1");
+                let sql = format!("DELETE FROM {table} WHERE id >= ?1 AND id <= ?2");
                 let mut delete = connection.prepare_cached(&sql)?;
-                for id in &ids {
-                    let count = delete.execute([*id as i64])?;
+                for (first, last) in &runs {
+                    let count = delete.execute([*first as i64, *last as i64])?;
                     messages += if table == "msg" { count as u64 } else { 0 };
                 }
             }
@@ -232,6 +234,43 @@ impl Upkeep {
     ) -> Result<T, StoreError> {
         writer::transact(&self.shared, job).wait()
     }
+}
+
+/// Ranges of ids that hold none but these messages: one statement deletes a range, where a statement
+/// per message would take the writer several times as long.
+fn runs(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<(u64, u64)>> {
+    let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else {
+        return Ok(Vec::new());
+    };
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM msg WHERE id >= ?1 AND id <= ?2 ORDER BY id")?;
+    let mut rows = statement.query([first as i64, last as i64])?;
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    let mut left = ids.iter().copied().peekable();
+    let mut broken = true;
+    let mut take = |id: u64, broken: &mut bool| match runs.last_mut() {
+        Some(run) if !*broken => run.1 = id,
+        _ => {
+            runs.push((id, id));
+            *broken = false;
+        }
+    };
+    while let Some(row) = rows.next()? {
+        let id = row.get::<_, i64>(0)? as u64;
+        // Rows of a message that is gone already may be among the ids.
+        while let Some(gone) = left.next_if(|ours| *ours < id) {
+            take(gone, &mut broken);
+        }
+        if left.next_if_eq(&id).is_some() {
+            take(id, &mut broken);
+        } else {
+            broken = true;
+        }
+    }
+    for gone in left {
+        take(gone, &mut broken);
+    }
+    Ok(runs)
 }
 
 /// How many slices the mark passes: the sum of what is carried and what is still read in a row is
@@ -272,7 +311,11 @@ mod tests {
         assert_eq!(best(&slices(&[0, 0]), 9), 2, "nothing active");
         assert_eq!(best(&slices(&[0, 1000]), 9999), 1, "the tail is in flight");
         assert_eq!(best(&slices(&[1000, 1000]), 9999), 0, "a dense backlog");
-        assert_eq!(best(&slices(&[1000, 0, 0, 0, 0, 0]), 9999), 6, "an old backlog");
+        assert_eq!(
+            best(&slices(&[1000, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 9999),
+            10,
+            "an old backlog"
+        );
         assert_eq!(best(&slices(&[5, 5, 5]), 10), 2, "no more room");
     }
 }

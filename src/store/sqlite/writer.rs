@@ -177,7 +177,10 @@ impl Writer<'_> {
                 false
             }
             Failure::Busy(reason) => {
-                tracing::error!(reason, "another process holds the write lock of smsc.db, waiting");
+                tracing::error!(
+                    reason,
+                    "another process holds the write lock of smsc.db, waiting"
+                );
                 !self.dead
             }
             Failure::Fatal(reason) => {
@@ -246,7 +249,13 @@ impl Writer<'_> {
             self.apply(&pending.batch, mode, &mut written)?;
             all.push(written);
         }
-        if let Some(fault) = self.shared.hooks.before_commit.as_ref().and_then(|hook| hook()) {
+        if let Some(fault) = self
+            .shared
+            .hooks
+            .before_commit
+            .as_ref()
+            .and_then(|hook| hook())
+        {
             let error = rusqlite::ffi::Error::new(fault);
             return Err(rusqlite::Error::SqliteFailure(error, None).into());
         }
@@ -269,20 +278,74 @@ impl Writer<'_> {
         };
         let lost = &mut written.fin_lost;
         let debug = |row: &dyn std::fmt::Debug| format!("{row:?}").into_bytes();
-        pass.each("msg", &batch.accept, |row| row.id, remains_of_message, Statements::accept)?;
-        pass.each("tries", &batch.tries, |row| row.id, |row| debug(row), Statements::tries)?;
-        pass.each("sent", &batch.sent, |row| row.id, |row| debug(row), Statements::sent)?;
-        pass.each("retry", &batch.retry, |row| row.id, |row| debug(row), Statements::retry)?;
-        pass.each("fin", &batch.fin, |row| row.id, |row| debug(row), |rows, fin| {
-            if !rows.fin(fin)? {
-                lost.push(fin.id);
-            }
-            Ok(())
-        })?;
-        pass.each("told", &batch.told, |id| *id, |id| debug(id), |rows, id| rows.told(*id))?;
-        pass.each("change", &batch.change, |row| row.id, |row| debug(row), Statements::change)?;
-        pass.each("parked", &batch.park, |row| row.id, |row| debug(row), Statements::park)?;
-        pass.each("unpark", &batch.unpark, |id| *id, |id| debug(id), |rows, id| rows.unpark(*id))
+        pass.each(
+            "msg",
+            &batch.accept,
+            |row| row.id,
+            remains_of_message,
+            Statements::accept,
+        )?;
+        pass.each(
+            "tries",
+            &batch.tries,
+            |row| row.id,
+            |row| debug(row),
+            Statements::tries,
+        )?;
+        pass.each(
+            "sent",
+            &batch.sent,
+            |row| row.id,
+            |row| debug(row),
+            Statements::sent,
+        )?;
+        pass.each(
+            "retry",
+            &batch.retry,
+            |row| row.id,
+            |row| debug(row),
+            Statements::retry,
+        )?;
+        pass.each(
+            "fin",
+            &batch.fin,
+            |row| row.id,
+            |row| debug(row),
+            |rows, fin| {
+                if !rows.fin(fin)? {
+                    lost.push(fin.id);
+                }
+                Ok(())
+            },
+        )?;
+        pass.each(
+            "told",
+            &batch.told,
+            |id| *id,
+            |id| debug(id),
+            |rows, id| rows.told(*id),
+        )?;
+        pass.each(
+            "change",
+            &batch.change,
+            |row| row.id,
+            |row| debug(row),
+            Statements::change,
+        )?;
+        pass.each(
+            "parked",
+            &batch.park,
+            |row| row.id,
+            |row| debug(row),
+            Statements::park,
+        )?;
+        pass.each(
+            "unpark",
+            &batch.unpark,
+            |id| *id,
+            |id| debug(id),
+            |rows, id| rows.unpark(*id),
+        )
     }
 
     /// A job's own transaction.

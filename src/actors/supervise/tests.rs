@@ -1,0 +1,215 @@
+//! Supervision under a paused clock: what survives, what counts, what escalates.
+
+use std::sync::atomic::AtomicUsize;
+
+use actix::{ActorContext, AsyncContext, Handler, Message, MessageResult, WrapFuture};
+
+use super::*;
+
+#[derive(Message)]
+#[rtype(result = "u32")]
+enum Ask {
+    Count,
+    PanicInHandler,
+    PanicInFuture,
+    Stop,
+    StopFor(AfterStop),
+}
+
+struct Counter {
+    handled: u32,
+    starts: Arc<AtomicUsize>,
+    health: Arc<Health>,
+}
+
+impl Actor for Counter {
+    type Context = Context<Self>;
+
+    fn started(&mut self, _: &mut Self::Context) {
+        self.starts.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Supervised for Counter {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.handled = 0;
+    }
+}
+
+impl Handler<Ask> for Counter {
+    type Result = MessageResult<Ask>;
+
+    fn handle(&mut self, ask: Ask, ctx: &mut Self::Context) -> Self::Result {
+        self.handled += 1;
+        match ask {
+            Ask::Count => {}
+            Ask::PanicInHandler => panic!("in the handler"),
+            Ask::PanicInFuture => {
+                ctx.spawn(async { panic!("in a future") }.into_actor(self));
+            }
+            Ask::Stop => ctx.stop(),
+            Ask::StopFor(wish) => {
+                self.health.after_stop(wish);
+                ctx.stop();
+            }
+        }
+        MessageResult(self.handled)
+    }
+}
+
+struct Rig {
+    addr: Addr<Counter>,
+    health: Arc<Health>,
+    starts: Arc<AtomicUsize>,
+    escalated: Arc<AtomicUsize>,
+}
+
+fn rig() -> Rig {
+    let (addr, slot) = slot::<Counter>(64);
+    let health = Health::new("counter");
+    let starts = Arc::new(AtomicUsize::new(0));
+    let escalated = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&escalated);
+    let escalate: Escalate = Arc::new(move |name: &str| {
+        assert_eq!(name, "counter");
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let (for_actor, started) = (Arc::clone(&health), Arc::clone(&starts));
+    slot.start(
+        &actix::Arbiter::current(),
+        Arc::clone(&health),
+        escalate,
+        move || Counter {
+            handled: 0,
+            starts: started,
+            health: for_actor,
+        },
+    );
+    Rig {
+        addr,
+        health,
+        starts,
+        escalated,
+    }
+}
+
+impl Rig {
+    /// Asks until the actor is back.
+    async fn count(&self) -> u32 {
+        tokio::time::timeout(Duration::from_secs(30), self.addr.send(Ask::Count))
+            .await
+            .expect("an answer in time")
+            .expect("the actor lives")
+    }
+}
+
+#[actix::test]
+async fn survives_a_panic_in_a_handler_with_address_and_queued_messages() {
+    tokio::time::pause();
+    let rig = rig();
+    assert_eq!(rig.count().await, 1);
+    let queued = {
+        let panicking = rig.addr.send(Ask::PanicInHandler);
+        let queued = rig.addr.send(Ask::Count);
+        assert!(panicking.await.is_err(), "its sender hears of the panic");
+        queued
+    };
+    assert_eq!(queued.await.expect("kept in the mailbox"), 1, "with fresh state");
+    assert_eq!(rig.starts.load(Ordering::Relaxed), 2);
+    let snapshot = rig.health.snapshot();
+    assert_eq!((snapshot.restarts, snapshot.panics), (1, 1));
+    assert_eq!(snapshot.last_panic, "in the handler");
+    assert!(rig.addr.connected());
+}
+
+#[actix::test]
+async fn survives_a_panic_in_a_spawned_future() {
+    tokio::time::pause();
+    let rig = rig();
+    let _ = rig.addr.send(Ask::PanicInFuture).await;
+    assert_eq!(rig.count().await, 1);
+    assert_eq!(rig.health.snapshot().last_panic, "in a future");
+    assert_eq!(rig.health.restarts(), 1);
+}
+
+#[actix::test]
+async fn survives_a_stop() {
+    tokio::time::pause();
+    let rig = rig();
+    assert_eq!(rig.addr.send(Ask::Stop).await.expect("handled"), 1);
+    assert_eq!(rig.count().await, 1);
+    let snapshot = rig.health.snapshot();
+    assert_eq!((snapshot.restarts, snapshot.panics), (1, 0));
+}
+
+#[actix::test]
+async fn pauses_grow_and_a_spent_budget_escalates() {
+    tokio::time::pause();
+    let rig = rig();
+    let mut pauses = Vec::new();
+    for _ in 0..5 {
+        let _ = rig.addr.send(Ask::PanicInHandler).await;
+        let failed = Instant::now();
+        rig.count().await;
+        pauses.push(failed.elapsed());
+    }
+    assert!(pauses[0] < pauses[2] && pauses[2] < pauses[4], "{pauses:?}");
+    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
+    let _ = rig.addr.send(Ask::PanicInHandler).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(rig.escalated.load(Ordering::Relaxed), 1);
+    assert!(!rig.addr.connected(), "given up");
+    assert_eq!(rig.health.restarts(), 5);
+}
+
+#[actix::test]
+async fn failures_far_apart_never_escalate() {
+    tokio::time::pause();
+    let rig = rig();
+    for _ in 0..20 {
+        let _ = rig.addr.send(Ask::PanicInHandler).await;
+        rig.count().await;
+        tokio::time::sleep(Duration::from_secs(11)).await;
+    }
+    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
+    assert_eq!(rig.health.restarts(), 20);
+}
+
+#[actix::test]
+async fn an_expected_stop_waits_its_pause_and_never_counts() {
+    tokio::time::pause();
+    let rig = rig();
+    for _ in 0..20 {
+        let wish = AfterStop::Again(Some(Duration::from_secs(60)));
+        let _ = rig.addr.send(Ask::StopFor(wish)).await;
+        let stopped = Instant::now();
+        tokio::time::timeout(Duration::from_secs(90), rig.addr.send(Ask::Count))
+            .await
+            .expect("back in time")
+            .expect("alive");
+        assert!(stopped.elapsed() >= Duration::from_secs(60));
+    }
+    assert_eq!(rig.health.restarts(), 0);
+    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
+}
+
+#[actix::test]
+async fn a_paused_actor_comes_back_when_woken() {
+    tokio::time::pause();
+    let rig = rig();
+    let _ = rig.addr.send(Ask::StopFor(AfterStop::Again(None))).await;
+    let waiting = tokio::time::timeout(Duration::from_secs(3600), rig.addr.send(Ask::Count)).await;
+    assert!(waiting.is_err(), "nothing brings it back by itself");
+    rig.health.wake();
+    assert_eq!(rig.count().await, 1);
+}
+
+#[actix::test]
+async fn an_ended_actor_stays_away() {
+    tokio::time::pause();
+    let rig = rig();
+    let _ = rig.addr.send(Ask::StopFor(AfterStop::End)).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!rig.addr.connected());
+    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
+}

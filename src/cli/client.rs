@@ -1,0 +1,370 @@
+//! How the commands that look into a running SMSC reach its admin API, and how they show times
+//! and numbers.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use comfy_table::{LineStyle, Table, TableStyle};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::config::Config;
+
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+const DEFAULT_DATA_DIR: &str = "./smsc-data";
+/// The server answers within 15 seconds or says why not.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Where the SMSC is, and what opens its admin API.
+#[derive(Debug, clap::Args)]
+pub struct Connection {
+    /// Address of the admin API [default: http://127.0.0.1:8080].
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Token of the admin API; without it, the file admin-token in the data folder.
+    #[arg(long, env = "SMSC_HTTP__ADMIN_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// Configuration file of the SMSC, to take address, token and data folder from.
+    #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
+    config: Option<PathBuf>,
+    /// Data folder of the SMSC [default: ./smsc-data].
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Print the answer of the admin API as it is.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A way to ask the admin API.
+pub struct Client {
+    agent: ureq::Agent,
+    url: String,
+    token: SecretString,
+    /// Where the token came from, for the answer to a wrong one.
+    token_from: String,
+}
+
+// === impl Connection ===
+
+impl Connection {
+    /// Finds address and token.
+    ///
+    /// # Errors
+    /// The configuration is wrong, or there is no token.
+    pub fn open(&self) -> anyhow::Result<Client> {
+        let config = self
+            .config
+            .as_deref()
+            .map(|path| Config::load(Some(path)))
+            .transpose()?;
+        let url = match (&self.url, &config) {
+            (Some(url), _) => url.trim_end_matches('/').to_owned(),
+            (None, Some(config)) => url_of(config.http.listen),
+            (None, None) => DEFAULT_URL.to_owned(),
+        };
+        if !url.starts_with("http://") {
+            bail!("--url {url}: only http:// is spoken here; the admin API belongs behind this machine's door or a tunnel");
+        }
+        let (token, token_from) = self.find_token(config.as_ref())?;
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(TIMEOUT))
+            // Errors of the API carry a body that says more than the status.
+            .http_status_as_error(false)
+            .build()
+            .into();
+        Ok(Client {
+            agent,
+            url,
+            token,
+            token_from,
+        })
+    }
+
+    fn find_token(&self, config: Option<&Config>) -> anyhow::Result<(SecretString, String)> {
+        if let Some(token) = &self.token {
+            return Ok((
+                token.as_str().into(),
+                "--token or SMSC_HTTP__ADMIN_TOKEN".to_owned(),
+            ));
+        }
+        if let (Some(config), Some(path)) = (config, &self.config)
+            && let Some(token) = &config.http.admin_token
+        {
+            let from = format!("http.admin_token of {}", path.display());
+            return Ok((token.clone(), from));
+        }
+        let dir = self
+            .data_dir
+            .as_deref()
+            .or(config.map(|config| config.data_dir.as_path()))
+            .unwrap_or(Path::new(DEFAULT_DATA_DIR));
+        let file = dir.join("admin-token");
+        let token = fs::read_to_string(&file).with_context(|| {
+            format!(
+                "no token for the admin API: {} cannot be read; give --token, --config or --data-dir",
+                file.display()
+            )
+        })?;
+        Ok((token.trim().into(), file.display().to_string()))
+    }
+}
+
+// === impl Client ===
+
+impl Client {
+    /// `GET`: the JSON that was answered.
+    ///
+    /// # Errors
+    /// The SMSC cannot be reached, or it refuses; the text is its own.
+    pub fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let request = self.agent.get(format!("{}{path}", self.url));
+        let answer = request.header("Authorization", self.bearer()).call();
+        self.read(answer)
+    }
+
+    /// `POST` without a body: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post(&self, path: &str) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request.header("Authorization", self.bearer()).send_empty();
+        self.read(answer)
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.token.expose_secret())
+    }
+
+    fn read(
+        &self,
+        answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> anyhow::Result<Value> {
+        let mut answer = answer.map_err(|error| self.unreachable(&error))?;
+        let status = answer.status().as_u16();
+        let body: Option<Value> = answer.body_mut().read_json().ok();
+        if let (200..300, Some(body)) = (status, &body) {
+            return Ok(body.clone());
+        }
+        let detail = body
+            .as_ref()
+            .and_then(|body| body["detail"].as_str())
+            .map(str::to_owned);
+        Err(match (status, detail) {
+            (401, _) => anyhow!(
+                "{} does not accept the token from {}; give the right one with --token or --config",
+                self.url,
+                self.token_from
+            ),
+            (_, Some(detail)) => anyhow!(detail),
+            (_, None) => anyhow!(
+                "{} answered {status} without the JSON of an SMSC; is --url right?",
+                self.url
+            ),
+        })
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> anyhow::Error {
+        let refused = match error {
+            ureq::Error::ConnectionFailed => true,
+            ureq::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
+            _ => false,
+        };
+        if refused {
+            anyhow!(
+                "nothing listens on {}: is the SMSC running? Its address is http.listen; give it with --url or --config",
+                self.url
+            )
+        } else {
+            anyhow!("{} cannot be reached: {error}", self.url)
+        }
+    }
+}
+
+/// The JSON as one of the API's structs.
+///
+/// # Errors
+/// The SMSC is of another version.
+pub fn decode<T: DeserializeOwned>(json: Value) -> anyhow::Result<T> {
+    serde_json::from_value(json)
+        .context("the answer is not understood; are smsc here and the running one of the same version?")
+}
+
+/// Prints JSON for `--json`.
+///
+/// # Errors
+/// Standard output is closed.
+pub fn print_json(json: &Value) -> anyhow::Result<()> {
+    print_line(&serde_json::to_string_pretty(json)?)
+}
+
+/// Prints a table or a line; a closed pipe (`| head`) is an error, not a panic.
+///
+/// # Errors
+/// Standard output is closed.
+pub fn print_line(text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// A table in the house's looks: one line under the header.
+pub fn table(header: &[&str]) -> Table {
+    let line = LineStyle::none().fill('─').junction('─');
+    let mut table = Table::new();
+    table
+        .load_style(TableStyle::new().header_separator(line))
+        .set_header(header.iter().copied());
+    table
+}
+
+/// Makes one segment of a path out of a name.
+pub fn segment(name: &str) -> String {
+    let mut path = String::with_capacity(name.len());
+    for octet in name.bytes() {
+        match octet {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
+                path.push(char::from(octet));
+            }
+            _ => path.push_str(&format!("%{octet:02X}")),
+        }
+    }
+    path
+}
+
+/// `2026-11-21 09:00:51 UTC` for a time of the API, empty for none.
+pub fn time(text: Option<&str>) -> String {
+    parse(text).map_or_else(String::new, |time| {
+        time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    })
+}
+
+/// `2 h 5 min`: how long ago a time of the API was, empty for none.
+pub fn ago(text: Option<&str>) -> String {
+    parse(text).map_or_else(String::new, |time| {
+        age(crate::clock::now_ms() - time.as_millisecond())
+    })
+}
+
+/// `in 2 h 5 min`: how far ahead a time of the API is, empty for none.
+pub fn ahead(text: Option<&str>) -> String {
+    parse(text).map_or_else(String::new, |time| {
+        let left = age(time.as_millisecond() - crate::clock::now_ms());
+        format!("in {left}")
+    })
+}
+
+/// `1,234,567`
+pub fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn parse(text: Option<&str>) -> Option<jiff::Timestamp> {
+    text?.parse().ok()
+}
+
+/// The two largest units of a span of milliseconds.
+fn age(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => two(minutes, "min", seconds % 60, "s"),
+        (0, _, _) => two(hours, "h", minutes, "min"),
+        _ => two(days, "d", hours, "h"),
+    }
+}
+
+fn two(large: i64, unit: &str, small: i64, small_unit: &str) -> String {
+    match small {
+        0 => format!("{large} {unit}"),
+        _ => format!("{large} {unit} {small} {small_unit}"),
+    }
+}
+
+/// Where a server that listens on `listen` is reached from this machine.
+fn url_of(listen: SocketAddr) -> String {
+    let mut address = listen;
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        IpAddr::V6(ip) if ip.is_unspecified() => {
+            address.set_ip(std::net::Ipv6Addr::LOCALHOST.into());
+        }
+        _ => {}
+    }
+    format!("http://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_two_units() {
+        for (ms, expected) in [
+            (-5, "0 s"),
+            (59_000, "59 s"),
+            (60_000, "1 min"),
+            (61_000, "1 min 1 s"),
+            (7_500_000, "2 h 5 min"),
+            (86_400_000, "1 d"),
+            (270_000_000, "3 d 3 h"),
+        ] {
+            assert_eq!(age(ms), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_and_times_are_for_people() {
+        assert_eq!(number(7), "7");
+        assert_eq!(number(1_234), "1,234");
+        assert_eq!(number(20_000_000), "20,000,000");
+        assert_eq!(time(Some("2023-11-14T22:13:20.123Z")), "2023-11-14 22:13:20 UTC");
+        assert_eq!(time(None), "");
+        assert_eq!(time(Some("soon")), "");
+    }
+
+    #[test]
+    fn names_become_path_segments() {
+        assert_eq!(segment("operator:up"), "operator:up");
+        assert_eq!(segment("account:a b/ü%"), "account:a%20b%2F%C3%BC%25");
+    }
+
+    #[test]
+    fn an_unspecified_address_is_reached_by_loopback() {
+        assert_eq!(url_of("0.0.0.0:8080".parse().unwrap()), "http://127.0.0.1:8080");
+        assert_eq!(url_of("[::]:1".parse().unwrap()), "http://[::1]:1");
+        assert_eq!(url_of("10.0.0.7:80".parse().unwrap()), "http://10.0.0.7:80");
+    }
+
+    #[test]
+    fn says_where_the_token_was_looked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = Connection {
+            url: None,
+            token: None,
+            config: None,
+            data_dir: Some(dir.path().to_owned()),
+            json: false,
+        };
+        let error = connection.find_token(None).unwrap_err();
+        assert!(format!("{error}").contains("admin-token"), "{error}");
+        fs::write(dir.path().join("admin-token"), "secret\n").unwrap();
+        let (token, from) = connection.find_token(None).unwrap();
+        assert_eq!(token.expose_secret(), "secret");
+        assert!(from.ends_with("admin-token"));
+    }
+}

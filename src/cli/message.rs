@@ -1,0 +1,216 @@
+//! `smsc message ID`: everything that happened to one message; with a command, cancels or retries
+//! it.
+
+use super::client::{self, Connection};
+use crate::http::view::{Done, Message};
+
+/// Arguments of `smsc message`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The message id, as in submit_sm_resp.
+    id: String,
+    /// Do this with the message.
+    #[arg(value_enum)]
+    command: Option<Order>,
+    /// Show the text too.
+    #[arg(long)]
+    text: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What can be done with a message that is not final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    /// End it DELETED, unless the operator has it already.
+    Cancel,
+    /// Try it now instead of at its time.
+    Retry,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, does not know the message, or refuses.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let client = args.connection.open()?;
+    let path = format!("/v1/messages/{}", client::segment(&args.id));
+    if let Some(order) = args.command {
+        let verb = match order {
+            Order::Cancel => "cancel",
+            Order::Retry => "retry",
+        };
+        let json = client.post(&format!("{path}/{verb}"))?;
+        if args.connection.json {
+            return client::print_json(&json);
+        }
+        let done: Done = client::decode(json)?;
+        return client::print_line(&match (order, done.pending) {
+            (Order::Cancel, false) => format!("message {} is DELETED", args.id),
+            (Order::Cancel, true) => format!("message {} is being deleted", args.id),
+            (Order::Retry, _) => format!("message {} is due now", args.id),
+        });
+    }
+    let query = if args.text { "?text=true" } else { "" };
+    let json = client.get(&format!("{path}{query}"))?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    client::print_line(&render(&client::decode(json)?))
+}
+
+fn render(message: &Message) -> String {
+    let mut page = facts(message);
+    if !message.history.is_empty() {
+        let mut table = client::table(&["attempt", "at", "to", "answer", "their id", "after"]);
+        for attempt in &message.history {
+            table.add_row([
+                attempt.attempt.to_string(),
+                client::time(attempt.at.as_deref()),
+                attempt.queue.clone(),
+                attempt.status.clone(),
+                attempt.operator_message_id.clone(),
+                format!("{} ms", attempt.latency_ms),
+            ]);
+        }
+        page.push('\n');
+        page.push_str(&table.to_string());
+    }
+    if !message.changes.is_empty() {
+        let mut table = client::table(&["change", "at", "to", "by"]);
+        for change in &message.changes {
+            table.add_row([
+                change.kind.clone(),
+                client::time(change.at.as_deref()),
+                change.queue.clone(),
+                change.by.clone(),
+            ]);
+        }
+        page.push('\n');
+        page.push_str(&table.to_string());
+    }
+    page
+}
+
+/// What there is once per message: a name and a value per line.
+fn facts(message: &Message) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            table.add_row([name, &value]);
+        }
+    };
+    let state = match message.stage.as_deref() {
+        Some("final") | None => message.state.clone(),
+        Some(stage) => format!("{} ({stage})", message.state),
+    };
+    fact("message", message.id.clone());
+    fact("state", state);
+    fact("from", format!("{} ({})", message.from, message.sender));
+    fact("to", format!("{} ({})", message.to, message.queue));
+    fact("kind", message.kind.clone());
+    fact("accepted", client::time(message.accepted_at.as_deref()));
+    fact("due", client::time(message.due_at.as_deref()));
+    fact("expires", client::time(message.expires_at.as_deref()));
+    fact("attempts", message.attempts.to_string());
+    fact("priority", message.priority.to_string());
+    if let Some(fin) = &message.fin {
+        fact("ended", client::time(fin.at.as_deref()));
+        fact("error", fin.error.clone());
+        fact("reported by", fin.reported_by.clone());
+        let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {
+            ("", _) => "not asked for".to_owned(),
+            (account, true) => format!("acknowledged by {account}"),
+            (account, false) => format!("waits for {account}"),
+        };
+        fact("receipt", receipt);
+    }
+    if let Some(content) = &message.content {
+        let text = content.text.as_deref().map(visible);
+        fact("text", text.unwrap_or_else(|| format!("(octets) {}", content.octets)));
+    }
+    table.to_string()
+}
+
+/// The text without anything that a terminal would obey.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' => '\n',
+            control if control.is_control() => '\u{FFFD}',
+            other => other,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::view::{Attempt, Final, Text};
+
+    fn message() -> Message {
+        Message {
+            id: "17".to_owned(),
+            state: "DELIVERED".to_owned(),
+            stage: Some("final".to_owned()),
+            kind: "MT".to_owned(),
+            from: "ACME".to_owned(),
+            to: "447700900123".to_owned(),
+            sender: "account:test".to_owned(),
+            queue: "operator:up".to_owned(),
+            accepted_at: Some("2023-11-14T22:13:20.000Z".to_owned()),
+            expires_at: None,
+            due_at: None,
+            attempts: 1,
+            priority: 0,
+            data_coding: 0,
+            esm_class: 0,
+            registered_delivery: 1,
+            fin: Some(Final {
+                at: Some("2023-11-14T22:13:21.000Z".to_owned()),
+                error: String::new(),
+                reported_by: "operator:up".to_owned(),
+                receipt_to: "account:test".to_owned(),
+                receipt_acknowledged: true,
+            }),
+            history: vec![Attempt {
+                attempt: 1,
+                at: None,
+                queue: "operator:up".to_owned(),
+                status: "ESME_ROK".to_owned(),
+                operator_message_id: "abc".to_owned(),
+                latency_ms: 12,
+            }],
+            changes: Vec::new(),
+            content: None,
+        }
+    }
+
+    #[test]
+    fn tells_the_story() {
+        let page = render(&message());
+        for part in [
+            "DELIVERED",
+            "ACME (account:test)",
+            "2023-11-14 22:13:20 UTC",
+            "acknowledged by account:test",
+            "ESME_ROK",
+            "12 ms",
+        ] {
+            assert!(page.contains(part), "{part} is not in\n{page}");
+        }
+        assert!(!page.contains("change"), "{page}");
+    }
+
+    #[test]
+    fn a_text_cannot_command_the_terminal() {
+        let mut message = message();
+        message.content = Some(Text {
+            text: Some("hi\u{1b}[2J".to_owned()),
+            octets: String::new(),
+        });
+        let page = render(&message);
+        assert!(page.contains("hi\u{FFFD}[2J") && !page.contains('\u{1b}'), "{page}");
+    }
+}

@@ -1,0 +1,189 @@
+//! `smsc queues`: what waits where; with a name, one queue; with a command, orders it.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::bail;
+use comfy_table::CellAlignment;
+
+use super::client::{self, Client, Connection};
+use crate::http::view::{Done, Queue, Queues};
+
+/// Arguments of `smsc queues`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only this queue, as the list names it: operator:up, account:test.
+    name: Option<String>,
+    /// Order the queue to do this.
+    #[arg(value_enum, requires = "name")]
+    command: Option<Order>,
+    /// Purge without asking.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What a queue can be ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    /// Hand nothing out until it is resumed.
+    Suspend,
+    /// Hand out again.
+    Resume,
+    /// End every waiting message DELETED, with receipts.
+    Purge,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or it refuses.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let client = args.connection.open()?;
+    match (&args.name, args.command) {
+        (Some(name), Some(order)) => command(&client, name, order, &args),
+        (Some(name), None) => {
+            let json = client.get(&path(name))?;
+            show(json, args.connection.json, |json| {
+                Ok(vec![client::decode(json)?])
+            })
+        }
+        (None, _) => {
+            let json = client.get("/v1/queues")?;
+            show(json, args.connection.json, |json| {
+                Ok(client::decode::<Queues>(json)?.queues)
+            })
+        }
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/v1/queues/{}", client::segment(name))
+}
+
+fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Result<()> {
+    let verb = match order {
+        Order::Suspend => "suspend",
+        Order::Resume => "resume",
+        Order::Purge => "purge",
+    };
+    if order == Order::Purge && !args.yes {
+        let queue: Queue = client::decode(client.get(&path(name))?)?;
+        confirm(&queue)?;
+    }
+    let json = client.post(&format!("{}/{verb}", path(name)))?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    let done: Done = client::decode(json)?;
+    client::print_line(&match order {
+        Order::Suspend => format!("{name} is suspended"),
+        Order::Resume => format!("{name} is resumed"),
+        Order::Purge => format!("{name}: {} messages are being deleted", client::number(done.count)),
+    })
+}
+
+/// Asks a person; a script has decided already.
+fn confirm(queue: &Queue) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let waiting = client::number(queue.waiting + queue.scheduled);
+    eprint!("End all {waiting} waiting messages of {} DELETED, and tell their senders? [y/N] ", queue.name);
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    if !matches!(answer.trim(), "y" | "Y" | "yes") {
+        bail!("nothing was purged");
+    }
+    Ok(())
+}
+
+fn show(
+    json: serde_json::Value,
+    as_json: bool,
+    decode: impl FnOnce(serde_json::Value) -> anyhow::Result<Vec<Queue>>,
+) -> anyhow::Result<()> {
+    if as_json {
+        return client::print_json(&json);
+    }
+    client::print_line(&render(&decode(json)?))
+}
+
+fn render(queues: &[Queue]) -> String {
+    let mut table = client::table(&[
+        "queue", "state", "waiting", "scheduled", "in flight", "oldest", "sessions", "delivered", "failed", "expired",
+    ]);
+    for queue in queues {
+        table.add_row([
+            queue.name.clone(),
+            state(queue).to_owned(),
+            client::number(queue.waiting),
+            client::number(queue.scheduled),
+            client::number(queue.in_flight),
+            client::ago(queue.oldest_at.as_deref()),
+            client::number(queue.sessions),
+            client::number(queue.delivered_total),
+            client::number(queue.failed_total),
+            client::number(queue.expired_total),
+        ]);
+    }
+    for column in 2..10 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+/// Whether what waits would leave now.
+fn state(queue: &Queue) -> &'static str {
+    if queue.suspended {
+        "suspended"
+    } else if queue.sessions > 0 || queue.name.starts_with("test:") {
+        "served"
+    } else {
+        "nobody bound"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::pb::QueueSnapshot;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn reads_name_and_command() {
+        let line = Line::try_parse_from(["queues", "operator:up", "suspend"]).unwrap();
+        assert_eq!(line.args.name.as_deref(), Some("operator:up"));
+        assert_eq!(line.args.command, Some(Order::Suspend));
+        assert!(Line::try_parse_from(["queues", "operator:up", "drop"]).is_err());
+        assert!(Line::try_parse_from(["queues", "--json"]).unwrap().args.connection.json);
+    }
+
+    #[test]
+    fn shows_a_row_per_queue() {
+        let text = render(&[
+            Queue::from(QueueSnapshot {
+                name: "operator:up".to_owned(),
+                waiting: 1_234_567,
+                ..QueueSnapshot::default()
+            }),
+            Queue::from(QueueSnapshot {
+                name: "account:test".to_owned(),
+                suspended: true,
+                ..QueueSnapshot::default()
+            }),
+        ]);
+        assert!(text.contains("1,234,567") && text.contains("nobody bound"), "{text}");
+        assert!(text.contains("suspended"), "{text}");
+    }
+}

@@ -1,0 +1,40 @@
+//! `/metrics`: the counters of the process, and gauges read from the actors' snapshots at the
+//! moment of the scrape. `docs/metrics.md` is made from the same tables.
+
+mod gauges;
+mod process;
+mod reference;
+
+use std::time::Duration;
+
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{HttpResponse, web};
+use prometheus_client::encoding::text;
+
+pub use reference::markdown;
+
+use super::State;
+use super::problem::Problem;
+use crate::pb::CollectSnapshots;
+
+/// The exposition format that prometheus-client writes.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The core arbiter must answer by then; scrapers give up after ten seconds.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Answers a scrape.
+pub(super) async fn scrape(state: web::Data<State>) -> Result<HttpResponse, Problem> {
+    let mut page = String::with_capacity(32 * 1024);
+    text::encode_registry(&mut page, &state.registry)
+        .map_err(|error| Problem::unavailable(format!("the metrics cannot be written: {error}")))?;
+    // Without an answer the counters are still worth having, and the missing gauges say the rest.
+    let asked = state.admin.send(CollectSnapshots {}).timeout(ANSWER_WITHIN);
+    if let Ok(node) = asked.await {
+        gauges::write(&mut page, &node, crate::clock::now_ms());
+    }
+    process::write(&mut page);
+    page.push_str("# EOF\n");
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, OPEN_METRICS))
+        .body(page))
+}

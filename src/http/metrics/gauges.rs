@@ -1,0 +1,256 @@
+//! Gauges that are read from snapshots when they are asked for: nothing is kept up to date for
+//! nobody, and what is gone (a bind, a queue) leaves no stale series.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+use crate::http::view::bind_state;
+use crate::pb::NodeSnapshot;
+
+/// Kinds of the exposition format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Gauge,
+    Counter,
+}
+
+/// One family: its name and help, and how its samples are read.
+pub(super) struct Family {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub labels: &'static str,
+    pub help: &'static str,
+    read: fn(&NodeSnapshot, i64, &mut Samples<'_>),
+}
+
+/// Writes the samples of one family.
+struct Samples<'a> {
+    page: &'a mut String,
+    name: &'static str,
+    suffix: &'static str,
+}
+
+/// Declares the families in the order they are written and documented.
+macro_rules! families {
+    ($($kind:ident $name:literal [$labels:literal] $help:literal, $read:expr;)*) => {
+        /// Every family read at scrape time.
+        pub(super) const FAMILIES: &[Family] = &[$(Family {
+            name: $name,
+            kind: Kind::$kind,
+            labels: $labels,
+            help: $help,
+            read: $read,
+        },)*];
+    };
+}
+
+families! {
+    Gauge "smsc_queue_waiting" ["queue"] "Messages ready to go.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.waiting));
+    Gauge "smsc_queue_scheduled" ["queue"] "Messages that wait for their time.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.scheduled));
+    Gauge "smsc_queue_in_flight" ["queue"] "Messages at a session, without an answer.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.in_flight));
+    Gauge "smsc_queue_oldest_seconds" ["queue"] "Age of the oldest waiting message; 0 when none waits.",
+        |node, now, to| node.queues.iter().for_each(|queue| {
+            let age_ms = if queue.oldest_at == 0 { 0 } else { (now - queue.oldest_at).max(0) };
+            to.of("queue", &queue.name, age_ms as f64 / 1000.0);
+        });
+    Gauge "smsc_queue_sessions" ["queue"] "Sessions that take from the queue.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.sessions));
+    Gauge "smsc_queue_suspended" ["queue"] "1 while an operator has suspended the queue.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, u8::from(queue.suspended)));
+    Counter "smsc_queue_delivered" ["queue"] "Messages that the destination took.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.delivered_total));
+    Counter "smsc_queue_failed" ["queue"] "Messages that the destination refused for good.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.failed_total));
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), by state.",
+        binds;
+    Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of ours on all binds of an account or operator.",
+        bind_in_flight;
+    Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
+        |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
+    Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
+        |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.spilled) };
+    Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet.",
+        |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.parked) };
+    Counter "smsc_throttle_granted" [""] "Tokens granted to limited accounts and operators.",
+        |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.granted_total) };
+    Counter "smsc_throttle_refused" [""] "Tokens refused to limited accounts and operators.",
+        |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.refused_total) };
+    Counter "smsc_store_commits" [""] "Commits of the store.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.commits_total) };
+    Counter "smsc_store_rows" [""] "Rows written by those commits.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.rows_total) };
+    Counter "smsc_store_commit_seconds" [""] "Time spent in those commits.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.commit_seconds_total) };
+    Gauge "smsc_store_waiting" [""] "Rows that wait for the writer.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.waiting) };
+    Gauge "smsc_store_free_bytes" [""] "Free space of the disk that holds the store.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.free_mib.saturating_mul(1024 * 1024)) };
+    Gauge "smsc_store_below_floor" [""] "1 while new messages are refused because the disk is nearly full.",
+        |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.below_floor)) };
+    Gauge "smsc_store_index_lag" [""] "Messages that the search index does not know yet.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.index_lag) };
+    Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were put aside.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.dead_letters) };
+    Counter "smsc_actor_restarts" ["actor"] "Restarts of an actor after a failure.",
+        |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
+    Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",
+        |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.panics));
+    Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
+        |node, _, to| to.one(u8::from(node.draining));
+}
+
+/// Appends every family.
+pub(super) fn write(page: &mut String, node: &NodeSnapshot, now: i64) {
+    for family in FAMILIES {
+        head(page, family.name, family.kind, family.help);
+        let mut samples = Samples {
+            page: &mut *page,
+            name: family.name,
+            suffix: family.kind.suffix(),
+        };
+        (family.read)(node, now, &mut samples);
+    }
+}
+
+/// HELP and TYPE of a family.
+pub(super) fn head(page: &mut String, name: &str, kind: Kind, help: &str) {
+    let kind = kind.name();
+    push(page, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+}
+
+/// Appends to the page; writing to a `String` cannot fail.
+pub(super) fn push(page: &mut String, text: fmt::Arguments<'_>) {
+    let _ = page.write_fmt(text);
+}
+
+fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    let mut counts: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    for bind in &node.binds {
+        let key = (bind.name.as_str(), bind.direction.as_str(), bind_state(bind.state()));
+        *counts.entry(key).or_default() += 1;
+    }
+    for ((name, direction, state), count) in counts {
+        to.labelled(&[("name", name), ("direction", direction), ("state", state)], count);
+    }
+}
+
+fn bind_in_flight(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for bind in &node.binds {
+        *sums.entry((&bind.name, &bind.direction)).or_default() += u64::from(bind.in_flight);
+    }
+    for ((name, direction), sum) in sums {
+        to.labelled(&[("name", name), ("direction", direction)], sum);
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// As written after TYPE.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Gauge => "gauge",
+            Self::Counter => "counter",
+        }
+    }
+
+    /// What follows the family's name in its samples.
+    pub(super) fn suffix(self) -> &'static str {
+        match self {
+            Self::Gauge => "",
+            Self::Counter => "_total",
+        }
+    }
+}
+
+// === impl Samples ===
+
+impl Samples<'_> {
+    fn one(&mut self, value: impl fmt::Display) {
+        self.labelled(&[], value);
+    }
+
+    fn of(&mut self, label: &str, name: &str, value: impl fmt::Display) {
+        self.labelled(&[(label, name)], value);
+    }
+
+    fn labelled(&mut self, labels: &[(&str, &str)], value: impl fmt::Display) {
+        push(self.page, format_args!("{}{}", self.name, self.suffix));
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            push(self.page, format_args!("{before}{label}=\"{}\"", escape(text)));
+        }
+        let end = if labels.is_empty() { "" } else { "}" };
+        push(self.page, format_args!("{end} {value}\n"));
+    }
+}
+
+/// A label value: backslash, quote and line feed are escaped.
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pb::{BindSnapshot, BindState, QueueSnapshot, StoreSnapshot};
+
+    fn bind(name: &str, state: BindState) -> BindSnapshot {
+        BindSnapshot {
+            name: name.to_owned(),
+            direction: "out".to_owned(),
+            state: state.into(),
+            in_flight: 3,
+            ..BindSnapshot::default()
+        }
+    }
+
+    #[test]
+    fn writes_each_series_once() {
+        let node = NodeSnapshot {
+            queues: vec![QueueSnapshot {
+                name: "operator:\"up\"".to_owned(),
+                waiting: 7,
+                oldest_at: 500,
+                delivered_total: 9,
+                ..QueueSnapshot::default()
+            }],
+            binds: vec![
+                bind("up", BindState::Bound),
+                bind("up", BindState::Bound),
+                bind("up", BindState::Waiting),
+            ],
+            store: Some(StoreSnapshot { free_mib: 2, ..StoreSnapshot::default() }),
+            ..NodeSnapshot::default()
+        };
+        let mut page = String::new();
+        write(&mut page, &node, 2_000);
+        for line in [
+            "# TYPE smsc_queue_waiting gauge",
+            "smsc_queue_waiting{queue=\"operator:\\\"up\\\"\"} 7",
+            "smsc_queue_oldest_seconds{queue=\"operator:\\\"up\\\"\"} 1.5",
+            "# TYPE smsc_queue_delivered counter",
+            "smsc_queue_delivered_total{queue=\"operator:\\\"up\\\"\"} 9",
+            "smsc_binds{name=\"up\",direction=\"out\",state=\"bound\"} 2",
+            "smsc_binds{name=\"up\",direction=\"out\",state=\"waiting\"} 1",
+            "smsc_bind_in_flight{name=\"up\",direction=\"out\"} 9",
+            "smsc_store_free_bytes 2097152",
+            "smsc_draining 0",
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
+        }
+        let mut series: Vec<&str> = page
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(' ').map(|(series, _)| series))
+            .collect();
+        let all = series.len();
+        series.sort_unstable();
+        series.dedup();
+        assert_eq!(series.len(), all);
+    }
+}

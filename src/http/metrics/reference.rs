@@ -1,0 +1,99 @@
+//! `docs/metrics.md`, made from what is exposed.
+
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+
+use super::gauges::{self, push};
+use super::process;
+use crate::pb::MessageState;
+use crate::telemetry::metrics::{Metrics, status_label};
+
+const INTRODUCTION: &str = "\
+# Metrics
+
+`GET /metrics` answers in the OpenMetrics text format, without a token. Written from the code by
+`SMSC_BLESS=1 cargo test --test docs_metrics`; a test compares.
+
+Series of a counter end in `_total`; a histogram has `_bucket`, `_sum` and `_count`. Labels never
+hold subscribers' numbers.
+
+";
+
+const HEAD: &str = "| Metric | Kind | Labels | Meaning |\n|---|---|---|---|\n";
+
+/// The page.
+pub fn markdown() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str("## Counted as it happens\n\n");
+    page.push_str(HEAD);
+    let exposed = exposed();
+    for (name, help) in Metrics::reference() {
+        let (kind, labels) = kind_and_labels(&exposed, name);
+        row(&mut page, name, kind, &labels, help);
+    }
+    page.push_str("\n## Read when they are scraped\n\n");
+    page.push_str(HEAD);
+    for family in gauges::FAMILIES {
+        row(&mut page, family.name, family.kind.name(), family.labels, family.help);
+    }
+    page.push_str("\n## About the process\n\nFrom `/proc/self`, on Linux.\n\n");
+    page.push_str(HEAD);
+    for family in process::FAMILIES {
+        row(&mut page, family.name, family.kind.name(), "", family.help);
+    }
+    page
+}
+
+fn row(page: &mut String, name: &str, kind: &str, labels: &str, help: &str) {
+    let suffix = if kind == "counter" { "_total" } else { "" };
+    push(
+        page,
+        format_args!("| `{name}{suffix}` | {kind} | {labels} | {help} |\n"),
+    );
+}
+
+/// The registry's page with one sample of every family: a family without samples is left out.
+fn exposed() -> String {
+    let mut registry = Registry::default();
+    let metrics = Metrics::new(&mut registry);
+    metrics.refused(0);
+    metrics.finished(MessageState::Delivered);
+    metrics.binds_refused.get_or_create(&status_label(0)).inc();
+    metrics.malformed.get_or_create(&status_label(0)).inc();
+    let mut page = String::new();
+    // Writing to a String cannot fail.
+    let _ = text::encode_registry(&mut page, &registry);
+    page
+}
+
+/// The kind of a family, and its label names as its first sample shows them.
+fn kind_and_labels<'a>(exposed: &'a str, name: &str) -> (&'a str, String) {
+    let mut lines = exposed.lines();
+    let kind = lines
+        .by_ref()
+        .find_map(|line| line.strip_prefix("# TYPE ")?.strip_prefix(name)?.strip_prefix(' '))
+        .unwrap_or_default();
+    let sample = lines.next().unwrap_or_default();
+    let labels: Vec<&str> = sample
+        .split_once('{')
+        .map_or("", |(_, labels)| labels)
+        .split(',')
+        .filter_map(|pair| pair.split_once('=').map(|(label, _)| label))
+        .collect();
+    (kind, labels.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_kind() {
+        let page = markdown();
+        for (name, _) in Metrics::reference() {
+            assert!(page.contains(&format!("| `{name}")), "{name} is missing");
+        }
+        assert!(!page.contains("` |  |"), "a metric without a kind:\n{page}");
+        assert!(page.contains("| `smsc_messages_final_total` | counter | state |"), "{page}");
+    }
+}

@@ -1,0 +1,22 @@
+//! `/v1/binds`: every SMPP session, inbound and outbound.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use crate::http::State;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::{Bind, Binds};
+use crate::pb::ListBinds;
+
+/// `GET /v1/binds`
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let list = ask(&state, ListBinds {}).await?;
+    Ok(HttpResponse::Ok().json(Binds {
+        binds: list.binds.into_iter().map(Bind::from).collect(),
+    }))
+}

@@ -1,0 +1,151 @@
+//! `/v1/messages`: find, follow, cancel and retry messages.
+//!
+//! Numbers are shown in full, because the token is required; the text only when it is asked for.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::{ask, done, verb};
+use crate::domain::address::normalise;
+use crate::domain::state as states;
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::{Message, Messages};
+use crate::pb::queue_command::Verb;
+use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
+
+/// Messages on a page without `limit`.
+const PAGE: u32 = 50;
+/// Most messages on a page.
+const MAX_PAGE: u32 = 1_000;
+
+const VERBS: &[(&str, Verb)] = &[("cancel", Verb::Cancel), ("retry", Verb::Retry)];
+
+/// `GET /v1/messages?to=&state=&limit=&before=`
+pub(super) async fn search(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let question = question(&Query::read(&request, &["to", "state", "limit", "before"])?)?;
+    let list = ask(&state, question).await??;
+    Ok(HttpResponse::Ok().json(Messages::from(list)))
+}
+
+/// `GET /v1/messages/{id}?text=true`
+pub(super) async fn one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let with_text = Query::read(&request, &["text"])?.flag("text")?;
+    let found = ask(&state, FindMessage { id: message_id(&id)? }).await??;
+    Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
+}
+
+/// `POST /v1/messages/{id}/{verb}`
+pub(super) async fn order(
+    request: HttpRequest,
+    state: web::Data<State>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let (id, given) = path.into_inner();
+    let order = CommandMessage {
+        id: message_id(&id)?,
+        verb: verb(&given, VERBS)?.into(),
+        by: who(&request),
+    };
+    done(ask(&state, order).await?)
+}
+
+fn question(query: &Query) -> Result<SearchMessages, Problem> {
+    let limit = query.number(
+        "limit",
+        &format!("a number from 1 to {MAX_PAGE}"),
+        |limit| (1..=MAX_PAGE).contains(limit),
+    )?;
+    Ok(SearchMessages {
+        // A plus sign that was not percent-encoded arrives as a space.
+        to: query
+            .text("to")
+            .map(|to| String::from_utf8_lossy(normalise(to.trim().as_bytes())).into_owned())
+            .unwrap_or_default(),
+        state: query
+            .text("state")
+            .map(state_of)
+            .transpose()?
+            .unwrap_or_default()
+            .into(),
+        before: query
+            .number("before", "a message id, such as next_before of the page before", |id| *id > 0)?
+            .unwrap_or_default(),
+        limit: limit.unwrap_or(PAGE),
+    })
+}
+
+fn state_of(text: &str) -> Result<MessageState, Problem> {
+    states::from_name(text)
+        .and_then(|number| MessageState::try_from(i32::from(number)).ok())
+        .ok_or_else(|| {
+            let names: Vec<&str> = (states::ENROUTE..=states::REJECTED).map(states::name).collect();
+            Problem::bad_value(
+                "state",
+                format!("state {text:?} is not known; the states are {}", names.join(", ")),
+            )
+        })
+}
+
+fn message_id(text: &str) -> Result<u64, Problem> {
+    match text.parse() {
+        Ok(id) if id > 0 => Ok(id),
+        _ => Err(Problem::bad_value(
+            "id",
+            format!("a message id is a decimal number as in submit_sm_resp, not {text:?}"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn ask_for(query: &str) -> Result<SearchMessages, Problem> {
+        let request = TestRequest::with_uri(&format!("/v1/messages?{query}")).to_http_request();
+        question(&Query::read(&request, &["to", "state", "limit", "before"])?)
+    }
+
+    #[test]
+    fn reads_a_search() {
+        let found = ask_for("to=+447700900123&state=delivered&limit=7&before=12").unwrap();
+        assert_eq!(found.to, "447700900123");
+        assert_eq!(found.state(), MessageState::Delivered);
+        assert_eq!((found.limit, found.before), (7, 12));
+        let all = ask_for("").unwrap();
+        assert_eq!((all.to.as_str(), all.state(), all.limit), ("", MessageState::Unspecified, PAGE));
+    }
+
+    #[test]
+    fn names_the_valid_states() {
+        let problem = ask_for("state=SENT").unwrap_err().to_string();
+        assert!(
+            problem.ends_with(
+                "state \"SENT\" is not known; the states are ENROUTE, DELIVERED, EXPIRED, DELETED, UNDELIVERABLE, ACCEPTED, UNKNOWN, REJECTED"
+            ),
+            "{problem}"
+        );
+        for wrong in ["limit=abc", "limit=0", "limit=1001", "before=x", "before=0", "from=1"] {
+            assert!(ask_for(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ids_are_decimal() {
+        assert_eq!(message_id("17").unwrap(), 17);
+        for wrong in ["", "0", "abc", "-1", "0x11", "99999999999999999999"] {
+            assert!(message_id(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What the admin API shows, as JSON. The command line reads the same structs.
+//!
+//! Ids are strings, because JavaScript rounds numbers of their size. Times are RFC 3339 in UTC;
+//! what has not happened is `null`.
+
+mod message;
+
+use serde::{Deserialize, Serialize};
+
+pub use message::{Attempt, Change, Final, Message, Messages, Text};
+
+use crate::pb;
+
+/// `GET /v1/queues`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Queues {
+    pub queues: Vec<Queue>,
+}
+
+/// One queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// `operator:ID`, `account:SYSTEM_ID` or `test:…`.
+    pub name: String,
+    /// Nothing is handed out until it is resumed.
+    pub suspended: bool,
+    /// Ready to go as soon as a session has room.
+    pub waiting: u64,
+    /// Not before their time.
+    pub scheduled: u64,
+    /// At a session, without an answer.
+    pub in_flight: u64,
+    /// Sessions that take from it.
+    pub sessions: u64,
+    /// How many more messages those sessions would take now.
+    pub room: u64,
+    /// When the oldest waiting message was accepted.
+    pub oldest_at: Option<String>,
+    pub delivered_total: u64,
+    pub failed_total: u64,
+    pub retried_total: u64,
+    pub expired_total: u64,
+    /// By priority, 0 to 3.
+    pub waiting_by_priority: Vec<u64>,
+    /// Bodies in memory.
+    pub ready_in_memory: u64,
+    /// Blocks of the waiting list that were written out of memory.
+    pub spilled: u64,
+    /// Restarts of its actor after a failure.
+    pub restarts: u64,
+}
+
+/// `GET /v1/binds`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Binds {
+    pub binds: Vec<Bind>,
+}
+
+/// One SMPP session, to an operator or from an ESME.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bind {
+    pub session: u64,
+    /// The account or operator; empty before an ESME has bound.
+    pub name: String,
+    /// `in` from an ESME, `out` to an operator.
+    pub direction: String,
+    /// `transmitter`, `receiver` or `transceiver`.
+    pub bind_type: String,
+    /// `connecting`, `binding`, `bound`, `waiting`, `paused` or `closed`.
+    pub state: String,
+    /// Address and port of the other side.
+    pub peer: String,
+    /// Since when it is bound.
+    pub since: Option<String>,
+    pub window: u32,
+    pub in_flight: u32,
+    pub received_total: u64,
+    pub sent_total: u64,
+    pub errors_total: u64,
+    /// Restarts after a failure of ours, not lost binds.
+    pub restarts: u64,
+    /// Failed connections since the last successful bind.
+    pub reconnect_attempts: u32,
+    pub next_reconnect_at: Option<String>,
+    pub last_error: String,
+    /// As `3.4`; empty when the peer has not said.
+    pub interface_version: String,
+}
+
+/// `GET /v1/operators`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Operators {
+    pub operators: Vec<Operator>,
+}
+
+/// One operator with its binds and its queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Operator {
+    pub id: String,
+    pub address: String,
+    /// `up`, `partly up`, `down`, or `paused` until it is resumed.
+    pub state: String,
+    /// Binds that are up, of those that are configured.
+    pub bound: u32,
+    pub configured: u32,
+    /// Of the bind that failed last; empty while all are up.
+    pub last_error: String,
+    pub queue: Option<Queue>,
+    pub binds: Vec<Bind>,
+}
+
+/// The answer to a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// Messages or binds that it applied to.
+    pub count: u64,
+    /// Ordered, but the effect was not seen yet (HTTP status 202).
+    pub pending: bool,
+}
+
+// === conversions ===
+
+impl From<pb::QueueSnapshot> for Queue {
+    fn from(queue: pb::QueueSnapshot) -> Self {
+        Self {
+            name: queue.name,
+            suspended: queue.suspended,
+            waiting: queue.waiting,
+            scheduled: queue.scheduled,
+            in_flight: queue.in_flight,
+            sessions: queue.sessions,
+            room: queue.room,
+            oldest_at: time(queue.oldest_at),
+            delivered_total: queue.delivered_total,
+            failed_total: queue.failed_total,
+            retried_total: queue.retried_total,
+            expired_total: queue.expired_total,
+            waiting_by_priority: queue.waiting_by_priority,
+            ready_in_memory: queue.ready_in_memory,
+            spilled: queue.spilled,
+            restarts: queue.restarts,
+        }
+    }
+}
+
+impl From<pb::BindSnapshot> for Bind {
+    fn from(bind: pb::BindSnapshot) -> Self {
+        Self {
+            state: bind_state(bind.state()).to_owned(),
+            session: bind.session,
+            name: bind.name,
+            direction: bind.direction,
+            bind_type: bind.bind_type,
+            peer: bind.peer,
+            since: time(bind.since),
+            window: bind.window,
+            in_flight: bind.in_flight,
+            received_total: bind.received_total,
+            sent_total: bind.sent_total,
+            errors_total: bind.errors_total,
+            restarts: bind.restarts,
+            reconnect_attempts: bind.reconnect_attempts,
+            next_reconnect_at: time(bind.next_reconnect_at),
+            last_error: bind.last_error,
+            interface_version: version(bind.interface_version),
+        }
+    }
+}
+
+impl From<pb::OperatorView> for Operator {
+    fn from(operator: pb::OperatorView) -> Self {
+        let state = match operator.bound {
+            0 if operator.paused => "paused",
+            0 => "down",
+            bound if bound < operator.configured => "partly up",
+            _ => "up",
+        };
+        Self {
+            id: operator.id,
+            address: operator.address,
+            state: state.to_owned(),
+            bound: operator.bound,
+            configured: operator.configured,
+            last_error: operator.last_error,
+            queue: operator.queue.map(Queue::from),
+            binds: operator.binds.into_iter().map(Bind::from).collect(),
+        }
+    }
+}
+
+/// The name of a bind's state in the API and in metrics.
+pub(crate) fn bind_state(state: pb::BindState) -> &'static str {
+    match state {
+        pb::BindState::Unspecified | pb::BindState::Connecting => "connecting",
+        pb::BindState::Binding => "binding",
+        pb::BindState::Bound => "bound",
+        pb::BindState::Waiting => "waiting",
+        pb::BindState::Paused => "paused",
+        pb::BindState::Closed => "closed",
+    }
+}
+
+/// Unix milliseconds as RFC 3339, `None` for 0 (never) and for times beyond the calendar.
+fn time(ms: i64) -> Option<String> {
+    if ms == 0 {
+        return None;
+    }
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(format!("{time:.3}"))
+}
+
+/// interface_version 0x34 is written 3.4 (SMPP 3.4 §5.2.4).
+fn version(octet: u32) -> String {
+    match octet {
+        0 => String::new(),
+        _ => format!("{}.{}", octet >> 4, octet & 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_times_and_versions_as_people_do() {
+        assert_eq!(time(1_700_000_000_000).as_deref(), Some("2023-11-14T22:13:20.000Z"));
+        assert_eq!(time(0), None);
+        assert_eq!(time(i64::MAX), None);
+        assert_eq!(version(0x34), "3.4");
+        assert_eq!(version(0x50), "5.0");
+        assert_eq!(version(0), "");
+    }
+
+    #[test]
+    fn an_operator_is_as_up_as_its_binds() {
+        let state = |bound, configured, paused| {
+            Operator::from(pb::OperatorView {
+                bound,
+                configured,
+                paused,
+                ..pb::OperatorView::default()
+            })
+            .state
+        };
+        assert_eq!(state(2, 2, false), "up");
+        assert_eq!(state(1, 2, false), "partly up");
+        assert_eq!(state(0, 2, false), "down");
+        assert_eq!(state(0, 2, true), "paused");
+    }
+}

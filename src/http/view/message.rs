@@ -1,0 +1,262 @@
+//! Messages as the admin API shows them.
+
+use serde::{Deserialize, Serialize};
+
+use super::time;
+use crate::domain::address::printable;
+use crate::domain::{command_status, state};
+use crate::http::text;
+use crate::pb::message_view::Stage;
+use crate::pb::{self, Kind};
+
+/// `GET /v1/messages`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Messages {
+    /// Newest first, without attempts and changes.
+    pub messages: Vec<Message>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// `GET /v1/messages/{id}`, and an entry of the list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub id: String,
+    /// `ENROUTE` while it is not final.
+    pub state: String,
+    /// `waiting`, `scheduled`, `handed over` or `final`; null in lists while it is not final.
+    pub stage: Option<String>,
+    /// `MT` or `MO`.
+    pub kind: String,
+    pub from: String,
+    pub to: String,
+    /// Who brought it: `account:…` or `operator:…`.
+    pub sender: String,
+    /// The queue that owns it now.
+    pub queue: String,
+    pub accepted_at: Option<String>,
+    pub expires_at: Option<String>,
+    /// When it is tried (again), while it is scheduled.
+    pub due_at: Option<String>,
+    /// Attempts that were counted.
+    pub attempts: u32,
+    pub priority: u32,
+    pub data_coding: u32,
+    pub esm_class: u32,
+    pub registered_delivery: u32,
+    /// How it ended.
+    #[serde(rename = "final")]
+    pub fin: Option<Final>,
+    /// Every attempt that was answered or timed out, oldest first; empty in lists.
+    pub history: Vec<Attempt>,
+    /// Every order about it, oldest first; empty in lists.
+    pub changes: Vec<Change>,
+    /// Only when asked for with `text=true`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub content: Option<Text>,
+}
+
+/// How a message ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Final {
+    pub at: Option<String>,
+    /// The operator's error code, as it was written; empty without one.
+    pub error: String,
+    /// Who reported the end; empty for ourselves.
+    pub reported_by: String,
+    /// The account that is told by a receipt; empty for nobody.
+    pub receipt_to: String,
+    /// The account has acknowledged its receipt; only known for a single message.
+    pub receipt_acknowledged: bool,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub attempt: u32,
+    pub at: Option<String>,
+    /// Where it was sent.
+    pub queue: String,
+    /// The command_status of the answer by name, or `no answer`.
+    pub status: String,
+    pub operator_message_id: String,
+    pub latency_ms: u32,
+}
+
+/// One order about a stored message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    pub at: Option<String>,
+    /// `move`, `retry` or `cancel`.
+    pub kind: String,
+    /// The new queue of a move.
+    pub queue: String,
+    pub by: String,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Text {
+    /// Null when the octets are no text, or none that can be read.
+    pub text: Option<String>,
+    /// In hexadecimal.
+    pub octets: String,
+}
+
+// === impl Message ===
+
+impl Message {
+    /// The view of a message; its text only when it is wanted.
+    pub(crate) fn new(view: pb::MessageView, with_text: bool) -> Self {
+        let stage = view.stage();
+        let state = state::name(view.state.to_le_bytes()[0]).to_owned();
+        let message = view.message.unwrap_or_default();
+        Self {
+            id: message.id.to_string(),
+            state,
+            stage: stage_name(stage).map(str::to_owned),
+            kind: match message.kind() {
+                Kind::Mt => "MT".to_owned(),
+                Kind::Mo => "MO".to_owned(),
+            },
+            from: printable(&message.source),
+            to: printable(&message.destination),
+            sender: view.sender,
+            queue: view.queue,
+            accepted_at: time(message.accepted_at),
+            expires_at: time(message.expires_at),
+            due_at: time(view.due_at),
+            attempts: view.attempts,
+            priority: message.priority,
+            data_coding: message.data_coding,
+            esm_class: message.esm_class,
+            registered_delivery: message.registered_delivery,
+            fin: view.fin.map(Final::from),
+            history: view.history.into_iter().map(Attempt::from).collect(),
+            changes: view.changes.into_iter().map(Change::from).collect(),
+            content: with_text.then(|| {
+                let found = text::of(&message);
+                Text {
+                    text: found.text,
+                    octets: found.octets,
+                }
+            }),
+        }
+    }
+}
+
+impl From<pb::MessageList> for Messages {
+    fn from(list: pb::MessageList) -> Self {
+        Self {
+            messages: list
+                .messages
+                .into_iter()
+                .map(|view| Message::new(view, false))
+                .collect(),
+            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::FinalView> for Final {
+    fn from(fin: pb::FinalView) -> Self {
+        Self {
+            at: time(fin.at),
+            error: printable(&fin.error),
+            reported_by: fin.operator,
+            receipt_to: fin.tell,
+            receipt_acknowledged: fin.told,
+        }
+    }
+}
+
+impl From<pb::AttemptView> for Attempt {
+    fn from(attempt: pb::AttemptView) -> Self {
+        Self {
+            attempt: attempt.attempt,
+            at: time(attempt.at),
+            queue: attempt.queue,
+            status: match attempt.unanswered {
+                true => "no answer".to_owned(),
+                false => command_status::display(attempt.status),
+            },
+            operator_message_id: printable(&attempt.operator_message_id),
+            latency_ms: attempt.latency_ms,
+        }
+    }
+}
+
+impl From<pb::ChangeView> for Change {
+    fn from(change: pb::ChangeView) -> Self {
+        Self {
+            at: time(change.at),
+            kind: change.kind,
+            queue: change.queue,
+            by: change.by,
+        }
+    }
+}
+
+fn stage_name(stage: Stage) -> Option<&'static str> {
+    match stage {
+        Stage::Unspecified => None,
+        Stage::Waiting => Some("waiting"),
+        Stage::Scheduled => Some("scheduled"),
+        Stage::HandedOver => Some("handed over"),
+        Stage::Final => Some("final"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn view() -> pb::MessageView {
+        pb::MessageView {
+            message: Some(pb::Message {
+                id: 1_782_579_200_000_000_000,
+                accepted_at: 1_700_000_000_000,
+                source: Bytes::from_static(b"ACME"),
+                destination: Bytes::from_static(b"447700900123"),
+                short_message: Bytes::from_static(b"hello"),
+                ..pb::Message::default()
+            }),
+            sender: "account:test".to_owned(),
+            queue: "operator:up".to_owned(),
+            state: pb::MessageState::Enroute.into(),
+            stage: Stage::Waiting.into(),
+            history: vec![pb::AttemptView {
+                attempt: 1,
+                at: 1_700_000_000_500,
+                queue: "operator:up".to_owned(),
+                unanswered: true,
+                ..pb::AttemptView::default()
+            }],
+            ..pb::MessageView::default()
+        }
+    }
+
+    #[test]
+    fn ids_are_strings_and_text_is_shown_on_request_only() {
+        let shown = serde_json::to_value(Message::new(view(), false)).unwrap();
+        assert_eq!(shown["id"], "1782579200000000000");
+        assert_eq!(shown["to"], "447700900123");
+        assert_eq!(shown["state"], "ENROUTE");
+        assert_eq!(shown["stage"], "waiting");
+        assert_eq!(shown["history"][0]["status"], "no answer");
+        assert!(shown["final"].is_null() && shown.get("content").is_none());
+        assert!(!shown.to_string().contains("hello"));
+        let asked = serde_json::to_value(Message::new(view(), true)).unwrap();
+        assert_eq!(asked["content"]["text"], "hello");
+        assert_eq!(asked["content"]["octets"], "68656c6c6f");
+    }
+
+    #[test]
+    fn the_command_line_reads_what_is_shown() {
+        let message = Message::new(view(), true);
+        let json = serde_json::to_string(&message).unwrap();
+        assert_eq!(serde_json::from_str::<Message>(&json).unwrap(), message);
+    }
+}

@@ -1,0 +1,84 @@
+//! The admin API as a client sees it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longest wait for one answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// One address, one token.
+#[derive(Clone)]
+pub struct Admin {
+    base: String,
+    token: String,
+    agent: ureq::Agent,
+}
+
+// === impl Admin ===
+
+impl Admin {
+    pub fn new(address: SocketAddr, token: &str) -> Self {
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(ANSWER_WITHIN))
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
+        Self {
+            base: format!("http://{address}"),
+            token: token.to_owned(),
+            agent,
+        }
+    }
+
+    /// The JSON at a path; panics on any status but 200.
+    pub fn get(&self, path: &str) -> Value {
+        self.try_get(path)
+            .unwrap_or_else(|problem| panic!("GET {path}: {problem}"))
+    }
+
+    /// The JSON at a path, or what is said instead.
+    pub fn try_get(&self, path: &str) -> Result<Value, String> {
+        let (status, body) = self.text(path)?;
+        match status {
+            200 => serde_json::from_str(&body).map_err(|error| format!("{error} in {body}")),
+            status => Err(format!("{status} {body}")),
+        }
+    }
+
+    /// Status and text of any path.
+    pub fn text(&self, path: &str) -> Result<(u16, String), String> {
+        let mut answer = self
+            .agent
+            .get(format!("{}{path}", self.base))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .call()
+            .map_err(|error| error.to_string())?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().read_to_string();
+        Ok((status, body.map_err(|error| error.to_string())?))
+    }
+
+    /// A command: status and JSON of the answer.
+    pub fn post(&self, path: &str) -> (u16, Value) {
+        let mut answer = self
+            .agent
+            .post(format!("{}{path}", self.base))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .send_empty()
+            .unwrap_or_else(|error| panic!("POST {path}: {error}"));
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().read_to_string().unwrap();
+        (status, serde_json::from_str(&body).unwrap_or(Value::String(body)))
+    }
+
+    /// The value of a metric whose line starts with `name` (with its labels, if any).
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        let (_, text) = self.text("/metrics").ok()?;
+        text.lines().find_map(|line| {
+            let value = line.strip_prefix(name)?.strip_prefix(' ')?;
+            value.split(' ').next()?.parse().ok()
+        })
+    }
+}

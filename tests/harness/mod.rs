@@ -1,0 +1,68 @@
+//! The test harness: the real binary with real sockets, and everything to look at it with.
+//!
+//! A test file takes what it needs:
+//!
+//! ```text
+//! let operator = Simulator::new().start();                  smsc simulate, with a journal
+//! let smsc = Smsc::new().account("test", "test")            smsc serve, temporary data folder
+//!     .operator("up", operator.address())
+//!     .route("", "up")
+//!     .start();                                             ready when this returns
+//! let mut esme = Peer::bind(smsc.smpp(), "test", "test");   raw SMPP over a blocking socket
+//! ```
+//!
+//! Every process dies with its value; when the test fails, the end of its log is printed first.
+//! Nothing here sleeps for a fixed time: [`until`] polls a condition up to a generous limit.
+
+// Each test file is a crate of its own and uses a part of this.
+#![allow(dead_code, unused_imports)]
+
+mod admin;
+mod operator;
+mod pcap;
+mod peer;
+mod ports;
+mod process;
+mod proxy;
+mod simulator;
+mod smsc;
+mod tools;
+
+use std::time::{Duration, Instant};
+
+pub use admin::Admin;
+pub use operator::FakeOperator;
+pub use pcap::Capture;
+pub use peer::{Peer, PeerError, pdu, submit};
+pub use ports::free_port;
+pub use process::{Finished, Process, run};
+pub use proxy::Proxy;
+pub use simulator::{JournalLine, Simulator};
+pub use smsc::{Smsc, SmscBuilder};
+pub use tools::{Client, debian_tool, node_script, python_script};
+
+/// Longest wait for anything that should happen. Much longer than it takes: a busy machine must not
+/// fail a test, and a test that passes never waits this long.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Pause between two looks at a condition.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Polls until `look` gives a value; panics with `what` when [`PATIENCE`] ends.
+pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, look).unwrap_or_else(|| panic!("waited {PATIENCE:?} in vain: {what}"))
+}
+
+/// Polls until `look` gives a value or the time is over.
+pub fn within<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if started.elapsed() > limit {
+            return None;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}

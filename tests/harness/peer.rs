@@ -1,0 +1,238 @@
+//! A raw SMPP peer over a blocking socket: what a test says is what goes out.
+//!
+//! Encodes and decodes with the project's own codec where that helps, and sends any octets where a
+//! test wants to be wrong. Never answers by itself, except that [`Peer::expect`] passes over
+//! enquire_link after answering it.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use smsc::smpp::{
+    Bind, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Decoded, Leniency, Pdu, SubmitSm,
+    decode, next_frame,
+};
+
+use super::PATIENCE;
+
+/// The socket looks up from reading this often.
+const READ_STEP: Duration = Duration::from_millis(50);
+
+/// One connection.
+pub struct Peer {
+    socket: TcpStream,
+    input: BytesMut,
+    sequence: u32,
+}
+
+/// Why no PDU came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerError {
+    /// The other side closed or reset the connection.
+    Closed,
+    /// Nothing came in time.
+    Silence,
+}
+
+/// A request with a sequence number, encoded.
+pub fn pdu(sequence: u32, body: Body) -> Vec<u8> {
+    let mut out = BytesMut::new();
+    Pdu::request(sequence, body).encode(&mut out);
+    out.to_vec()
+}
+
+/// A submit_sm from 12345 that asks for a receipt.
+pub fn submit(to: &str, text: &str) -> SubmitSm {
+    SubmitSm {
+        source_addr: Bytes::from_static(b"12345"),
+        dest_addr_ton: 1,
+        dest_addr_npi: 1,
+        destination_addr: Bytes::copy_from_slice(to.as_bytes()),
+        registered_delivery: 1,
+        short_message: Bytes::copy_from_slice(text.as_bytes()),
+        ..SubmitSm::default()
+    }
+}
+
+// === impl Peer ===
+
+impl Peer {
+    /// Connects and says nothing.
+    pub fn connect(address: SocketAddr) -> Self {
+        Self::over(TcpStream::connect(address).unwrap())
+    }
+
+    /// Takes an accepted connection.
+    pub fn over(socket: TcpStream) -> Self {
+        socket.set_nodelay(true).unwrap();
+        socket.set_read_timeout(Some(READ_STEP)).unwrap();
+        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self {
+            socket,
+            input: BytesMut::new(),
+            sequence: 0,
+        }
+    }
+
+    /// Connects and binds as transceiver.
+    pub fn bind(address: SocketAddr, system_id: &str, password: &str) -> Self {
+        let mut peer = Self::connect(address);
+        let answer = peer.bind_as(Body::BindTransceiver, system_id, password);
+        assert_eq!(answer, CommandStatus::ESME_ROK, "the bind of {system_id}");
+        peer
+    }
+
+    /// Binds as `Body::BindTransmitter`, `Body::BindReceiver` or `Body::BindTransceiver`.
+    pub fn bind_as(
+        &mut self,
+        kind: fn(Bind) -> Body,
+        system_id: &str,
+        password: &str,
+    ) -> CommandStatus {
+        let request = kind(Bind {
+            system_id: Bytes::copy_from_slice(system_id.as_bytes()),
+            password: Bytes::copy_from_slice(password.as_bytes()),
+            interface_version: 0x34,
+            ..Bind::default()
+        });
+        let sequence = self.request(request);
+        self.answer_to(sequence).status
+    }
+
+    /// Submits and gives the message id; panics when it is refused.
+    pub fn submit(&mut self, message: SubmitSm) -> String {
+        let sequence = self.request(Body::SubmitSm(message));
+        let answer = self.answer_to(sequence);
+        assert_eq!(answer.status, CommandStatus::ESME_ROK);
+        match answer.body {
+            Body::SubmitSmResp(resp) => String::from_utf8(resp.message_id.to_vec()).unwrap(),
+            other => panic!("not an answer to submit_sm: {other:?}"),
+        }
+    }
+
+    /// Waits for the next deliver_sm and acknowledges it.
+    pub fn deliver(&mut self) -> SubmitSm {
+        let pdu = self.expect("a deliver_sm", |pdu| matches!(pdu.body, Body::DeliverSm(_)));
+        let Body::DeliverSm(deliver) = pdu.body else {
+            unreachable!("just matched")
+        };
+        self.acknowledge(CommandId::DELIVER_SM_RESP, pdu.sequence);
+        deliver
+    }
+
+    /// Sends a request with the next sequence number and gives that number.
+    pub fn request(&mut self, body: Body) -> u32 {
+        self.sequence += 1;
+        self.send(&pdu(self.sequence, body));
+        self.sequence
+    }
+
+    /// Answers with ESME_ROK and no more than an empty message id.
+    pub fn acknowledge(&mut self, command_id: CommandId, sequence: u32) {
+        let body = Body::empty(command_id).expect("a known command");
+        let mut out = BytesMut::new();
+        let answer = Pdu {
+            status: CommandStatus::ESME_ROK,
+            sequence,
+            body,
+        };
+        answer.encode(&mut out);
+        self.send(&out);
+    }
+
+    /// Sends octets as they are.
+    pub fn send(&mut self, octets: &[u8]) {
+        self.try_send(octets).unwrap();
+    }
+
+    /// Sends octets to a side that may have closed.
+    pub fn try_send(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.socket.write_all(octets)
+    }
+
+    /// No more will be sent; the other direction stays open.
+    pub fn finish(&self) {
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+
+    /// Waits for the answer with this sequence number.
+    pub fn answer_to(&mut self, sequence: u32) -> Pdu {
+        self.expect(&format!("the answer to {sequence}"), |pdu| {
+            pdu.command_id().is_response() && pdu.sequence == sequence
+        })
+    }
+
+    /// Waits for a PDU; others are passed over, enquire_link is answered.
+    pub fn expect(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> Pdu {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.next(until.saturating_duration_since(Instant::now())) {
+                Ok(pdu) if fits(&pdu) => return pdu,
+                Ok(pdu) if pdu.body == Body::EnquireLink => {
+                    self.acknowledge(CommandId::ENQUIRE_LINK_RESP, pdu.sequence);
+                }
+                Ok(_) => {}
+                Err(error) => panic!("{error:?} instead of {what}"),
+            }
+        }
+    }
+
+    /// The next PDU, whatever it is.
+    pub fn next(&mut self, limit: Duration) -> Result<Pdu, PeerError> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(frame) = next_frame(&mut self.input, DEFAULT_MAX_PDU).expect("a sane length")
+            {
+                match decode(&frame, &Leniency::strict()) {
+                    Decoded::Pdu(pdu) => return Ok(pdu),
+                    Decoded::Malformed(malformed) => panic!("malformed from smsc: {malformed:?}"),
+                }
+            }
+            let mut piece = [0; 16 * 1024];
+            match self.socket.read(&mut piece) {
+                Ok(0) => return Err(PeerError::Closed),
+                Ok(count) => self.input.extend_from_slice(&piece[..count]),
+                Err(error) if is_silence(&error) => {
+                    if Instant::now() >= until {
+                        return Err(PeerError::Silence);
+                    }
+                }
+                Err(_) => return Err(PeerError::Closed),
+            }
+        }
+    }
+
+    /// Waits until the other side closes; PDUs that come before are given.
+    pub fn until_closed(&mut self) -> Vec<Pdu> {
+        let until = Instant::now() + PATIENCE;
+        let mut seen = Vec::new();
+        loop {
+            match self.next(until.saturating_duration_since(Instant::now())) {
+                Ok(pdu) => seen.push(pdu),
+                Err(PeerError::Closed) => return seen,
+                Err(PeerError::Silence) => panic!("the connection was not closed; it said {seen:?}"),
+            }
+        }
+    }
+
+    /// enquire_link and its answer: the session is alive.
+    pub fn assert_alive(&mut self) {
+        let sequence = self.request(Body::EnquireLink);
+        assert_eq!(self.answer_to(sequence).body, Body::EnquireLinkResp);
+    }
+
+    /// unbind, its answer, and the end of the connection.
+    pub fn unbind(mut self) {
+        let sequence = self.request(Body::Unbind);
+        assert_eq!(self.answer_to(sequence).status, CommandStatus::ESME_ROK);
+        self.until_closed();
+    }
+}
+
+fn is_silence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}

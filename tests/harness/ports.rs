@@ -1,0 +1,29 @@
+//! Ports of this machine that nobody uses.
+//!
+//! Taken below the range from which the system gives ports to outgoing connections, so that none
+//! of the thousands of connections of a test takes a port between its choice here and its use by
+//! the process under test, or while that process is restarted. Each test process starts at a place
+//! of its own; within a process no port is given twice.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The first port given, and how many follow: 12,000 to 31,999.
+const FIRST: u32 = 12_000;
+const COUNT: u32 = 20_000;
+/// Process ids next to each other start this far apart.
+const STRIDE: u32 = 97;
+
+/// A port of 127.0.0.1 on which nothing listens.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    for _ in 0..COUNT {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        let offset = std::process::id().wrapping_mul(STRIDE).wrapping_add(step) % COUNT;
+        let port = u16::try_from(FIRST + offset).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no free port between {FIRST} and {}", FIRST + COUNT);
+}

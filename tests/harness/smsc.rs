@@ -1,0 +1,267 @@
+//! `smsc serve` under test: built fluently, ready when started, restartable on its data folder.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Admin, Finished, Process, free_port, run, until};
+
+/// The admin token of every SMSC under test.
+const TOKEN: &str = "harness-token";
+
+/// A configuration that grows.
+#[derive(Default)]
+pub struct SmscBuilder {
+    /// Tables in front of the lists: `[smpp]`, `[retry]`.
+    smpp: String,
+    tables: String,
+    lists: String,
+}
+
+/// A running SMSC; its process and its data folder go with it.
+pub struct Smsc {
+    folder: TempDir,
+    smpp_port: u16,
+    http_port: u16,
+    process: Process,
+}
+
+// === impl SmscBuilder ===
+
+impl SmscBuilder {
+    /// An ESME that may bind, with a window and bind limit that are in no test's way.
+    pub fn account(self, system_id: &str, password: &str) -> Self {
+        self.account_with(system_id, password, "")
+    }
+
+    /// The same with more keys, as TOML lines.
+    pub fn account_with(mut self, system_id: &str, password: &str, keys: &str) -> Self {
+        let own = |key: &str, line: &str| match names_key(keys, key) {
+            true => String::new(),
+            false => format!("{line}\n"),
+        };
+        write!(
+            self.lists,
+            "[[account]]\nsystem_id = {system_id:?}\npassword = {password:?}\n{}{}{keys}\n\n",
+            own("max_binds", "max_binds = 64"),
+            own("window", "window = 100"),
+        )
+        .unwrap();
+        self
+    }
+
+    /// An operator to bind to: one transceiver, quick to come back.
+    pub fn operator(self, id: &str, address: SocketAddr) -> Self {
+        self.operator_with(id, address, "")
+    }
+
+    /// The same with more keys, as TOML lines.
+    pub fn operator_with(mut self, id: &str, address: SocketAddr, keys: &str) -> Self {
+        let own = |key: &str, line: &str| match names_key(keys, key) {
+            true => String::new(),
+            false => format!("{line}\n"),
+        };
+        write!(
+            self.lists,
+            "[[operator]]\nid = {id:?}\naddress = \"{address}\"\n{}{}{}{}{keys}\n\n",
+            own("system_id", "system_id = \"smsc\""),
+            own("password", "password = \"secret\""),
+            own("window", "window = 100"),
+            own("reconnect", "reconnect = [\"200ms\"]"),
+        )
+        .unwrap();
+        self
+    }
+
+    /// Where destinations with this prefix go: an operator, an account, `test:delivered`.
+    pub fn route(mut self, prefix: &str, to: &str) -> Self {
+        write!(self.lists, "[[route]]\nprefix = {prefix:?}\nto = [{to:?}]\n\n").unwrap();
+        self
+    }
+
+    /// Keys of `[smpp]`, as TOML lines.
+    pub fn smpp(mut self, keys: &str) -> Self {
+        writeln!(self.smpp, "{keys}").unwrap();
+        self
+    }
+
+    /// Whole tables, as TOML: `[retry]`, `[[route]]`, anything.
+    pub fn toml(mut self, text: &str) -> Self {
+        writeln!(self.tables, "{text}\n").unwrap();
+        self
+    }
+
+    /// Starts it and waits until it is ready.
+    pub fn start(self) -> Smsc {
+        let folder = tempfile::tempdir().unwrap();
+        let (smpp_port, http_port) = (free_port(), free_port());
+        let config = self.write_out(folder.path(), smpp_port, http_port);
+        fs::write(folder.path().join("smsc.toml"), config).unwrap();
+        let process = serve(folder.path());
+        let mut smsc = Smsc {
+            folder,
+            smpp_port,
+            http_port,
+            process,
+        };
+        smsc.wait_until_ready();
+        smsc
+    }
+
+    fn write_out(&self, folder: &Path, smpp_port: u16, http_port: u16) -> String {
+        format!(
+            "data_dir = {:?}\n\n\
+             [smpp]\nlisten = \"127.0.0.1:{smpp_port}\"\n{}\n\
+             [http]\nlisten = \"127.0.0.1:{http_port}\"\nadmin_token = {TOKEN:?}\n\n\
+             [store]\nmin_free_mib = 1\n\n\
+             {}{}",
+            folder.join("data"),
+            self.smpp,
+            self.tables,
+            self.lists
+        )
+    }
+}
+
+fn names_key(keys: &str, key: &str) -> bool {
+    keys.lines()
+        .any(|line| line.split('=').next().is_some_and(|name| name.trim() == key))
+}
+
+fn serve(folder: &Path) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+    command
+        .args(["serve", "--config", "smsc.toml"])
+        .current_dir(folder)
+        .env("RUST_BACKTRACE", "1");
+    Process::start("smsc serve", command, &folder.join("smsc.log"))
+}
+
+// === impl Smsc ===
+
+impl Smsc {
+    /// An empty configuration.
+    #[allow(clippy::new_ret_no_self)]
+    pub fn new() -> SmscBuilder {
+        SmscBuilder::default()
+    }
+
+    /// Where ESMEs connect.
+    pub fn smpp(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.smpp_port).into()
+    }
+
+    /// The admin API.
+    pub fn admin(&self) -> Admin {
+        Admin::new(([127, 0, 0, 1], self.http_port).into(), TOKEN)
+    }
+
+    /// Its process, for signals and memory.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// The data folder.
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A file beside the data folder, for a test's own use.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The text of its configuration file.
+    pub fn config(&self) -> String {
+        fs::read_to_string(self.file("smsc.toml")).unwrap()
+    }
+
+    /// Replaces its configuration file; takes effect at SIGHUP or at a restart.
+    pub fn set_config(&self, text: &str) {
+        fs::write(self.file("smsc.toml"), text).unwrap();
+    }
+
+    /// Everything it has logged, over all its runs.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// SIGKILL: no drain, no unbind.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// SIGTERM, and waits for the end of the drain.
+    pub fn terminate(&mut self) -> ExitStatus {
+        self.process.terminate()
+    }
+
+    /// SIGHUP: accounts, operators and routes are read again.
+    pub fn reload(&self) {
+        self.process.signal("HUP");
+    }
+
+    /// Starts it again on the same data folder and ports, after [`Self::kill`] or
+    /// [`Self::terminate`].
+    pub fn start_again(&mut self) {
+        assert!(!self.process.is_running(), "the smsc still runs");
+        self.process = serve(self.folder.path());
+        self.wait_until_ready();
+    }
+
+    /// Waits until its operator has this many binds.
+    pub fn wait_for_binds(&self, operator: &str, binds: u64) {
+        let admin = self.admin();
+        until(&format!("{binds} binds to {operator}"), || {
+            let answer = admin.try_get(&format!("/v1/operators/{operator}")).ok()?;
+            (answer["bound"].as_u64()? >= binds).then_some(())
+        });
+    }
+
+    /// Waits until a message is in a final state, and gives it as the admin API shows it.
+    pub fn wait_for_final(&self, id: &str) -> Value {
+        let admin = self.admin();
+        until(&format!("a final state of message {id}"), || {
+            let message = admin.try_get(&format!("/v1/messages/{id}")).ok()?;
+            let state = message["state"].as_str()?;
+            let is_final = !["ENROUTE", "SCHEDULED"].contains(&state);
+            is_final.then(|| message.clone())
+        })
+    }
+
+    /// Fails when anything in it panicked so far.
+    pub fn assert_no_panic(&self) {
+        let log = self.log();
+        assert!(!log.contains("panicked at"), "a panic in the log:\n{log}");
+    }
+
+    /// Runs another subcommand of the binary in its folder.
+    pub fn run(&self, arguments: &[&str]) -> Finished {
+        run(Command::new(env!("CARGO_BIN_EXE_smsc"))
+            .args(arguments)
+            .current_dir(self.folder.path()))
+    }
+
+    /// `smsc fsck`, which must find nothing wrong.
+    pub fn fsck(&self) -> String {
+        let data_dir = self.data_dir();
+        let finished = self.run(&["fsck", data_dir.to_str().unwrap()]);
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(finished.success, "fsck is not content:\n{said}");
+        said
+    }
+
+    fn wait_until_ready(&mut self) {
+        let (smpp, admin) = (self.smpp(), self.admin());
+        until("the smsc to be ready", || {
+            self.process.assert_running();
+            TcpStream::connect(smpp).ok()?;
+            admin.try_get("/health/ready").ok()
+        });
+    }
+}

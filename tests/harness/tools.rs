@@ -1,0 +1,139 @@
+//! Third-party peers and readers, installed by `scripts/test --setup`.
+//!
+//! Looked for under `SMSC_TEST_TOOLS` (default `target/test-tools`): `venv/` with Python packages,
+//! `npm/` with Node packages, `debian/` with unpacked Debian packages. A tool that is on the PATH
+//! anyway is used from there. One that is missing fails the test with the cure; nothing is skipped.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Process, run, until};
+
+const CURE: &str = "run scripts/test --setup (or scripts/test) first";
+
+/// A client script that runs beside the test and reports in JSON lines.
+pub struct Client {
+    process: Process,
+    _folder: tempfile::TempDir,
+}
+
+/// A command for a program of an unpacked Debian package, able to find its libraries.
+pub fn debian_tool(name: &str) -> Command {
+    let root = tools().join("debian");
+    for folder in ["usr/bin", "usr/sbin"] {
+        let path = root.join(folder).join(name);
+        if path.exists() {
+            let mut command = Command::new(path);
+            command.env("LD_LIBRARY_PATH", library_path(&root));
+            command.env("WIRESHARK_DATA_DIR", root.join("usr/share/wireshark"));
+            return command;
+        }
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin")])
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.exists());
+    Command::new(on_path.unwrap_or_else(|| panic!("{name} is not installed: {CURE}")))
+}
+
+/// A script of tests/clients in Python, with the packages of the virtual environment.
+pub fn python_script(name: &str, arguments: &[&str]) -> Command {
+    let python = tools().join("venv/bin/python");
+    assert!(python.exists(), "{} is missing: {CURE}", python.display());
+    let mut command = Command::new(python);
+    command.arg(script(name)).args(arguments);
+    command
+}
+
+/// A script of tests/clients in JavaScript, with the packages of npm.
+pub fn node_script(name: &str, arguments: &[&str]) -> Command {
+    let modules = tools().join("npm/node_modules");
+    assert!(modules.exists(), "{} is missing: {CURE}", modules.display());
+    let mut command = Command::new("node");
+    command
+        .arg("--no-deprecation")
+        .arg(script(name))
+        .args(arguments)
+        .env("NODE_PATH", modules);
+    command
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+}
+
+fn tools() -> PathBuf {
+    match std::env::var_os("SMSC_TEST_TOOLS") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools"),
+    }
+}
+
+/// Every folder of the unpacked packages that holds shared libraries.
+fn library_path(root: &Path) -> OsString {
+    let folders = ["usr/lib", "lib"].into_iter().flat_map(|lib| {
+        let lib = root.join(lib);
+        let inner = std::fs::read_dir(&lib).into_iter().flatten().flatten();
+        inner
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect::<Vec<_>>()
+    });
+    std::env::join_paths(folders).unwrap()
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Starts a script that stays.
+    pub fn start(name: &str, command: Command) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let process = Process::start(name, command, &folder.path().join("log"));
+        Self {
+            process,
+            _folder: folder,
+        }
+    }
+
+    /// Runs a script to its end and gives the JSON object of its last line; fails when it fails.
+    pub fn run(mut command: Command) -> Value {
+        let finished = run(&mut command);
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(finished.success, "{command:?} failed:\n{said}");
+        let last = finished.stdout.lines().last().unwrap_or_default();
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("{error} in:\n{said}"))
+    }
+
+    /// The JSON lines it has printed so far.
+    pub fn events(&self) -> Vec<Value> {
+        let log = self.process.log();
+        let whole = log.rfind('\n').map_or("", |end| &log[..end]);
+        whole
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// Waits for an event of this name (`"event": name`) that satisfies `fits`.
+    pub fn wait_for(&mut self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        until(&format!("the event {name:?} of a client"), || {
+            let found = self
+                .events()
+                .into_iter()
+                .find(|event| event["event"] == name && fits(event));
+            if found.is_none() {
+                self.process.assert_running();
+            }
+            found
+        })
+    }
+
+    /// Its process.
+    pub fn process(&mut self) -> &mut Process {
+        &mut self.process
+    }
+}
