@@ -13,9 +13,7 @@ mod snapshots;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{
-    Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised,
-};
+use actix::{Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised};
 
 use crate::actors::hub::Hub;
 use crate::clock;

@@ -74,7 +74,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 }
 
 fn render_operators(operators: &[Operator]) -> String {
-    let mut table = client::table(&["operator", "address", "state", "binds", "waiting", "last error"]);
+    let mut table = client::table(&[
+        "operator",
+        "address",
+        "state",
+        "binds",
+        "waiting",
+        "last error",
+    ]);
     for operator in operators {
         let waiting = operator
             .queue
@@ -95,7 +102,16 @@ fn render_operators(operators: &[Operator]) -> String {
 
 fn render_binds(binds: &[Bind]) -> String {
     let mut table = client::table(&[
-        "bind", "", "type", "state", "peer", "for", "in flight", "received", "sent", "errors",
+        "bind",
+        "",
+        "type",
+        "state",
+        "peer",
+        "for",
+        "in flight",
+        "received",
+        "sent",
+        "errors",
     ]);
     for bind in binds {
         table.add_row([
@@ -154,7 +170,10 @@ mod tests {
             ..BindSnapshot::default()
         });
         let text = render_binds(&[bind]);
-        assert!(text.contains("paused, resume it") && text.contains("3/500"), "{text}");
+        assert!(
+            text.contains("paused, resume it") && text.contains("3/500"),
+            "{text}"
+        );
         let text = render_operators(&[Operator::from(OperatorView {
             id: "up".to_owned(),
             bound: 1,

@@ -67,7 +67,9 @@ impl Connection {
             (None, None) => DEFAULT_URL.to_owned(),
         };
         if !url.starts_with("http://") {
-            bail!("--url {url}: only http:// is spoken here; the admin API belongs behind this machine's door or a tunnel");
+            bail!(
+                "--url {url}: only http:// is spoken here; the admin API belongs behind this machine's door or a tunnel"
+            );
         }
         let (token, token_from) = self.find_token(config.as_ref())?;
         let agent = ureq::Agent::config_builder()
@@ -190,8 +192,9 @@ impl Client {
 /// # Errors
 /// The SMSC is of another version.
 pub fn decode<T: DeserializeOwned>(json: Value) -> anyhow::Result<T> {
-    serde_json::from_value(json)
-        .context("the answer is not understood; are smsc here and the running one of the same version?")
+    serde_json::from_value(json).context(
+        "the answer is not understood; are smsc here and the running one of the same version?",
+    )
 }
 
 /// Prints JSON for `--json`.
@@ -332,7 +335,10 @@ mod tests {
         assert_eq!(number(7), "7");
         assert_eq!(number(1_234), "1,234");
         assert_eq!(number(20_000_000), "20,000,000");
-        assert_eq!(time(Some("2023-11-14T22:13:20.123Z")), "2023-11-14 22:13:20 UTC");
+        assert_eq!(
+            time(Some("2023-11-14T22:13:20.123Z")),
+            "2023-11-14 22:13:20 UTC"
+        );
         assert_eq!(time(None), "");
         assert_eq!(time(Some("soon")), "");
     }
@@ -345,7 +351,10 @@ mod tests {
 
     #[test]
     fn an_unspecified_address_is_reached_by_loopback() {
-        assert_eq!(url_of("0.0.0.0:8080".parse().unwrap()), "http://127.0.0.1:8080");
+        assert_eq!(
+            url_of("0.0.0.0:8080".parse().unwrap()),
+            "http://127.0.0.1:8080"
+        );
         assert_eq!(url_of("[::]:1".parse().unwrap()), "http://[::1]:1");
         assert_eq!(url_of("10.0.0.7:80".parse().unwrap()), "http://10.0.0.7:80");
     }

@@ -128,7 +128,10 @@ fn facts(message: &Message) -> String {
     }
     if let Some(content) = &message.content {
         let text = content.text.as_deref().map(visible);
-        fact("text", text.unwrap_or_else(|| format!("(octets) {}", content.octets)));
+        fact(
+            "text",
+            text.unwrap_or_else(|| format!("(octets) {}", content.octets)),
+        );
     }
     table.to_string()
 }
@@ -211,6 +214,9 @@ mod tests {
             octets: String::new(),
         });
         let page = render(&message);
-        assert!(page.contains("hi\u{FFFD}[2J") && !page.contains('\u{1b}'), "{page}");
+        assert!(
+            page.contains("hi\u{FFFD}[2J") && !page.contains('\u{1b}'),
+            "{page}"
+        );
     }
 }

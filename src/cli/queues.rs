@@ -79,7 +79,10 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
     client::print_line(&match order {
         Order::Suspend => format!("{name} is suspended"),
         Order::Resume => format!("{name} is resumed"),
-        Order::Purge => format!("{name}: {} messages are being deleted", client::number(done.count)),
+        Order::Purge => format!(
+            "{name}: {} messages are being deleted",
+            client::number(done.count)
+        ),
     })
 }
 
@@ -89,7 +92,10 @@ fn confirm(queue: &Queue) -> anyhow::Result<()> {
         return Ok(());
     }
     let waiting = client::number(queue.waiting + queue.scheduled);
-    eprint!("End all {waiting} waiting messages of {} DELETED, and tell their senders? [y/N] ", queue.name);
+    eprint!(
+        "End all {waiting} waiting messages of {} DELETED, and tell their senders? [y/N] ",
+        queue.name
+    );
     io::stderr().flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
@@ -112,7 +118,16 @@ fn show(
 
 fn render(queues: &[Queue]) -> String {
     let mut table = client::table(&[
-        "queue", "state", "waiting", "scheduled", "in flight", "oldest", "sessions", "delivered", "failed", "expired",
+        "queue",
+        "state",
+        "waiting",
+        "scheduled",
+        "in flight",
+        "oldest",
+        "sessions",
+        "delivered",
+        "failed",
+        "expired",
     ]);
     for queue in queues {
         table.add_row([
@@ -166,7 +181,13 @@ mod tests {
         assert_eq!(line.args.name.as_deref(), Some("operator:up"));
         assert_eq!(line.args.command, Some(Order::Suspend));
         assert!(Line::try_parse_from(["queues", "operator:up", "drop"]).is_err());
-        assert!(Line::try_parse_from(["queues", "--json"]).unwrap().args.connection.json);
+        assert!(
+            Line::try_parse_from(["queues", "--json"])
+                .unwrap()
+                .args
+                .connection
+                .json
+        );
     }
 
     #[test]
@@ -183,7 +204,10 @@ mod tests {
                 ..QueueSnapshot::default()
             }),
         ]);
-        assert!(text.contains("1,234,567") && text.contains("nobody bound"), "{text}");
+        assert!(
+            text.contains("1,234,567") && text.contains("nobody bound"),
+            "{text}"
+        );
         assert!(text.contains("suspended"), "{text}");
     }
 }

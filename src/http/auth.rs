@@ -101,7 +101,13 @@ mod tests {
         let token = SecretString::from("change-me");
         let challenge = |given: Option<&[u8]>| {
             let answer = check(given, &token).unwrap_err().error_response();
-            answer.headers().get("www-authenticate").unwrap().to_str().unwrap().to_owned()
+            answer
+                .headers()
+                .get("www-authenticate")
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
         };
         assert_eq!(challenge(None), CHALLENGE);
         assert_eq!(challenge(Some(b"Basic x")), CHALLENGE);

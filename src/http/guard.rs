@@ -12,7 +12,7 @@ use super::problem::Problem;
 /// Longest request body; no request of this API needs one.
 const MAX_BODY: u64 = 16 * 1024;
 
-/// A path of which only one kind of method is missing its handler.
+/// A path, and whether it is read or carries out a command.
 pub(super) struct Path {
     path: &'static str,
     reads: bool,
@@ -42,16 +42,23 @@ impl Path {
         if self.reads {
             resource
                 .route(web::route().guard(Any(Get()).or(Head())).to(handler))
-                .default_service(web::to(|request: HttpRequest| wrong_method(request, "GET, HEAD")))
+                .default_service(web::to(|request: HttpRequest| {
+                    wrong_method(request, "GET, HEAD")
+                }))
         } else {
             resource
                 .route(web::post().to(handler))
-                .default_service(web::to(|request: HttpRequest| wrong_method(request, "POST")))
+                .default_service(web::to(|request: HttpRequest| {
+                    wrong_method(request, "POST")
+                }))
         }
     }
 }
 
-async fn wrong_method(request: HttpRequest, allowed: &'static str) -> Result<&'static str, Problem> {
+async fn wrong_method(
+    request: HttpRequest,
+    allowed: &'static str,
+) -> Result<&'static str, Problem> {
     Err(Problem::method_not_allowed(
         request.method().as_str(),
         request.path(),
@@ -76,7 +83,8 @@ pub(super) async fn small_requests(
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > MAX_BODY) || headers.contains_key(TRANSFER_ENCODING) {
+    if announced.is_some_and(|length| length > MAX_BODY) || headers.contains_key(TRANSFER_ENCODING)
+    {
         return Err(Problem::too_large(MAX_BODY).into());
     }
     next.call(request).await

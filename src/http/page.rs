@@ -35,5 +35,7 @@ const PAGE: &str = concat!(
 
 /// The page.
 pub(super) async fn root() -> HttpResponse {
-    HttpResponse::Ok().content_type(ContentType::html()).body(PAGE)
+    HttpResponse::Ok()
+        .content_type(ContentType::html())
+        .body(PAGE)
 }

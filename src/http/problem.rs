@@ -4,7 +4,6 @@ use std::fmt;
 
 use actix::MailboxError;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
@@ -25,13 +24,19 @@ pub(crate) struct Problem {
     detail: String,
     /// More members, such as `field`.
     more: Map<String, Value>,
-    header: Option<(header::HeaderName, HeaderValue)>,
+    /// One more header, such as Allow.
+    header: Option<(&'static str, &'static str)>,
 }
 
 // === impl Problem ===
 
 impl Problem {
-    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+    fn new(
+        status: StatusCode,
+        kind: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
         Self {
             status,
             kind,
@@ -51,7 +56,7 @@ impl Problem {
     pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: &'static str) -> Self {
         let detail = format!("{path} takes {allowed}, not {method}");
         Self {
-            header: Some((header::ALLOW, HeaderValue::from_static(allowed))),
+            header: Some(("Allow", allowed)),
             ..Self::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method-not-allowed",
@@ -70,11 +75,13 @@ impl Problem {
     /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
     pub(crate) fn unauthorized(challenge: &'static str, detail: &str) -> Self {
         Self {
-            header: Some((
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static(challenge),
-            )),
-            ..Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Unauthorized", detail)
+            header: Some(("WWW-Authenticate", challenge)),
+            ..Self::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "Unauthorized",
+                detail,
+            )
         }
     }
 
@@ -84,7 +91,9 @@ impl Problem {
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
             "Request too large",
-            format!("the request body has more than {limit} octets; commands need none"),
+            format!(
+                "the request body has more than {limit} octets or no Content-Length; commands need none"
+            ),
         )
     }
 
@@ -138,17 +147,20 @@ impl ResponseError for Problem {
 
     fn error_response(&self) -> HttpResponse {
         let mut members = Map::new();
-        members.insert("type".to_owned(), json!(format!("{TYPE_PREFIX}{}", self.kind)));
+        members.insert(
+            "type".to_owned(),
+            json!(format!("{TYPE_PREFIX}{}", self.kind)),
+        );
         members.insert("title".to_owned(), json!(self.title));
         members.insert("status".to_owned(), json!(self.status.as_u16()));
         members.insert("detail".to_owned(), json!(self.detail));
         members.extend(self.more.clone());
         let mut answer = HttpResponse::build(self.status);
-        if let Some((name, value)) = &self.header {
-            answer.insert_header((name.clone(), value.clone()));
+        if let Some(header) = self.header {
+            answer.insert_header(header);
         }
         answer
-            .insert_header((header::CONTENT_TYPE, CONTENT_TYPE))
+            .insert_header(("Content-Type", CONTENT_TYPE))
             .body(Value::Object(members).to_string())
     }
 }
@@ -185,7 +197,10 @@ mod tests {
 
     #[actix_web::test]
     async fn has_the_members_of_rfc_9457() {
-        let problem = Problem::bad_value("limit", "limit must be a number from 1 to 1000, not \"abc\"");
+        let problem = Problem::bad_value(
+            "limit",
+            "limit must be a number from 1 to 1000, not \"abc\"",
+        );
         assert_eq!(
             body(&problem).await,
             json!({
@@ -201,8 +216,14 @@ mod tests {
     #[actix_web::test]
     async fn names_the_allowed_methods() {
         let problem = Problem::method_not_allowed("DELETE", "/v1/queues", "GET, HEAD");
-        assert_eq!(problem.error_response().headers().get("allow").unwrap(), "GET, HEAD");
-        assert_eq!(body(&problem).await["detail"], "/v1/queues takes GET, HEAD, not DELETE");
+        assert_eq!(
+            problem.error_response().headers().get("allow").unwrap(),
+            "GET, HEAD"
+        );
+        assert_eq!(
+            body(&problem).await["detail"],
+            "/v1/queues takes GET, HEAD, not DELETE"
+        );
     }
 
     #[actix_web::test]

@@ -20,7 +20,9 @@ impl Query {
 
     fn parse(query: &str, known: &[&str]) -> Result<Self, Problem> {
         let pairs = web::Query::<Vec<(String, String)>>::from_query(query)
-            .map_err(|error| Problem::bad_value("query", format!("the query cannot be read: {error}")))?
+            .map_err(|error| {
+                Problem::bad_value("query", format!("the query cannot be read: {error}"))
+            })?
             .into_inner();
         for (at, (key, _)) in pairs.iter().enumerate() {
             if !known.contains(&key.as_str()) {
@@ -31,7 +33,10 @@ impl Query {
                 return Err(Problem::bad_value(key, detail));
             }
             if pairs[..at].iter().any(|(before, _)| before == key) {
-                return Err(Problem::bad_value(key, format!("{key} is given twice; give it once")));
+                return Err(Problem::bad_value(
+                    key,
+                    format!("{key} is given twice; give it once"),
+                ));
             }
         }
         Ok(Self(pairs))
@@ -61,7 +66,10 @@ impl Query {
         };
         match text.parse() {
             Ok(value) if valid(&value) => Ok(Some(value)),
-            _ => Err(Problem::bad_value(key, format!("{key} must be {range}, not {text:?}"))),
+            _ => Err(Problem::bad_value(
+                key,
+                format!("{key} must be {range}, not {text:?}"),
+            )),
         }
     }
 
@@ -83,8 +91,9 @@ mod tests {
     use super::*;
 
     fn limit(query: &str) -> Result<Option<u32>, Problem> {
-        Query::parse(query, &["limit", "to"])?
-            .number("limit", "a number from 1 to 1000", |n| (1..=1000).contains(n))
+        Query::parse(query, &["limit", "to"])?.number("limit", "a number from 1 to 1000", |n| {
+            (1..=1000).contains(n)
+        })
     }
 
     #[test]
@@ -101,9 +110,18 @@ mod tests {
     #[test]
     fn names_what_is_wrong() {
         for (query, said) in [
-            ("limit=abc", "limit must be a number from 1 to 1000, not \"abc\""),
-            ("limit=0", "limit must be a number from 1 to 1000, not \"0\""),
-            ("limit=99999999999999", "limit must be a number from 1 to 1000, not \"99999999999999\""),
+            (
+                "limit=abc",
+                "limit must be a number from 1 to 1000, not \"abc\"",
+            ),
+            (
+                "limit=0",
+                "limit must be a number from 1 to 1000, not \"0\"",
+            ),
+            (
+                "limit=99999999999999",
+                "limit must be a number from 1 to 1000, not \"99999999999999\"",
+            ),
             ("limt=5", "limt is not known; the names are limit, to"),
             ("limit=5&limit=6", "limit is given twice; give it once"),
         ] {
@@ -111,7 +129,18 @@ mod tests {
             assert!(problem.to_string().ends_with(said), "{query}: {problem}");
         }
         let query = Query::parse("text=yes", &["text"]).unwrap();
-        assert!(query.flag("text").unwrap_err().to_string().contains("true or false"));
-        assert!(Query::parse("a=1", &[]).unwrap_err().to_string().contains("takes no query"));
+        assert!(
+            query
+                .flag("text")
+                .unwrap_err()
+                .to_string()
+                .contains("true or false")
+        );
+        assert!(
+            Query::parse("a=1", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("takes no query")
+        );
     }
 }

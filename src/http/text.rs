@@ -75,15 +75,25 @@ mod tests {
     #[test]
     fn reads_the_alphabets_it_knows() {
         assert_eq!(text(0, 0, b"hello").as_deref(), Some("hello"));
-        assert_eq!(text(0, 0, b"\x00lpha"), None, "@ in the GSM alphabet, NUL in ASCII");
+        assert_eq!(
+            text(0, 0, b"\x00lpha"),
+            None,
+            "@ in the GSM alphabet, NUL in ASCII"
+        );
         assert_eq!(text(3, 0, b"Gr\xfc\xdfe").as_deref(), Some("Grüße"));
-        assert_eq!(text(8, 0, b"\x04\x1f\xd8\x3d\xde\x00").as_deref(), Some("П😀"));
+        assert_eq!(
+            text(8, 0, b"\x04\x1f\xd8\x3d\xde\x00").as_deref(),
+            Some("П😀")
+        );
         assert_eq!(text(4, 0, b"\x01\x02"), None);
     }
 
     #[test]
     fn skips_a_user_data_header() {
-        assert_eq!(text(0, 0x40, b"\x05\x00\x03\x01\x02\x01hello").as_deref(), Some("hello"));
+        assert_eq!(
+            text(0, 0x40, b"\x05\x00\x03\x01\x02\x01hello").as_deref(),
+            Some("hello")
+        );
         assert_eq!(text(0, 0x40, b"\xffhello"), None);
         assert_eq!(text(0, 0x40, b""), None);
     }
@@ -96,6 +106,12 @@ mod tests {
             tlvs: tlvs.raw().clone(),
             ..Message::default()
         });
-        assert_eq!(found, Text { text: Some("long".to_owned()), octets: "6c6f6e67".to_owned() });
+        assert_eq!(
+            found,
+            Text {
+                text: Some("long".to_owned()),
+                octets: "6c6f6e67".to_owned()
+            }
+        );
     }
 }

@@ -223,7 +223,10 @@ mod tests {
 
     #[test]
     fn writes_times_and_versions_as_people_do() {
-        assert_eq!(time(1_700_000_000_000).as_deref(), Some("2023-11-14T22:13:20.000Z"));
+        assert_eq!(
+            time(1_700_000_000_000).as_deref(),
+            Some("2023-11-14T22:13:20.000Z")
+        );
         assert_eq!(time(0), None);
         assert_eq!(time(i64::MAX), None);
         assert_eq!(version(0x34), "3.4");

@@ -137,10 +137,24 @@ impl System {
     pub fn send(&self, to: &str, text: &str) -> String {
         let host = format!("127.0.0.1:{}", self.smpp);
         let output = run(&[
-            "send", "--to", to, "--host", &host, "--system-id", "test", "--password", "test", "--no-receipt", text,
+            "send",
+            "--to",
+            to,
+            "--host",
+            &host,
+            "--system-id",
+            "test",
+            "--password",
+            "test",
+            "--no-receipt",
+            text,
         ]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         said.split(|character: char| !character.is_ascii_digit())
             .find(|digits| digits.len() > 15)
             .unwrap_or_else(|| panic!("no message id in {said:?}"))
@@ -182,7 +196,9 @@ impl Answer {
     }
 
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
     }
 
     pub fn json(&self) -> Value {
@@ -205,7 +221,7 @@ impl Answer {
 // === helpers ===
 
 /// Starts `smsc serve`; its log goes to the test's output when it fails.
-pub fn serve(config: PathBuf) -> Child {
+fn serve(config: PathBuf) -> Child {
     Command::new(env!("CARGO_BIN_EXE_smsc"))
         .args(["serve", "--config"])
         .arg(config)
@@ -237,6 +253,7 @@ fn agent() -> ureq::Agent {
 
 /// Ports that nobody has at this moment; all differ.
 fn free_ports<const N: usize>() -> [u16; N] {
-    let sockets: [TcpListener; N] = std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+    let sockets: [TcpListener; N] =
+        std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").unwrap());
     sockets.map(|socket| socket.local_addr().unwrap().port())
 }

@@ -10,8 +10,8 @@ use crate::actors::ports::{BindPort, QueuePort, lock};
 use crate::domain::state;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
-    BindCommand, BindState, CommandMessage, CommandOperator, CommandQueue, Commanded,
-    QueueCommand, QueueCommandReply, Refusal, bind_command, queue_command,
+    BindCommand, BindState, CommandMessage, CommandOperator, CommandQueue, Commanded, QueueCommand,
+    QueueCommandReply, Refusal, bind_command, queue_command,
 };
 use crate::store::History;
 
@@ -25,7 +25,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(super) async fn queue(hub: Arc<Hub>, order: CommandQueue) -> Result<Commanded, Refusal> {
     let verb = order.verb();
     let result = queue_ordered(&hub, &order, verb).await;
-    audit(&order.by, verb.as_str_name(), &format!("queue {}", order.name), &result);
+    audit(
+        &order.by,
+        verb.as_str_name(),
+        &format!("queue {}", order.name),
+        &result,
+    );
     result
 }
 
@@ -38,7 +43,12 @@ async fn queue_ordered(
         .queues()
         .into_iter()
         .find(|port| port.name == order.name)
-        .ok_or_else(|| Refusal::not_found(format!("there is no queue {:?}; GET /v1/queues lists them", order.name)))?;
+        .ok_or_else(|| {
+            Refusal::not_found(format!(
+                "there is no queue {:?}; GET /v1/queues lists them",
+                order.name
+            ))
+        })?;
     let reply = ask(&port, verb, 0).await?;
     Ok(Commanded {
         count: reply.count,
@@ -51,7 +61,12 @@ async fn queue_ordered(
 pub(super) fn operator(hub: &Hub, order: &CommandOperator) -> Result<Commanded, Refusal> {
     let verb = order.verb();
     let result = operator_ordered(hub, order, verb);
-    audit(&order.by, verb.as_str_name(), &format!("operator {}", order.id), &result);
+    audit(
+        &order.by,
+        verb.as_str_name(),
+        &format!("operator {}", order.id),
+        &result,
+    );
     result
 }
 
@@ -65,13 +80,21 @@ fn operator_ordered(
         .operators()
         .find(|operator| operator.config.id == order.id)
         .map(|operator| operator.id)
-        .ok_or_else(|| Refusal::not_found(format!("there is no operator {:?}; GET /v1/operators lists them", order.id)))?;
+        .ok_or_else(|| {
+            Refusal::not_found(format!(
+                "there is no operator {:?}; GET /v1/operators lists them",
+                order.id
+            ))
+        })?;
     let binds = hub.binds.all();
     let own = binds
         .iter()
         .filter(|port| port.owner.load(Ordering::Relaxed) == owner);
     let count = own.filter(|port| command_bind(port, verb)).count() as u64;
-    Ok(Commanded { count, pending: count > 0 })
+    Ok(Commanded {
+        count,
+        pending: count > 0,
+    })
 }
 
 /// Hands a bind what its state calls for; false when there is nothing to do.
@@ -104,7 +127,12 @@ fn bind(verb: bind_command::Verb) -> BindCommand {
 pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, Refusal> {
     let verb = order.verb();
     let result = message_ordered(&hub, order.id, verb).await;
-    audit(&order.by, verb.as_str_name(), &format!("message {}", order.id), &result);
+    audit(
+        &order.by,
+        verb.as_str_name(),
+        &format!("message {}", order.id),
+        &result,
+    );
     result
 }
 
@@ -124,10 +152,14 @@ async fn message_ordered(
     })?;
     let reply = ask(&port, verb, id).await?;
     match reply.outcome() {
-        Outcome::Done if verb == queue_command::Verb::Cancel => {
-            Ok(Commanded { count: 1, pending: !is_final_soon(hub, id).await })
-        }
-        Outcome::Done => Ok(Commanded { count: 1, pending: false }),
+        Outcome::Done if verb == queue_command::Verb::Cancel => Ok(Commanded {
+            count: 1,
+            pending: !is_final_soon(hub, id).await,
+        }),
+        Outcome::Done => Ok(Commanded {
+            count: 1,
+            pending: false,
+        }),
         Outcome::InFlight => Err(Refusal::conflict(format!(
             "message {id} is handed to a session of {} and waits for the answer",
             port.name
@@ -179,7 +211,10 @@ async fn ask(
     verb: queue_command::Verb,
     id: u64,
 ) -> Result<QueueCommandReply, Refusal> {
-    let command = QueueCommand { verb: verb.into(), id };
+    let command = QueueCommand {
+        verb: verb.into(),
+        id,
+    };
     port.addr
         .send(command)
         .timeout(ANSWER_WITHIN)
@@ -253,7 +288,11 @@ mod tests {
         for (state, verb, expected) in cases {
             let port = port(state);
             port.listen(ear.clone().recipient());
-            assert_eq!(command_bind(&port, verb), expected.is_some(), "{state:?} {verb:?}");
+            assert_eq!(
+                command_bind(&port, verb),
+                expected.is_some(),
+                "{state:?} {verb:?}"
+            );
             // The mailbox is read in order: an answered question means the command was handled.
             tokio::task::yield_now().await;
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -71,7 +71,11 @@ pub(super) fn stage(history: &History, now: i64) -> Stage {
 
 /// The attempt that the destination took.
 pub(super) fn handed_over(history: &History) -> Option<&SentRow> {
-    history.attempts.iter().rev().find(|attempt| attempt.status == 0)
+    history
+        .attempts
+        .iter()
+        .rev()
+        .find(|attempt| attempt.status == 0)
 }
 
 fn due_at(history: &History) -> i64 {
@@ -210,7 +214,11 @@ mod tests {
         assert_eq!(stage(&history, 1_000), Stage::Scheduled);
         // A retry row replaces the time of the submission.
         history.attempts.push(attempt(0x58));
-        history.retry = Some(RetryRow { id: 1, due_at: 900, attempts: 1 });
+        history.retry = Some(RetryRow {
+            id: 1,
+            due_at: 900,
+            attempts: 1,
+        });
         assert_eq!(stage(&history, 1_000), Stage::Waiting);
         history.attempts.push(attempt(SentRow::NO_ANSWER));
         assert_eq!(stage(&history, 1_000), Stage::Waiting);

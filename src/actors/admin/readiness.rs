@@ -62,9 +62,9 @@ impl RestartWatch {
 pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
     let mut answer = Readiness::default();
     if hub.draining.load(Ordering::Relaxed) {
-        answer
-            .not_ready
-            .push("draining: intake is stopped and windows in flight are being finished".to_owned());
+        answer.not_ready.push(
+            "draining: intake is stopped and windows in flight are being finished".to_owned(),
+        );
     }
     let store = snapshots::store(hub);
     if store.below_floor {
@@ -123,7 +123,10 @@ mod tests {
     fn a_restart_is_recent_for_a_moment() {
         let mut watch = RestartWatch::default();
         watch.note("throttle".to_owned(), 3, 1_000);
-        assert!(watch.recent(1_000).is_empty(), "restarts before the first look are history");
+        assert!(
+            watch.recent(1_000).is_empty(),
+            "restarts before the first look are history"
+        );
         watch.note("throttle".to_owned(), 4, 5_000);
         watch.note("janitor".to_owned(), 0, 5_000);
         assert_eq!(watch.recent(5_500), ["throttle"]);

@@ -125,8 +125,8 @@ pub(super) fn node(hub: &Hub) -> NodeSnapshot {
         queues: queues(hub).queues,
         binds: binds(hub),
         actors: actors(hub),
-        correlation: Some(hub.correlation_snapshot.get().as_ref().clone()),
-        throttle: Some(hub.throttle_snapshot.get().as_ref().clone()),
+        correlation: Some(*hub.correlation_snapshot.get()),
+        throttle: Some(*hub.throttle_snapshot.get()),
         store: Some(store(hub)),
         draining: hub.draining.load(Ordering::Relaxed),
     }

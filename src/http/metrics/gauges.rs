@@ -118,7 +118,10 @@ pub(super) fn write(page: &mut String, node: &NodeSnapshot, now: i64) {
 /// HELP and TYPE of a family.
 pub(super) fn head(page: &mut String, name: &str, kind: Kind, help: &str) {
     let kind = kind.name();
-    push(page, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    push(
+        page,
+        format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"),
+    );
 }
 
 /// Appends to the page; writing to a `String` cannot fail.
@@ -129,11 +132,18 @@ pub(super) fn push(page: &mut String, text: fmt::Arguments<'_>) {
 fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
     let mut counts: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
     for bind in &node.binds {
-        let key = (bind.name.as_str(), bind.direction.as_str(), bind_state(bind.state()));
+        let key = (
+            bind.name.as_str(),
+            bind.direction.as_str(),
+            bind_state(bind.state()),
+        );
         *counts.entry(key).or_default() += 1;
     }
     for ((name, direction, state), count) in counts {
-        to.labelled(&[("name", name), ("direction", direction), ("state", state)], count);
+        to.labelled(
+            &[("name", name), ("direction", direction), ("state", state)],
+            count,
+        );
     }
 }
 
@@ -182,7 +192,10 @@ impl Samples<'_> {
         push(self.page, format_args!("{}{}", self.name, self.suffix));
         for (at, (label, text)) in labels.iter().enumerate() {
             let before = if at == 0 { '{' } else { ',' };
-            push(self.page, format_args!("{before}{label}=\"{}\"", escape(text)));
+            push(
+                self.page,
+                format_args!("{before}{label}=\"{}\"", escape(text)),
+            );
         }
         let end = if labels.is_empty() { "" } else { "}" };
         push(self.page, format_args!("{end} {value}\n"));
@@ -191,7 +204,9 @@ impl Samples<'_> {
 
 /// A label value: backslash, quote and line feed are escaped.
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -224,7 +239,10 @@ mod tests {
                 bind("up", BindState::Bound),
                 bind("up", BindState::Waiting),
             ],
-            store: Some(StoreSnapshot { free_mib: 2, ..StoreSnapshot::default() }),
+            store: Some(StoreSnapshot {
+                free_mib: 2,
+                ..StoreSnapshot::default()
+            }),
             ..NodeSnapshot::default()
         };
         let mut page = String::new();
@@ -241,7 +259,10 @@ mod tests {
             "smsc_store_free_bytes 2097152",
             "smsc_draining 0",
         ] {
-            assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
+            assert!(
+                page.lines().any(|found| found == line),
+                "{line} is not in\n{page}"
+            );
         }
         let mut series: Vec<&str> = page
             .lines()

@@ -40,7 +40,11 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "process_open_fds",
         kind: Kind::Gauge,
         help: "Open file descriptors: connections, files of the store.",
-        read: || fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as f64),
+        read: || {
+            fs::read_dir("/proc/self/fd")
+                .ok()
+                .map(|files| files.count() as f64)
+        },
     },
 ];
 

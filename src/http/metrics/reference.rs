@@ -34,7 +34,13 @@ pub fn markdown() -> String {
     page.push_str("\n## Read when they are scraped\n\n");
     page.push_str(HEAD);
     for family in gauges::FAMILIES {
-        row(&mut page, family.name, family.kind.name(), family.labels, family.help);
+        row(
+            &mut page,
+            family.name,
+            family.kind.name(),
+            family.labels,
+            family.help,
+        );
     }
     page.push_str("\n## About the process\n\nFrom `/proc/self`, on Linux.\n\n");
     page.push_str(HEAD);
@@ -71,7 +77,11 @@ fn kind_and_labels<'a>(exposed: &'a str, name: &str) -> (&'a str, String) {
     let mut lines = exposed.lines();
     let kind = lines
         .by_ref()
-        .find_map(|line| line.strip_prefix("# TYPE ")?.strip_prefix(name)?.strip_prefix(' '))
+        .find_map(|line| {
+            line.strip_prefix("# TYPE ")?
+                .strip_prefix(name)?
+                .strip_prefix(' ')
+        })
         .unwrap_or_default();
     let sample = lines.next().unwrap_or_default();
     let labels: Vec<&str> = sample
@@ -94,6 +104,9 @@ mod tests {
             assert!(page.contains(&format!("| `{name}")), "{name} is missing");
         }
         assert!(!page.contains("` |  |"), "a metric without a kind:\n{page}");
-        assert!(page.contains("| `smsc_messages_final_total` | counter | state |"), "{page}");
+        assert!(
+            page.contains("| `smsc_messages_final_total` | counter | state |"),
+            "{page}"
+        );
     }
 }

@@ -39,7 +39,13 @@ pub(super) async fn one(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let with_text = Query::read(&request, &["text"])?.flag("text")?;
-    let found = ask(&state, FindMessage { id: message_id(&id)? }).await??;
+    let found = ask(
+        &state,
+        FindMessage {
+            id: message_id(&id)?,
+        },
+    )
+    .await??;
     Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
 }
 
@@ -78,7 +84,11 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
             .unwrap_or_default()
             .into(),
         before: query
-            .number("before", "a message id, such as next_before of the page before", |id| *id > 0)?
+            .number(
+                "before",
+                "a message id, such as next_before of the page before",
+                |id| *id > 0,
+            )?
             .unwrap_or_default(),
         limit: limit.unwrap_or(PAGE),
     })
@@ -88,10 +98,15 @@ fn state_of(text: &str) -> Result<MessageState, Problem> {
     states::from_name(text)
         .and_then(|number| MessageState::try_from(i32::from(number)).ok())
         .ok_or_else(|| {
-            let names: Vec<&str> = (states::ENROUTE..=states::REJECTED).map(states::name).collect();
+            let names: Vec<&str> = (states::ENROUTE..=states::REJECTED)
+                .map(states::name)
+                .collect();
             Problem::bad_value(
                 "state",
-                format!("state {text:?} is not known; the states are {}", names.join(", ")),
+                format!(
+                    "state {text:?} is not known; the states are {}",
+                    names.join(", ")
+                ),
             )
         })
 }
@@ -124,7 +139,10 @@ mod tests {
         assert_eq!(found.state(), MessageState::Delivered);
         assert_eq!((found.limit, found.before), (7, 12));
         let all = ask_for("").unwrap();
-        assert_eq!((all.to.as_str(), all.state(), all.limit), ("", MessageState::Unspecified, PAGE));
+        assert_eq!(
+            (all.to.as_str(), all.state(), all.limit),
+            ("", MessageState::Unspecified, PAGE)
+        );
     }
 
     #[test]
@@ -136,7 +154,14 @@ mod tests {
             ),
             "{problem}"
         );
-        for wrong in ["limit=abc", "limit=0", "limit=1001", "before=x", "before=0", "from=1"] {
+        for wrong in [
+            "limit=abc",
+            "limit=0",
+            "limit=1001",
+            "before=x",
+            "before=0",
+            "from=1",
+        ] {
             assert!(ask_for(wrong).is_err(), "{wrong}");
         }
     }
