@@ -271,6 +271,8 @@ impl App {
     pub async fn stop(self) {
         tracing::info!("stopping: finishing windows in flight");
         self.hub.draining.store(true, Ordering::Relaxed);
+        // Binds that wait for their next attempt have nothing to finish.
+        self.hub.binds.all().iter().for_each(|port| port.wake());
         let deadline = tokio::time::Instant::now() + DRAIN;
         while tokio::time::Instant::now() < deadline {
             let in_flight: u64 = self

@@ -9,13 +9,16 @@ mod harness;
 mod history;
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness::{Process, Simulator, Smsc, within};
 
 const KILLS: usize = 5;
 const BINDS: usize = 2;
 const WINDOW: usize = 250;
+const SENDER_BINDS: usize = 4;
+const SENDER_WINDOW: usize = 100;
+const RECEIPT_WINDOW: usize = 500;
 const COMMIT_BATCH: usize = 1024;
 const MESSAGES: usize = 60_000;
 /// From start to the last receipt, with all restarts; a busy machine takes a fraction of it.
@@ -23,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 fn smsc(operator: &Simulator) -> Smsc {
     Smsc::new()
-        .account_with("test", "test", "window = 500")
+        .account_with("test", "test", &format!("window = {RECEIPT_WINDOW}"))
         .operator_with(
             "up",
             operator.address(),
@@ -37,7 +40,8 @@ fn load(smsc: &Smsc) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
     command
         .args(["load", "--to", &smsc.smpp().to_string()])
-        .args(["--binds", "4", "--window", "100", "--resubmit", "on"])
+        .args(["--binds", &SENDER_BINDS.to_string()])
+        .args(["--window", &SENDER_WINDOW.to_string(), "--resubmit", "on"])
         .args(["--count", &MESSAGES.to_string(), "--settle", "60s"])
         .args(["--rate", "6000"])
         .arg("--journal")
@@ -77,6 +81,10 @@ fn killed_five_times_at_full_load() {
     println!("{found:?}");
     let bound = KILLS * (BINDS * WINDOW + COMMIT_BATCH);
     assert!(found.duplicates_by_us <= bound, "more than {bound}: {found:?}");
+    let lost_answers = KILLS * SENDER_BINDS * SENDER_WINDOW;
+    assert!(found.sent_again <= lost_answers, "more than {lost_answers}: {found:?}");
+    let unconfirmed = KILLS * (SENDER_BINDS * RECEIPT_WINDOW + COMMIT_BATCH);
+    assert!(found.repeated_receipts <= unconfirmed, "more than {unconfirmed}: {found:?}");
     assert_eq!(found.acknowledged, MESSAGES);
 }
 
@@ -110,10 +118,7 @@ fn the_operator_is_dead_for_the_whole_load_and_comes_back() {
 
 /// The load ends by itself when everything acknowledged has its receipt.
 fn finish(load: &mut Process) {
-    let started = Instant::now();
-    while load.is_running() && started.elapsed() < LIMIT {
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    assert!(!load.is_running(), "receipts are missing after {LIMIT:?}");
+    within(LIMIT, || (!load.is_running()).then_some(()))
+        .unwrap_or_else(|| panic!("receipts are missing after {LIMIT:?}"));
     assert!(load.wait().success(), "the load found losses");
 }

@@ -501,7 +501,7 @@ impl Correlation {
     }
 
     fn spill(&mut self, ctx: &mut Context<Self>) {
-        let Some((hour, sorted)) = self.index.to_spill() else {
+        let Some((hour, sorted)) = self.index.take_spill() else {
             return;
         };
         let count = sorted.len();

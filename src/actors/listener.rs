@@ -48,7 +48,7 @@ impl Listener {
     }
 
     fn admit(&mut self, socket: TcpStream, peer: SocketAddr) {
-        let most = self.hub.config().smpp.max_connections as usize;
+        let most = self.hub.config().smpp.max_connections;
         if self.hub.draining.load(Ordering::Relaxed) || self.open.load(Ordering::Relaxed) >= most {
             self.hub.metrics.connections_refused.inc();
             return;

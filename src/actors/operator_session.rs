@@ -562,6 +562,10 @@ impl Actor for OperatorSession {
             ctx.stop();
             return;
         }
+        if self.port.suspended.load(Ordering::Relaxed) {
+            self.paused = true;
+            return self.come_back("suspended by an operator", ctx);
+        }
         ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
         self.connect(ctx);
     }
@@ -703,6 +707,8 @@ impl Handler<BindCommand> for OperatorSession {
                 self.health.after_stop(AfterStop::Again(Some(Duration::ZERO)));
                 ctx.stop();
             }
+            // Resumed before this was read.
+            Verb::Suspend if !self.port.suspended.load(Ordering::Relaxed) => {}
             Verb::Suspend => {
                 self.paused = true;
                 self.come_back("suspended by an operator", ctx);

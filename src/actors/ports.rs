@@ -13,6 +13,7 @@ use arc_swap::ArcSwap;
 
 use crate::actors::queue::Queue;
 use crate::actors::supervise::Health;
+use crate::pb::bind_command::Verb;
 use crate::pb;
 
 /// What a queue's messages wait for.
@@ -69,6 +70,8 @@ pub struct BindPort {
     pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
     /// Where answers to its receipts go.
     pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
+    /// Suspended by an operator's command, until resumed by one.
+    pub suspended: AtomicBool,
     /// Ends a reconnect pause, so that a command is handled at once.
     pub health: Option<Arc<Health>>,
 }
@@ -205,6 +208,7 @@ impl BindPort {
             snapshot: Published::default(),
             commands: Mutex::default(),
             replies: Mutex::default(),
+            suspended: AtomicBool::new(false),
             health,
         })
     }
@@ -218,11 +222,28 @@ impl BindPort {
         let Some(recipient) = lock(&self.commands).clone() else {
             return false;
         };
-        let sent = recipient.try_send(command).is_ok();
+        match command.verb() {
+            Verb::Suspend => self.suspended.store(true, Ordering::Relaxed),
+            Verb::Resume => self.suspended.store(false, Ordering::Relaxed),
+            _ => {}
+        }
+        let sleeps = matches!(
+            self.snapshot.get().state(),
+            pb::BindState::Waiting | pb::BindState::Paused
+        );
+        if sleeps {
+            // Its mailbox would be read only after the next bind; waking says the same now.
+            self.wake();
+            return true;
+        }
+        recipient.try_send(command).is_ok()
+    }
+
+    /// Ends a pause; the bind looks again whether and how it is wanted.
+    pub fn wake(&self) {
         if let Some(health) = &self.health {
             health.wake();
         }
-        sent
     }
 }
 

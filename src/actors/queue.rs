@@ -274,7 +274,7 @@ impl Queue {
             }
             Verb::Purge => {
                 let count = (self.len() - self.held.len()) as u64;
-                self.purge(ctx);
+                self.purge(command.by.clone(), ctx);
                 reply(Outcome::Done, count)
             }
             Verb::Cancel | Verb::Retry if self.held.contains_key(&command.id) => {
@@ -282,12 +282,18 @@ impl Queue {
             }
             Verb::Cancel => match self.remove(command.id) {
                 Some(item) if item.what == What::Message => {
-                    self.cancel(vec![item], ctx);
+                    self.cancel(vec![item], &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
                 Some(item) => {
                     self.waiting[usize::from(item.priority)].push_front(item);
                     reply(Outcome::NotHere, 0)
+                }
+                // Out of memory, so it waits far back: it is passed over when its block comes.
+                None if self.waiting.iter().any(|level| level.spilled() > 0) => {
+                    self.gone.insert(command.id);
+                    self.cancel_spilled(command.id, &command.by, ctx);
+                    reply(Outcome::Done, 1)
                 }
                 None => reply(Outcome::NotHere, 0),
             },

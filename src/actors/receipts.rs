@@ -128,7 +128,7 @@ pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
     tlvs.push(tag::RECEIPTED_MESSAGE_ID, &id_octets);
     tlvs.push(tag::MESSAGE_STATE, &[state]);
     if let Some(reference) = Tlvs::from_raw(message.tlvs.clone()).get(tag::USER_MESSAGE_REFERENCE) {
-        tlvs.push(tag::USER_MESSAGE_REFERENCE, &reference);
+        tlvs.push(tag::USER_MESSAGE_REFERENCE, reference);
     }
     Message {
         id: message.id,

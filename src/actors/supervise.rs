@@ -136,7 +136,8 @@ impl Health {
 
     /// Ends a pause of [`AfterStop::Again`] early.
     pub fn wake(&self) {
-        self.wake.notify_one();
+        // Nobody who sleeps: nobody to wake. A kept permit would end the next pause at once.
+        self.wake.notify_waiters();
     }
 
     pub fn snapshot(&self) -> ActorSnapshot {

@@ -36,7 +36,8 @@ macro_rules! metrics {
                 let registry = registry.sub_registry_with_prefix("smsc");
                 $(
                     let $field: $kind = $make;
-                    registry.register($name, concat!($($help),+).trim(), $field.clone());
+                    // The encoder ends help texts with a full stop of its own.
+                    registry.register($name, concat!($($help),+).trim().trim_end_matches('.'), $field.clone());
                 )*
                 Self { $($field,)* }
             }

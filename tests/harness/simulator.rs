@@ -10,10 +10,11 @@ use super::{Process, free_port, until};
 
 /// A running simulated operator, or one that is about to run.
 pub struct Simulator {
-    folder: TempDir,
+    // Dropped before its folder, whose log it still shows.
+    process: Option<Process>,
     port: u16,
     flags: Vec<String>,
-    process: Option<Process>,
+    folder: TempDir,
 }
 
 /// A line of its journal: one accepted message.
@@ -33,10 +34,10 @@ impl Simulator {
     /// A healthy operator that is not started yet.
     pub fn new() -> Self {
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            process: None,
             port: free_port(),
             flags: Vec::new(),
-            process: None,
+            folder: tempfile::tempdir().unwrap(),
         }
     }
 

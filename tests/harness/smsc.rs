@@ -25,10 +25,11 @@ pub struct SmscBuilder {
 
 /// A running SMSC; its process and its data folder go with it.
 pub struct Smsc {
-    folder: TempDir,
+    // Fields are dropped in this order: the log must outlive the process that writes it.
+    process: Process,
     smpp_port: u16,
     http_port: u16,
-    process: Process,
+    folder: TempDir,
 }
 
 // === impl SmscBuilder ===
@@ -104,10 +105,10 @@ impl SmscBuilder {
         fs::write(folder.path().join("smsc.toml"), config).unwrap();
         let process = serve(folder.path());
         let mut smsc = Smsc {
-            folder,
+            process,
             smpp_port,
             http_port,
-            process,
+            folder,
         };
         smsc.wait_until_ready();
         smsc

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::messages::{self, handed_over};
 use crate::actors::hub::Hub;
-use crate::actors::ports::{BindPort, QueuePort, lock};
+use crate::actors::ports::{BindPort, QueuePort};
 use crate::domain::state;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
@@ -49,7 +49,7 @@ async fn queue_ordered(
                 order.name
             ))
         })?;
-    let reply = ask(&port, verb, 0).await?;
+    let reply = ask(&port, verb, 0, &order.by).await?;
     Ok(Commanded {
         count: reply.count,
         // A purge goes on in steps after its answer.
@@ -98,9 +98,6 @@ fn operator_ordered(
 }
 
 /// Hands a bind what its state calls for; false when there is nothing to do.
-///
-/// A bind that waits or is paused has to be woken to hear a command. One that is up must not be:
-/// the wake-up would be remembered and end its next pause at once, also the one just ordered.
 fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
     use bind_command::Verb;
     let sleeps = matches!(
@@ -112,10 +109,7 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
         // Coming back is binding again.
         (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
         (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,
-        (Verb::Suspend, true) => port.command(bind(Verb::Suspend)),
-        (Verb::Rebind | Verb::Suspend, false) => lock(&port.commands)
-            .as_ref()
-            .is_some_and(|recipient| recipient.try_send(bind(verb)).is_ok()),
+        (Verb::Suspend, true) | (Verb::Rebind | Verb::Suspend, false) => port.command(bind(verb)),
     }
 }
 
@@ -126,7 +120,7 @@ fn bind(verb: bind_command::Verb) -> BindCommand {
 /// Cancels a message, or makes it due now.
 pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let result = message_ordered(&hub, order.id, verb).await;
+    let result = message_ordered(&hub, order.id, verb, &order.by).await;
     audit(
         &order.by,
         verb.as_str_name(),
@@ -140,6 +134,7 @@ async fn message_ordered(
     hub: &Hub,
     id: u64,
     verb: queue_command::Verb,
+    by: &str,
 ) -> Result<Commanded, Refusal> {
     let history = messages::history(hub, id).await?;
     refuse_when_over(hub, &history)?;
@@ -150,7 +145,7 @@ async fn message_ordered(
             hub.name_of(queue)
         ))
     })?;
-    let reply = ask(&port, verb, id).await?;
+    let reply = ask(&port, verb, id, by).await?;
     match reply.outcome() {
         Outcome::Done if verb == queue_command::Verb::Cancel => Ok(Commanded {
             count: 1,
@@ -210,10 +205,12 @@ async fn ask(
     port: &QueuePort,
     verb: queue_command::Verb,
     id: u64,
+    by: &str,
 ) -> Result<QueueCommandReply, Refusal> {
     let command = QueueCommand {
         verb: verb.into(),
         id,
+        by: by.to_owned(),
     };
     port.addr
         .send(command)

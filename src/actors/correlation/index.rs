@@ -131,7 +131,7 @@ impl Index {
 
     /// The oldest generation, sorted, when memory is over its limit; confirm with
     /// [`Index::spilled`].
-    pub fn to_spill(&mut self) -> Option<(i64, Vec<(Key, u64)>)> {
+    pub fn take_spill(&mut self) -> Option<(i64, Vec<(Key, u64)>)> {
         if self.spilling || self.generations.len() < 2 || self.len() <= self.limit {
             return None;
         }
@@ -226,7 +226,7 @@ mod tests {
             if id % 2 == 0 {
                 index.mark_done(key);
             }
-            while let Some((_, sorted)) = index.to_spill() {
+            while let Some((_, sorted)) = index.take_spill() {
                 assert!(sorted.is_sorted());
                 index.confirm_spill(true, sorted.len());
                 on_disk.extend(sorted);

@@ -81,12 +81,23 @@ impl Queue {
     ) {
         self.counters.expired += items.len() as u64;
         self.hub.metrics.expired.inc_by(items.len() as u64);
-        self.end(items, MessageState::Expired, ctx);
+        self.end(items, MessageState::Expired, "", ctx);
     }
 
-    pub(super) fn cancel(&mut self, items: Vec<Item>, ctx: &mut Context<Self>) {
+    pub(super) fn cancel(&mut self, items: Vec<Item>, by: &str, ctx: &mut Context<Self>) {
         let items = items.into_iter().map(|item| (item, None)).collect();
-        self.end(items, MessageState::Deleted, ctx);
+        self.end(items, MessageState::Deleted, by, ctx);
+    }
+
+    pub(super) fn cancel_spilled(&mut self, id: u64, by: &str, ctx: &mut Context<Self>) {
+        let item = Item {
+            id,
+            expires: u32::MAX,
+            attempts: 0,
+            priority: 0,
+            what: What::Message,
+        };
+        self.cancel(vec![item], by, ctx);
     }
 
     /// Ends waiting messages; a receipt that expires is given up (told, so that it stays away).
@@ -94,6 +105,7 @@ impl Queue {
         &mut self,
         items: Vec<(Item, Option<Message>)>,
         state: MessageState,
+        by: &str,
         ctx: &mut Context<Self>,
     ) {
         let at = clock::now_ms();
@@ -109,7 +121,7 @@ impl Queue {
                             at,
                             kind: ChangeKind::Cancel,
                             queue: self.port.id,
-                            by: "operator".to_owned(),
+                            by: by.to_owned(),
                         });
                     }
                     finals.push(Final {
@@ -132,7 +144,7 @@ impl Queue {
     }
 
     /// Ends everything that waits, a step at a time so that commits stay small.
-    pub(super) fn purge(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn purge(&mut self, by: String, ctx: &mut Context<Self>) {
         let mut items = Vec::with_capacity(STEP);
         'levels: for level in 0..PRIORITIES {
             while let Some((item, _)) = self.ready[level].pop_front() {
@@ -164,8 +176,8 @@ impl Queue {
         if items.is_empty() {
             return;
         }
-        self.cancel(items, ctx);
-        ctx.run_later(Duration::from_millis(20), |queue, ctx| queue.purge(ctx));
+        self.cancel(items, &by, ctx);
+        ctx.run_later(Duration::from_millis(20), move |queue, ctx| queue.purge(by, ctx));
     }
 
     /// Holds a message of unknown outcome until its receipt comes or its time is over.
@@ -189,7 +201,7 @@ impl Queue {
             .map(|(_, item)| (item, None))
             .collect();
         if !items.is_empty() {
-            self.end(items, MessageState::Unknown, ctx);
+            self.end(items, MessageState::Unknown, "", ctx);
         }
     }
 

@@ -31,7 +31,9 @@ impl Queue {
             let Some(HeldItem { item, .. }) = self.held.remove(id) else {
                 // A late answer for something that waits again: it has arrived after all.
                 let known = self.unsure.remove(id).is_some() || self.remove(*id).is_some();
-                if !known && self.reading {
+                if known {
+                    self.counters.delivered += 1;
+                } else if self.reading {
                     self.gone.insert(*id);
                 }
                 continue;
