@@ -151,6 +151,12 @@ impl Peer {
         self.socket.write_all(octets)
     }
 
+    /// Sends what the socket takes at once; an error when it takes nothing any more.
+    pub fn try_send_now(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.socket.set_write_timeout(Some(Duration::from_secs(2)))?;
+        self.try_send(octets)
+    }
+
     /// No more will be sent; the other direction stays open.
     pub fn finish(&self) {
         let _ = self.socket.shutdown(Shutdown::Write);

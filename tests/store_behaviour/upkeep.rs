@@ -218,7 +218,7 @@ pub fn search(h: &mut Harness) {
         find(None, Some(MessageState::Enroute), Some(id(4003)), 9),
         [id(4002), id(4001)]
     );
-    assert_eq!(find(None, Some(MessageState::Expired), None, 9), []);
+    assert!(find(None, Some(MessageState::Expired), None, 9).is_empty());
     // Ids 2 and 4098 share the lower bits that make the destination.
     for _ in 0..2 {
         assert_eq!(find(Some("41792"), None, None, 9), [id(4098), id(2)]);
@@ -227,7 +227,7 @@ pub fn search(h: &mut Harness) {
             [id(4098)]
         );
         assert_eq!(find(Some("41792"), None, Some(id(4098)), 9), [id(2)]);
-        assert_eq!(find(Some("0"), None, None, 9), []);
+        assert!(find(Some("0"), None, None, 9).is_empty());
         // The second time the index has read them; a poll takes a second.
         let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while h.store().stats().index_lag > 0 && std::time::Instant::now() < end {

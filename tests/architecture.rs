@@ -1,0 +1,240 @@
+//! The layers of docs/architecture.md, held by reading the source: arrows never point up, only some
+//! files know actix, files stay small and say what they are.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which modules of ours each module may name. What is not listed is a new layer: add it here and
+/// to docs/architecture.md.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("domain", &[]),
+    ("pb", &[]),
+    ("clock", &["domain"]),
+    ("smpp", &["domain"]),
+    ("store", &["domain", "pb", "clock"]),
+    ("config", &["domain"]),
+    ("telemetry", &["domain", "pb", "clock", "config"]),
+    ("simulator", &["domain", "smpp", "clock"]),
+    ("load", &["domain", "smpp", "clock", "simulator"]),
+    (
+        "actors",
+        &["domain", "pb", "smpp", "store", "config", "telemetry", "clock"],
+    ),
+    (
+        "http",
+        &["domain", "pb", "actors", "config", "telemetry", "clock"],
+    ),
+    (
+        "app",
+        &["domain", "pb", "smpp", "store", "config", "telemetry", "clock", "actors", "http"],
+    ),
+    (
+        "cli",
+        &[
+            "domain", "pb", "smpp", "store", "config", "telemetry", "clock", "http", "simulator",
+            "load", "app",
+        ],
+    ),
+];
+
+/// Where actix may be named: the actors, the HTTP side, the composition root, the message table,
+/// and the command that starts the actix system.
+const KNOW_ACTIX: &[&str] = &["actors", "http", "app.rs", "pb.rs", "cli/serve.rs"];
+
+/// The one file that reads the wall clock.
+const READS_THE_CLOCK: &str = "clock.rs";
+
+/// Longest file.
+const LINES: usize = 500;
+
+/// A source file: its path below src, and its text without comments.
+struct Source {
+    path: String,
+    text: String,
+    code: String,
+}
+
+#[test]
+fn arrows_never_point_up() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| !is_test(&source.path)) {
+        let Some(module) = module_of(&source.path) else {
+            continue;
+        };
+        let allowed = LAYERS.iter().find(|(name, _)| *name == module);
+        let Some((_, allowed)) = allowed else {
+            wrong.push(format!("{}: {module} is no layer of tests/architecture.rs", source.path));
+            continue;
+        };
+        for named in modules_named(&source.code) {
+            if named != module && !allowed.contains(&named.as_str()) {
+                wrong.push(format!("src/{}: {module} must not name {named}", source.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_some_files_know_actix() {
+    let knows = |path: &str| {
+        KNOW_ACTIX.iter().any(|known| {
+            path == *known || path == format!("{known}.rs") || path.starts_with(&format!("{known}/"))
+        })
+    };
+    let wrong: Vec<String> = sources()
+        .iter()
+        .filter(|source| !knows(&source.path))
+        .filter(|source| words(&source.code).any(|word| word.starts_with("actix")))
+        .map(|source| format!("src/{} names actix", source.path))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_clock_reads_the_wall_clock() {
+    let wrong: Vec<String> = sources()
+        .iter()
+        .filter(|source| source.path != READS_THE_CLOCK)
+        .filter(|source| {
+            ["SystemTime::now", "Timestamp::now", "Zoned::now"]
+                .iter()
+                .any(|call| source.code.contains(call))
+        })
+        .map(|source| format!("src/{} reads the wall clock; use crate::clock", source.path))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_are_small_and_say_what_they_are() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let lines = source.text.lines().count();
+        if lines > LINES {
+            wrong.push(format!("src/{} has {lines} lines; split it at {LINES}", source.path));
+        }
+        if !source.text.starts_with("//! ") {
+            wrong.push(format!("src/{} does not open with //! and what it is", source.path));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_layers_hold_no_circle() {
+    for (place, (module, allowed)) in LAYERS.iter().enumerate() {
+        for lower in *allowed {
+            let at = LAYERS.iter().position(|(name, _)| name == lower);
+            assert!(at.is_some_and(|at| at < place), "{module} names {lower}, which is not below it");
+        }
+    }
+}
+
+#[test]
+fn the_reader_of_source_understands_it() {
+    let code = without_comments(
+        "use crate::{store::Store, smpp::{codec, Pdu}};\n// crate::http\nlet x = crate::pb::Fin;",
+    );
+    let named: Vec<String> = modules_named(&code).into_iter().collect();
+    assert_eq!(named, ["pb", "smpp", "store"]);
+    assert_eq!(module_of("smpp/codec.rs").as_deref(), Some("smpp"));
+    assert_eq!(module_of("app.rs").as_deref(), Some("app"));
+    assert_eq!(module_of("lib.rs"), None);
+}
+
+// === reading source ===
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.sort();
+    assert!(files.len() > 50, "{} source files are too few to be all", files.len());
+    files
+        .into_iter()
+        .map(|file| {
+            let text = fs::read_to_string(&file).unwrap();
+            Source {
+                path: file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
+                code: without_comments(&text),
+                text,
+            }
+        })
+        .collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// Line comments are taken out, documentation among them: a link to a higher layer is no import.
+fn without_comments(text: &str) -> String {
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Files of nothing but tests may use what they like.
+fn is_test(path: &str) -> bool {
+    path.ends_with("tests.rs") || path.contains("tests/")
+}
+
+/// The top-level module of a file; none for lib.rs and main.rs.
+fn module_of(path: &str) -> Option<String> {
+    let first = path.split('/').next()?.trim_end_matches(".rs");
+    (!["lib", "main"].contains(&first)).then(|| first.to_owned())
+}
+
+/// Top-level modules named as `crate::x` or inside `crate::{x::…, y::…}`.
+fn modules_named(code: &str) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => named.extend(first_of_each(group)),
+            None => named.extend(words(rest).next().filter(|_| starts_a_word(rest)).map(str::to_owned)),
+        }
+    }
+    // Macros and items at the root of the crate are no modules.
+    named.retain(|name| name.starts_with(|c: char| c.is_ascii_lowercase()) && name != "include");
+    named
+}
+
+/// The first name of every element of a `{…}` group whose opening brace is already read.
+fn first_of_each(group: &str) -> Vec<String> {
+    let (mut depth, mut element, mut names) = (0, String::new(), Vec::new());
+    for character in group.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => names.push(std::mem::take(&mut element)),
+            other if depth == 0 => element.push(other),
+            _ => {}
+        }
+    }
+    names.push(element);
+    names
+        .iter()
+        .filter_map(|element| words(element).next().map(str::to_owned))
+        .collect()
+}
+
+fn starts_a_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+}

@@ -1,0 +1,264 @@
+//! A receipt finds its message however the operator writes the id, whichever bind it comes on, and
+//! whether it comes before, after or twice. The sender is told exactly once.
+
+mod harness;
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, SubmitSmResp, Tlvs, tag};
+
+const MESSAGES: usize = 40;
+/// Long enough for a second receipt to show itself, had there been one.
+const QUIET: Duration = Duration::from_millis(700);
+
+/// Submits some messages through a simulated operator and returns when each sender's receipt came
+/// once, with the right id and DELIVRD, and nothing after it.
+fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
+    let operator = Simulator::new().flags(flags).start();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator_with("up", operator.address(), operator_keys)
+        .route("", "up")
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut ids: Vec<String> = (0..MESSAGES)
+        .map(|number| esme.submit(submit(&format!("4477009{number:05}"), "hello")))
+        .collect();
+    let mut told: Vec<String> = (0..MESSAGES).map(|_| receipted(&esme.deliver())).collect();
+    ids.sort();
+    told.sort();
+    assert_eq!(told, ids, "with {flags:?}");
+    assert_eq!(esme.next(QUIET), Err(PeerError::Silence), "with {flags:?}");
+    for id in &ids {
+        assert_eq!(smsc.wait_for_final(id)["state"], "DELIVERED");
+    }
+    smsc.assert_no_panic();
+    smsc
+}
+
+/// The message id of a receipt that says DELIVRD.
+fn receipted(receipt: &SubmitSm) -> String {
+    let text = String::from_utf8_lossy(&receipt.short_message).into_owned();
+    assert!(text.contains("stat:DELIVRD"), "{text}");
+    let id = receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID).unwrap();
+    String::from_utf8(id.to_vec()).unwrap()
+}
+
+#[test]
+fn ids_in_every_notation() {
+    for form in [
+        "decimal",
+        "hex",
+        "hex-upper",
+        "decimal-zeros",
+        "hex-in-receipt-decimal",
+        "decimal-in-receipt-hex",
+        "hex-zeros-in-receipt-hex-upper",
+        "decimal-in-receipt-hex-upper-zeros",
+    ] {
+        every_receipt_arrives_once(&format!("--message-id-form {form}"), "");
+    }
+}
+
+#[test]
+fn the_notation_may_be_configured() {
+    every_receipt_arrives_once(
+        "--message-id-form hex-in-receipt-decimal",
+        "message_id = \"decimal\"",
+    );
+    every_receipt_arrives_once(
+        "--message-id-form decimal-in-receipt-hex",
+        "message_id = \"hex\"",
+    );
+    every_receipt_arrives_once("--message-id-form hex-upper", "message_id = \"as_is\"");
+}
+
+#[test]
+fn receipts_with_text_only() {
+    every_receipt_arrives_once("--receipt-text-only", "");
+    every_receipt_arrives_once(
+        "--receipt-text-only --message-id-form hex-in-receipt-decimal",
+        "",
+    );
+}
+
+#[test]
+fn receipts_that_overtake_their_answer() {
+    let smsc = every_receipt_arrives_once("--early-receipts", "binds = 2");
+    let early = smsc.admin().metric("smsc_operator_receipts_early_total");
+    assert!(early >= Some(1.0), "the simulator sent none early: {early:?}");
+}
+
+#[test]
+fn receipts_that_come_twice_or_late() {
+    let smsc = every_receipt_arrives_once("--duplicate-receipts", "");
+    let repeated = smsc.admin().metric("smsc_operator_receipts_repeated_total");
+    assert_eq!(repeated, Some(MESSAGES as f64));
+    every_receipt_arrives_once("--receipt-delay 300ms..800ms", "");
+}
+
+#[test]
+fn receipts_on_the_receiver_of_a_pair() {
+    every_receipt_arrives_once("", "bind = \"transmitter+receiver\"");
+    every_receipt_arrives_once("--no-transceiver", "");
+}
+
+#[test]
+fn a_receipt_on_another_bind_is_matched() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator_with("up", operator.address(), "binds = 2")
+        .route("", "up")
+        .start();
+    let mut binds = [operator.accept_bind(), operator.accept_bind()];
+    smsc.wait_for_binds("up", 2);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+
+    let (sender, sequence) = first_submit(&mut binds);
+    answer(&mut binds[sender], sequence, "abc-1");
+    let status = send_receipt(&mut binds[1 - sender], "abc-1", "DELIVRD");
+    assert_eq!(status, CommandStatus::ESME_ROK);
+    assert_eq!(receipted(&esme.deliver()), id);
+    assert_eq!(smsc.wait_for_final(&id)["final"]["reported_by"], "operator:up");
+}
+
+#[test]
+fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
+    let operator = FakeOperator::listen();
+    let mut smsc = Smsc::new()
+        .account("test", "test")
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let status = send_receipt(&mut bind, "7001", "DELIVRD");
+    assert_eq!(status, CommandStatus::ESME_ROK, "an unknown id");
+    let status = send_receipt(&mut bind, "7002", "UNDELIV");
+    assert_eq!(status, CommandStatus::ESME_ROK, "an unknown id");
+    let admin = smsc.admin();
+    until("two parked receipts", || {
+        (admin.metric("smsc_receipts_parked") == Some(2.0)).then_some(())
+    });
+    assert_eq!(admin.metric("smsc_operator_receipts_unmatched_total"), Some(2.0));
+
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    let sequence = next_submit(&mut bind);
+    answer(&mut bind, sequence, "7001");
+    assert_eq!(receipted(&esme.deliver()), id);
+    until("one of them to be matched", || {
+        (admin.metric("smsc_receipts_parked") == Some(1.0)).then_some(())
+    });
+
+    // What was answered with ESME_ROK is durable: the other one outlives a kill.
+    smsc.kill();
+    drop((bind, esme));
+    smsc.start_again();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900124", "hello"));
+    let sequence = next_submit(&mut bind);
+    answer(&mut bind, sequence, "7002");
+    assert_eq!(smsc.wait_for_final(&id)["state"], "UNDELIVERABLE");
+    let told = esme.deliver();
+    assert!(String::from_utf8_lossy(&told.short_message).contains("stat:UNDELIV"));
+}
+
+#[test]
+fn an_id_of_a_message_before_a_restart_is_found() {
+    let operator = FakeOperator::listen();
+    let mut smsc = Smsc::new()
+        .account("test", "test")
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    let sequence = next_submit(&mut bind);
+    answer(&mut bind, sequence, "00FF");
+    let admin = smsc.admin();
+    until("the answer to be on disk", || {
+        let stage = admin.get(&format!("/v1/messages/{id}"))["stage"].clone();
+        (stage == "handed over").then_some(())
+    });
+    smsc.kill();
+    drop((bind, esme));
+    smsc.start_again();
+    let mut bind = operator.accept_bind();
+    // In decimal, too.
+    assert_eq!(send_receipt(&mut bind, "255", "DELIVRD"), CommandStatus::ESME_ROK);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    assert_eq!(receipted(&esme.deliver()), id);
+}
+
+#[test]
+fn intermediate_states_end_nothing() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    let sequence = next_submit(&mut bind);
+    answer(&mut bind, sequence, "31");
+    assert_eq!(send_receipt(&mut bind, "31", "ENROUTE"), CommandStatus::ESME_ROK);
+    assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
+    assert_eq!(send_receipt(&mut bind, "31", "DELIVRD"), CommandStatus::ESME_ROK);
+    assert_eq!(receipted(&esme.deliver()), id);
+}
+
+/// The next submit_sm on either bind: which bind, and its sequence number.
+fn first_submit(binds: &mut [Peer; 2]) -> (usize, u32) {
+    until("a submit_sm on one of two binds", || {
+        binds.iter_mut().enumerate().find_map(|(number, bind)| {
+            match bind.next(Duration::from_millis(20)) {
+                Ok(Pdu { body: Body::SubmitSm(_), sequence, .. }) => Some((number, sequence)),
+                _ => None,
+            }
+        })
+    })
+}
+
+fn next_submit(bind: &mut Peer) -> u32 {
+    bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
+        .sequence
+}
+
+/// Answers a submit_sm with ESME_ROK and this message id.
+fn answer(bind: &mut Peer, sequence: u32, id: &str) {
+    let body = Body::SubmitSmResp(SubmitSmResp {
+        message_id: Bytes::copy_from_slice(id.as_bytes()),
+        ..SubmitSmResp::default()
+    });
+    let mut out = BytesMut::new();
+    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
+    bind.send(&out);
+}
+
+/// Sends a receipt and gives the status of its answer.
+fn send_receipt(bind: &mut Peer, id: &str, stat: &str) -> CommandStatus {
+    let text = format!(
+        "id:{id} sub:001 dlvrd:001 submit date:2601010000 done date:2601010001 stat:{stat} err:000 text:"
+    );
+    let sequence = bind.request(Body::DeliverSm(SubmitSm {
+        esm_class: 0x04,
+        short_message: Bytes::from(text),
+        tlvs: Tlvs::new(),
+        ..submit("12345", "")
+    }));
+    let answer = bind.answer_to(sequence);
+    assert_eq!(answer.command_id(), CommandId::DELIVER_SM_RESP);
+    answer.status
+}
