@@ -115,7 +115,9 @@ pub async fn start(
     start.actor("throttle", throttle_slot, Throttle::new);
     let cdr = Cdr::start(&config)
         .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
-    start.actor("receipts", receipts_slot, move |hub, _| Receipts::new(hub, cdr));
+    start.actor("receipts", receipts_slot, move |hub, _| {
+        Receipts::new(hub, cdr)
+    });
     let sent = seeds.sent;
     start.actor("correlation", correlation_slot, move |hub, health| {
         Correlation::new(hub, health, sent, parked)
@@ -131,9 +133,12 @@ pub async fn start(
         let health = Health::new(format!("ingest {number}"));
         hub.watch(Arc::clone(&health));
         let for_actor = Arc::clone(&hub);
-        slot.start(&arbiter.handle(), health, Arc::clone(&escalate), move || {
-            Ingest::new(for_actor)
-        });
+        slot.start(
+            &arbiter.handle(),
+            health,
+            Arc::clone(&escalate),
+            move || Ingest::new(for_actor),
+        );
         lanes.push((arbiter.handle(), ingest));
         arbiters.push(arbiter);
     }
@@ -295,4 +300,3 @@ impl App {
         tracing::info!("stopped");
     }
 }
-

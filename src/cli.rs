@@ -1,12 +1,12 @@
 //! The command line: one file per subcommand; without one, `serve`.
 
 pub mod backup;
+pub mod binds;
 pub mod check_config;
 pub mod client;
 pub mod fsck;
 pub mod load;
 pub mod message;
-pub mod binds;
 pub mod queues;
 pub mod send;
 pub mod serve;

@@ -156,7 +156,9 @@ pub struct Rejected {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// New messages are refused: free space is below the floor. Results are still written.
-    #[error("disk space is below the floor of {floor_mib} MiB: free space in the data folder or lower store.min_free_mib")]
+    #[error(
+        "disk space is below the floor of {floor_mib} MiB: free space in the data folder or lower store.min_free_mib"
+    )]
     Full { floor_mib: u64 },
     /// The store has stopped.
     #[error("the store is closed")]

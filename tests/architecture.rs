@@ -19,7 +19,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("load", &["domain", "smpp", "clock", "simulator"]),
     (
         "actors",
-        &["domain", "pb", "smpp", "store", "config", "telemetry", "clock"],
+        &[
+            "domain",
+            "pb",
+            "smpp",
+            "store",
+            "config",
+            "telemetry",
+            "clock",
+        ],
     ),
     (
         "http",
@@ -27,13 +35,32 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "app",
-        &["domain", "pb", "smpp", "store", "config", "telemetry", "clock", "actors", "http"],
+        &[
+            "domain",
+            "pb",
+            "smpp",
+            "store",
+            "config",
+            "telemetry",
+            "clock",
+            "actors",
+            "http",
+        ],
     ),
     (
         "cli",
         &[
-            "domain", "pb", "smpp", "store", "config", "telemetry", "clock", "http", "simulator",
-            "load", "app",
+            "domain",
+            "pb",
+            "smpp",
+            "store",
+            "config",
+            "telemetry",
+            "clock",
+            "http",
+            "simulator",
+            "load",
+            "app",
         ],
     ),
 ];
@@ -64,12 +91,18 @@ fn arrows_never_point_up() {
         };
         let allowed = LAYERS.iter().find(|(name, _)| *name == module);
         let Some((_, allowed)) = allowed else {
-            wrong.push(format!("{}: {module} is no layer of tests/architecture.rs", source.path));
+            wrong.push(format!(
+                "{}: {module} is no layer of tests/architecture.rs",
+                source.path
+            ));
             continue;
         };
         for named in modules_named(&source.code) {
             if named != module && !allowed.contains(&named.as_str()) {
-                wrong.push(format!("src/{}: {module} must not name {named}", source.path));
+                wrong.push(format!(
+                    "src/{}: {module} must not name {named}",
+                    source.path
+                ));
             }
         }
     }
@@ -80,7 +113,9 @@ fn arrows_never_point_up() {
 fn only_some_files_know_actix() {
     let knows = |path: &str| {
         KNOW_ACTIX.iter().any(|known| {
-            path == *known || path == format!("{known}.rs") || path.starts_with(&format!("{known}/"))
+            path == *known
+                || path == format!("{known}.rs")
+                || path.starts_with(&format!("{known}/"))
         })
     };
     let wrong: Vec<String> = sources()
@@ -113,10 +148,16 @@ fn files_are_small_and_say_what_they_are() {
     for source in sources() {
         let lines = source.text.lines().count();
         if lines > LINES {
-            wrong.push(format!("src/{} has {lines} lines; split it at {LINES}", source.path));
+            wrong.push(format!(
+                "src/{} has {lines} lines; split it at {LINES}",
+                source.path
+            ));
         }
         if !source.text.starts_with("//! ") {
-            wrong.push(format!("src/{} does not open with //! and what it is", source.path));
+            wrong.push(format!(
+                "src/{} does not open with //! and what it is",
+                source.path
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -127,7 +168,10 @@ fn the_layers_hold_no_circle() {
     for (place, (module, allowed)) in LAYERS.iter().enumerate() {
         for lower in *allowed {
             let at = LAYERS.iter().position(|(name, _)| name == lower);
-            assert!(at.is_some_and(|at| at < place), "{module} names {lower}, which is not below it");
+            assert!(
+                at.is_some_and(|at| at < place),
+                "{module} names {lower}, which is not below it"
+            );
         }
     }
 }
@@ -151,13 +195,22 @@ fn sources() -> Vec<Source> {
     let mut files = Vec::new();
     collect(&root, &mut files);
     files.sort();
-    assert!(files.len() > 50, "{} source files are too few to be all", files.len());
+    assert!(
+        files.len() > 50,
+        "{} source files are too few to be all",
+        files.len()
+    );
     files
         .into_iter()
         .map(|file| {
             let text = fs::read_to_string(&file).unwrap();
             Source {
-                path: file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
+                path: file
+                    .strip_prefix(&root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
                 code: without_comments(&text),
                 text,
             }
@@ -202,7 +255,12 @@ fn modules_named(code: &str) -> BTreeSet<String> {
         let rest = &code[at + "crate::".len()..];
         match rest.strip_prefix('{') {
             Some(group) => named.extend(first_of_each(group)),
-            None => named.extend(words(rest).next().filter(|_| starts_a_word(rest)).map(str::to_owned)),
+            None => named.extend(
+                words(rest)
+                    .next()
+                    .filter(|_| starts_a_word(rest))
+                    .map(str::to_owned),
+            ),
         }
     }
     // Macros and items at the root of the crate are no modules.

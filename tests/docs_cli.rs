@@ -51,7 +51,10 @@ fn subcommands(top: &str) -> Vec<String> {
         .filter(|name| *name != "help")
         .map(str::to_owned)
         .collect();
-    assert!(names.contains(&"serve".to_owned()), "no commands in:\n{top}");
+    assert!(
+        names.contains(&"serve".to_owned()),
+        "no commands in:\n{top}"
+    );
     names
 }
 

@@ -72,7 +72,10 @@ fn round_trip(esme: &mut Peer) {
 
 /// Header and nothing else.
 fn header(length: u32, command_id: u32, sequence: u32) -> Vec<u8> {
-    [length, command_id, 0, sequence].iter().flat_map(|word| word.to_be_bytes()).collect()
+    [length, command_id, 0, sequence]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .collect()
 }
 
 fn bind(system_id: &str, password: &str) -> Body {
@@ -90,7 +93,11 @@ fn random_octets() {
     let mut random = SmallRng::seed_from_u64(20_260);
     for bound in [false, true] {
         for _ in 0..100 {
-            let mut peer = if bound { siege.bound() } else { siege.connect() };
+            let mut peer = if bound {
+                siege.bound()
+            } else {
+                siege.connect()
+            };
             let mut octets = vec![0; random.random_range(1..4_000)];
             random.fill_bytes(&mut octets);
             // The SMSC may close before everything is sent.
@@ -132,7 +139,11 @@ fn lengths_that_cannot_be_believed_end_the_session() {
     let siege = Siege::begin();
     for bound in [false, true] {
         for length in [0, 1, 15, 65_537, 1 << 24, 1 << 31, u32::MAX] {
-            let mut peer = if bound { siege.bound() } else { siege.connect() };
+            let mut peer = if bound {
+                siege.bound()
+            } else {
+                siege.connect()
+            };
             peer.send(&header(length, CommandId::ENQUIRE_LINK.0, 7));
             let said = peer.until_closed();
             assert_eq!(said.len(), 1, "length {length}: {said:?}");
@@ -153,7 +164,8 @@ fn a_pdu_cut_at_every_octet() {
         peer.finish();
         let said = peer.until_closed();
         assert!(
-            said.iter().all(|pdu| !matches!(pdu.body, Body::SubmitSmResp(_))),
+            said.iter()
+                .all(|pdu| !matches!(pdu.body, Body::SubmitSmResp(_))),
             "half a message was answered: {said:?}"
         );
     }
@@ -206,7 +218,10 @@ fn a_slow_bind_is_cut_off_when_its_time_is_up() {
         }
     });
     assert!(closed.is_some(), "a slow bind is kept for ever");
-    assert!(rest.next().is_some(), "the bind was finished before its time was up");
+    assert!(
+        rest.next().is_some(),
+        "the bind was finished before its time was up"
+    );
     siege.end();
 }
 
@@ -248,9 +263,15 @@ fn requests_that_do_not_fit_the_bind_are_refused() {
     let bound = receiver.bind_as(Body::BindReceiver, "other", "other");
     assert_eq!(bound, CommandStatus::ESME_ROK);
     let sequence = receiver.request(Body::SubmitSm(submit("447700900123", "by a receiver")));
-    assert_eq!(receiver.answer_to(sequence).status, CommandStatus::ESME_RINVBNDSTS);
+    assert_eq!(
+        receiver.answer_to(sequence).status,
+        CommandStatus::ESME_RINVBNDSTS
+    );
     let sequence = receiver.request(bind("other", "other"));
-    assert_eq!(receiver.answer_to(sequence).status, CommandStatus::ESME_RALYBND);
+    assert_eq!(
+        receiver.answer_to(sequence).status,
+        CommandStatus::ESME_RALYBND
+    );
     receiver.assert_alive();
     siege.end();
 }
@@ -306,7 +327,9 @@ fn the_largest_pdu_is_taken() {
     let mut peer = siege.bound();
     let mut message = submit("447700900123", "");
     let room = 65_536 - pdu(1, Body::SubmitSm(message.clone())).len() - 4;
-    message.tlvs.push(smsc::smpp::tag::MESSAGE_PAYLOAD, &vec![b'x'; room]);
+    message
+        .tlvs
+        .push(smsc::smpp::tag::MESSAGE_PAYLOAD, &vec![b'x'; room]);
     let octets = pdu(1_000, Body::SubmitSm(message));
     assert_eq!(octets.len(), 65_536);
     peer.send(&octets);
@@ -326,6 +349,10 @@ fn a_sender_that_never_reads_is_not_waited_for() {
     let full = harness::within(harness::PATIENCE, || {
         deaf.try_send_now(&request).is_err().then_some(())
     });
-    assert!(full.is_some(), "{:?} and the SMSC still reads", begun.elapsed());
+    assert!(
+        full.is_some(),
+        "{:?} and the SMSC still reads",
+        begun.elapsed()
+    );
     siege.end();
 }

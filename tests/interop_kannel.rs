@@ -47,9 +47,13 @@ impl Kannel {
         let file = folder.path().join("kannel.conf");
         std::fs::write(&file, config).unwrap();
         let bearerbox = box_process("bearerbox", &file, folder.path());
-        until("bearerbox to listen", || TcpStream::connect(("127.0.0.1", boxes)).ok());
+        until("bearerbox to listen", || {
+            TcpStream::connect(("127.0.0.1", boxes)).ok()
+        });
         let smsbox = box_process("smsbox", &file, folder.path());
-        until("smsbox to listen", || TcpStream::connect(("127.0.0.1", sendsms)).ok());
+        until("smsbox to listen", || {
+            TcpStream::connect(("127.0.0.1", sendsms)).ok()
+        });
         Self {
             sendsms,
             _smsbox: smsbox,
@@ -93,7 +97,9 @@ fn wait_for_report(listener: &TcpListener, wanted: &str) {
     until(&format!("{wanted:?} at the report URL"), || {
         let (mut socket, _) = listener.accept().ok()?;
         socket.set_nonblocking(false).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
         let mut head = [0; 4096];
         let count = socket.read(&mut head).unwrap_or(0);
         let _ = socket.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -121,12 +127,19 @@ fn round_trip(transceiver: bool) {
         (of_kannel.count() == binds).then_some(())
     });
 
-    kannel.send("447700900123", "hello+kannel", reports.local_addr().unwrap());
+    kannel.send(
+        "447700900123",
+        "hello+kannel",
+        reports.local_addr().unwrap(),
+    );
 
     let journal = operator.wait_for(1);
     assert_eq!(journal.len(), 1);
     assert_eq!(journal[0].text, "hello kannel");
-    assert!(journal[0].destination.ends_with("447700900123"), "{journal:?}");
+    assert!(
+        journal[0].destination.ends_with("447700900123"),
+        "{journal:?}"
+    );
     wait_for_report(&reports, DELIVERED);
     smsc.assert_no_panic();
 }

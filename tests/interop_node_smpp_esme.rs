@@ -24,7 +24,9 @@ fn tlvs_of_an_esme_reach_the_operator_unchanged() {
 
     assert_eq!(seen["bind"]["status"], 0);
     assert_eq!(seen["bind"]["system_id"], "smsc");
-    let version = seen["bind"]["version"].as_u64().expect("sc_interface_version");
+    let version = seen["bind"]["version"]
+        .as_u64()
+        .expect("sc_interface_version");
     assert!([0x34, 0x50].contains(&version), "{version:#x}");
     assert_eq!(seen["submit"]["status"], 0);
     assert_eq!(seen["unbind"], 0);

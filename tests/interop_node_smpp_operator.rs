@@ -11,7 +11,10 @@ use smsc::smpp::tag;
 fn operator(options: &[&str]) -> (Client, std::net::SocketAddr) {
     let port = free_port();
     let text = port.to_string();
-    let arguments: Vec<&str> = [text.as_str()].into_iter().chain(options.iter().copied()).collect();
+    let arguments: Vec<&str> = [text.as_str()]
+        .into_iter()
+        .chain(options.iter().copied())
+        .collect();
     let mut client = Client::start("node operator", node_script("node_operator.js", &arguments));
     client.wait_for("listening", |_| true);
     (client, ([127, 0, 0, 1], port).into())
@@ -37,7 +40,13 @@ fn round_trip(smsc: &Smsc) {
         _ => (second, first),
     };
     assert_eq!(receipt.esm_class, 0x04);
-    assert_eq!(receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID).unwrap(), id);
+    assert_eq!(
+        receipt
+            .tlvs
+            .get_c_string(tag::RECEIPTED_MESSAGE_ID)
+            .unwrap(),
+        id
+    );
     assert_eq!(receipt.tlvs.get(tag::MESSAGE_STATE), Some(&[2][..]));
     assert_eq!(from_mobile.short_message, "from a mobile");
     assert_eq!(from_mobile.source_addr, "447700900123");
@@ -52,7 +61,10 @@ fn round_trip(smsc: &Smsc) {
 fn assert_answered(operator: &mut Client) {
     let answers = |client: &Client| {
         let events = client.events();
-        events.into_iter().filter(|event| event["event"] == "answer").collect::<Vec<Value>>()
+        events
+            .into_iter()
+            .filter(|event| event["event"] == "answer")
+            .collect::<Vec<Value>>()
     };
     harness::until("two answers to the operator", || {
         (answers(operator).len() == 2).then_some(())

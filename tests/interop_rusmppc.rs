@@ -33,9 +33,7 @@ async fn rusmppc_submits_and_is_told_how_it_ended() {
     let mut deliveries = Box::pin(events.filter_map(|event| async move {
         match event {
             Event::Incoming(command) => match command.pdu() {
-                Some(Pdu::DeliverSm(deliver)) => {
-                    Some((command.sequence_number(), deliver.clone()))
-                }
+                Some(Pdu::DeliverSm(deliver)) => Some((command.sequence_number(), deliver.clone())),
                 _ => None,
             },
             Event::Error(error) => panic!("rusmppc: {error}"),
@@ -53,7 +51,10 @@ async fn rusmppc_submits_and_is_told_how_it_ended() {
 
     let mut ids = Vec::new();
     for number in 0..20 {
-        let answer = client.submit_sm(message(&format!("rusmppc {number}"))).await.unwrap();
+        let answer = client
+            .submit_sm(message(&format!("rusmppc {number}")))
+            .await
+            .unwrap();
         ids.push(answer.message_id().to_string());
     }
     client.enquire_link().await.unwrap();
@@ -61,7 +62,10 @@ async fn rusmppc_submits_and_is_told_how_it_ended() {
     for _ in 0..ids.len() {
         let next = tokio::time::timeout(PATIENCE, deliveries.next()).await;
         let (sequence, receipt) = next.expect("a receipt in time").expect("an open session");
-        client.deliver_sm_resp(sequence, DeliverSmResp::default()).await.unwrap();
+        client
+            .deliver_sm_resp(sequence, DeliverSmResp::default())
+            .await
+            .unwrap();
         let id = told(&receipt);
         let at = ids.iter().position(|known| *known == id);
         ids.remove(at.unwrap_or_else(|| panic!("an unknown or second receipt of {id}")));
@@ -88,7 +92,9 @@ fn message(text: &str) -> SubmitSm {
 fn told(receipt: &DeliverSm) -> String {
     let text = receipt.short_message().to_string();
     assert!(text.contains("stat:DELIVRD"), "{text}");
-    let id = text.strip_prefix("id:").and_then(|rest| rest.split(' ').next());
+    let id = text
+        .strip_prefix("id:")
+        .and_then(|rest| rest.split(' ').next());
     id.unwrap_or_else(|| panic!("no id in {text}")).to_owned()
 }
 

@@ -22,7 +22,10 @@ fn smpplib_submits_and_is_told_how_it_ended() {
         .start();
 
     let (host, port) = (smsc.smpp().ip().to_string(), smsc.smpp().port().to_string());
-    let seen = Client::run(python_script("smpplib_esme.py", &[&host, &port, "test", "test"]));
+    let seen = Client::run(python_script(
+        "smpplib_esme.py",
+        &[&host, &port, "test", "test"],
+    ));
 
     let session = &seen["transceiver"];
     assert_eq!(session["bound_to"], "smsc");
@@ -30,10 +33,16 @@ fn smpplib_submits_and_is_told_how_it_ended() {
     let ids = &session["ids"];
     let parts: Vec<&Value> = ids["parts"].as_array().unwrap().iter().collect();
     assert_eq!(parts.len(), 2);
-    for id in [&ids["plain"], &ids["ucs2"], &ids["payload"]].into_iter().chain(parts) {
+    for id in [&ids["plain"], &ids["ucs2"], &ids["payload"]]
+        .into_iter()
+        .chain(parts)
+    {
         assert_receipt(receipt_of(session, id), id);
     }
-    assert_eq!(receipt_of(session, &ids["plain"])["user_message_reference"], 4711);
+    assert_eq!(
+        receipt_of(session, &ids["plain"])["user_message_reference"],
+        4711
+    );
 
     let pair = &seen["pair"];
     assert_receipt(&pair["receipt"], &pair["id"]);
@@ -43,7 +52,11 @@ fn smpplib_submits_and_is_told_how_it_ended() {
     let journal = operator.wait_for(6);
     let texts: Vec<&str> = journal.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(journal.len(), 6, "{texts:?}");
-    assert!(journal.iter().all(|line| line.destination == "447700900123"));
+    assert!(
+        journal
+            .iter()
+            .all(|line| line.destination == "447700900123")
+    );
     assert_eq!(texts[0], "hello smpplib");
     assert_eq!(journal[0].reference, Some(4711));
     assert_eq!(texts[1], r"\x00G\x00r\x00\xfc\x00\xdf\x00e");
@@ -57,9 +70,16 @@ fn smpplib_submits_and_is_told_how_it_ended() {
 /// The receipt among those of a session that names this message.
 fn receipt_of<'a>(session: &'a Value, id: &Value) -> &'a Value {
     let receipts = session["receipts"].as_array().unwrap();
-    let mut of_this = receipts.iter().filter(|receipt| receipt["receipted_message_id"] == *id);
-    let receipt = of_this.next().unwrap_or_else(|| panic!("no receipt of {id} in {session}"));
-    assert!(of_this.next().is_none(), "two receipts of {id} in {session}");
+    let mut of_this = receipts
+        .iter()
+        .filter(|receipt| receipt["receipted_message_id"] == *id);
+    let receipt = of_this
+        .next()
+        .unwrap_or_else(|| panic!("no receipt of {id} in {session}"));
+    assert!(
+        of_this.next().is_none(),
+        "two receipts of {id} in {session}"
+    );
     receipt
 }
 
@@ -71,6 +91,9 @@ fn assert_receipt(receipt: &Value, id: &Value) {
     assert_eq!(receipt["source"], "447700900123", "{receipt}");
     assert_eq!(receipt["destination"], "12345", "{receipt}");
     let text = receipt["text"].as_str().unwrap();
-    assert!(text.starts_with(&format!("id:{} ", id.as_str().unwrap())), "{text}");
+    assert!(
+        text.starts_with(&format!("id:{} ", id.as_str().unwrap())),
+        "{text}"
+    );
     assert!(text.contains(" stat:DELIVRD "), "{text}");
 }

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use bytes::BytesMut;
 use harness::{Capture, Peer, Proxy, Simulator, Smsc, debian_tool, run, submit};
-use smsc::smpp::{Body, CommandStatus, DEFAULT_MAX_PDU, Header, QuerySm, SubmitSm, next_frame, tag};
+use smsc::smpp::{
+    Body, CommandStatus, DEFAULT_MAX_PDU, Header, QuerySm, SubmitSm, next_frame, tag,
+};
 
 /// Messages of the load that fills segments with many PDUs and cuts PDUs between segments.
 const LOAD: usize = 2_000;
@@ -20,7 +22,9 @@ type Counts = BTreeMap<u32, usize>;
 
 #[test]
 fn tshark_reads_every_pdu_and_finds_none_malformed() {
-    let simulator = Simulator::new().flags("--receipts mixed --fail-percent 20").start();
+    let simulator = Simulator::new()
+        .flags("--receipts mixed --fail-percent 20")
+        .start();
     let towards_operator = Proxy::to(simulator.address());
     let smsc = Smsc::new()
         .account("test", "test")
@@ -54,17 +58,29 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
     let complaints = tshark(
         &file,
         ports,
-        &["-Y", "_ws.malformed || _ws.short || _ws.expert.severity == error", "-V"],
+        &[
+            "-Y",
+            "_ws.malformed || _ws.short || _ws.expert.severity == error",
+            "-V",
+        ],
     );
     assert_eq!(complaints, "", "tshark is not content");
-    let bare = tshark(&file, ports, &["-Y", "tcp.len > 0 && !smpp && !tcp.segment"]);
+    let bare = tshark(
+        &file,
+        ports,
+        &["-Y", "tcp.len > 0 && !smpp && !tcp.segment"],
+    );
     assert_eq!(bare, "", "tshark saw no SMPP in these");
 
     let mut ours = Counts::new();
     for proxy in [&towards_smsc, &towards_operator] {
         count_ours(proxy, &mut ours);
     }
-    let theirs = count_theirs(&tshark(&file, ports, &["-T", "fields", "-e", "smpp.command_id"]));
+    let theirs = count_theirs(&tshark(
+        &file,
+        ports,
+        &["-T", "fields", "-e", "smpp.command_id"],
+    ));
     assert_eq!(theirs, ours);
     for (command_id, at_least) in [
         (0x0000_0004, 2 * LOAD),
@@ -78,7 +94,10 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
         (0x8000_0015, 1),
     ] {
         let seen = theirs.get(&command_id).copied().unwrap_or(0);
-        assert!(seen >= at_least, "{seen} of {command_id:#010x} in {theirs:x?}");
+        assert!(
+            seen >= at_least,
+            "{seen} of {command_id:#010x} in {theirs:x?}"
+        );
     }
     smsc.assert_no_panic();
 }
@@ -88,7 +107,9 @@ fn one_of_everything(address: std::net::SocketAddr) {
     let mut esme = Peer::bind(address, "test", "test");
     esme.assert_alive();
     esme.submit(submit("447700900123", "with TLVs").with(|message| {
-        message.tlvs.push(tag::USER_MESSAGE_REFERENCE, &[0x12, 0x34]);
+        message
+            .tlvs
+            .push(tag::USER_MESSAGE_REFERENCE, &[0x12, 0x34]);
         message.tlvs.push(0x1501, b"vendor");
     }));
     esme.submit(submit("447700900123", "").with(|message| {
@@ -98,10 +119,13 @@ fn one_of_everything(address: std::net::SocketAddr) {
     esme.deliver();
     let query = esme.request(Body::QuerySm(QuerySm::default()));
     assert_eq!(esme.answer_to(query).status, CommandStatus::ESME_RINVCMDID);
-    esme.send(&harness::pdu(900, Body::Unknown {
-        command_id: smsc::smpp::CommandId(UNKNOWN_OPERATION),
-        body: bytes::Bytes::new(),
-    }));
+    esme.send(&harness::pdu(
+        900,
+        Body::Unknown {
+            command_id: smsc::smpp::CommandId(UNKNOWN_OPERATION),
+            body: bytes::Bytes::new(),
+        },
+    ));
     assert_eq!(esme.answer_to(900).body, Body::GenericNack);
     esme.unbind();
     let mut refused = Peer::connect(address);
@@ -133,9 +157,18 @@ fn tshark(file: &Path, ports: [u16; 2], arguments: &[&str]) -> String {
 /// One line per packet, the PDUs of a packet separated by commas, as 0x00000004.
 fn count_theirs(fields: &str) -> Counts {
     let mut counts = Counts::new();
-    for id in fields.lines().flat_map(|line| line.split(',')).filter(|id| !id.is_empty()) {
-        let digits = id.trim().strip_prefix("0x").expect("a hexadecimal command_id");
-        *counts.entry(u32::from_str_radix(digits, 16).unwrap()).or_default() += 1;
+    for id in fields
+        .lines()
+        .flat_map(|line| line.split(','))
+        .filter(|id| !id.is_empty())
+    {
+        let digits = id
+            .trim()
+            .strip_prefix("0x")
+            .expect("a hexadecimal command_id");
+        *counts
+            .entry(u32::from_str_radix(digits, 16).unwrap())
+            .or_default() += 1;
     }
     counts
 }
@@ -143,7 +176,9 @@ fn count_theirs(fields: &str) -> Counts {
 fn count_ours(proxy: &Proxy, counts: &mut Counts) {
     let mut streams: BTreeMap<(u16, bool), BytesMut> = BTreeMap::new();
     for segment in proxy.segments() {
-        let stream = streams.entry((segment.connection, segment.from_client)).or_default();
+        let stream = streams
+            .entry((segment.connection, segment.from_client))
+            .or_default();
         stream.extend_from_slice(&segment.octets);
     }
     for stream in streams.values_mut() {

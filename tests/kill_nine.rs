@@ -80,11 +80,20 @@ fn killed_five_times_at_full_load() {
     let found = history::check(&smsc, &sender, &operator.journal());
     println!("{found:?}");
     let bound = KILLS * (BINDS * WINDOW + COMMIT_BATCH);
-    assert!(found.duplicates_by_us <= bound, "more than {bound}: {found:?}");
+    assert!(
+        found.duplicates_by_us <= bound,
+        "more than {bound}: {found:?}"
+    );
     let lost_answers = KILLS * SENDER_BINDS * SENDER_WINDOW;
-    assert!(found.sent_again <= lost_answers, "more than {lost_answers}: {found:?}");
+    assert!(
+        found.sent_again <= lost_answers,
+        "more than {lost_answers}: {found:?}"
+    );
     let unconfirmed = KILLS * (SENDER_BINDS * RECEIPT_WINDOW + COMMIT_BATCH);
-    assert!(found.repeated_receipts <= unconfirmed, "more than {unconfirmed}: {found:?}");
+    assert!(
+        found.repeated_receipts <= unconfirmed,
+        "more than {unconfirmed}: {found:?}"
+    );
     assert_eq!(found.acknowledged, MESSAGES);
 }
 
@@ -112,7 +121,10 @@ fn the_operator_is_dead_for_the_whole_load_and_comes_back() {
     let sender = history::Sender::read(&smsc.file("load.journal"));
     let found = history::check(&smsc, &sender, &operator.journal());
     println!("{found:?}");
-    assert_eq!(found.duplicates_by_us, 0, "nothing was in flight at a kill: {found:?}");
+    assert_eq!(
+        found.duplicates_by_us, 0,
+        "nothing was in flight at a kill: {found:?}"
+    );
     assert_eq!(found.acknowledged, MESSAGES);
 }
 

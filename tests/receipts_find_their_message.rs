@@ -42,7 +42,10 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
 fn receipted(receipt: &SubmitSm) -> String {
     let text = String::from_utf8_lossy(&receipt.short_message).into_owned();
     assert!(text.contains("stat:DELIVRD"), "{text}");
-    let id = receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID).unwrap();
+    let id = receipt
+        .tlvs
+        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
+        .unwrap();
     String::from_utf8(id.to_vec()).unwrap()
 }
 
@@ -88,7 +91,10 @@ fn receipts_with_text_only() {
 fn receipts_that_overtake_their_answer() {
     let smsc = every_receipt_arrives_once("--early-receipts", "binds = 2");
     let early = smsc.admin().metric("smsc_operator_receipts_early_total");
-    assert!(early >= Some(1.0), "the simulator sent none early: {early:?}");
+    assert!(
+        early >= Some(1.0),
+        "the simulator sent none early: {early:?}"
+    );
 }
 
 #[test]
@@ -123,7 +129,10 @@ fn a_receipt_on_another_bind_is_matched() {
     let status = send_receipt(&mut binds[1 - sender], "abc-1", "DELIVRD");
     assert_eq!(status, CommandStatus::ESME_ROK);
     assert_eq!(receipted(&esme.deliver()), id);
-    assert_eq!(smsc.wait_for_final(&id)["final"]["reported_by"], "operator:up");
+    assert_eq!(
+        smsc.wait_for_final(&id)["final"]["reported_by"],
+        "operator:up"
+    );
 }
 
 #[test]
@@ -144,7 +153,10 @@ fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
     until("two parked receipts", || {
         (admin.metric("smsc_receipts_parked") == Some(2.0)).then_some(())
     });
-    assert_eq!(admin.metric("smsc_operator_receipts_unmatched_total"), Some(2.0));
+    assert_eq!(
+        admin.metric("smsc_operator_receipts_unmatched_total"),
+        Some(2.0)
+    );
 
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
@@ -194,7 +206,10 @@ fn an_id_of_a_message_before_a_restart_is_found() {
     smsc.start_again();
     let mut bind = operator.accept_bind();
     // In decimal, too.
-    assert_eq!(send_receipt(&mut bind, "255", "DELIVRD"), CommandStatus::ESME_ROK);
+    assert_eq!(
+        send_receipt(&mut bind, "255", "DELIVRD"),
+        CommandStatus::ESME_ROK
+    );
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(receipted(&esme.deliver()), id);
 }
@@ -213,9 +228,15 @@ fn intermediate_states_end_nothing() {
     let id = esme.submit(submit("447700900123", "hello"));
     let sequence = next_submit(&mut bind);
     answer(&mut bind, sequence, "31");
-    assert_eq!(send_receipt(&mut bind, "31", "ENROUTE"), CommandStatus::ESME_ROK);
+    assert_eq!(
+        send_receipt(&mut bind, "31", "ENROUTE"),
+        CommandStatus::ESME_ROK
+    );
     assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
-    assert_eq!(send_receipt(&mut bind, "31", "DELIVRD"), CommandStatus::ESME_ROK);
+    assert_eq!(
+        send_receipt(&mut bind, "31", "DELIVRD"),
+        CommandStatus::ESME_ROK
+    );
     assert_eq!(receipted(&esme.deliver()), id);
 }
 
@@ -224,7 +245,11 @@ fn first_submit(binds: &mut [Peer; 2]) -> (usize, u32) {
     until("a submit_sm on one of two binds", || {
         binds.iter_mut().enumerate().find_map(|(number, bind)| {
             match bind.next(Duration::from_millis(20)) {
-                Ok(Pdu { body: Body::SubmitSm(_), sequence, .. }) => Some((number, sequence)),
+                Ok(Pdu {
+                    body: Body::SubmitSm(_),
+                    sequence,
+                    ..
+                }) => Some((number, sequence)),
                 _ => None,
             }
         })

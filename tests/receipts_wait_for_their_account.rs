@@ -16,7 +16,9 @@ const QUIET: Duration = Duration::from_millis(700);
 
 /// Every message ends at once.
 fn delivering() -> SmscBuilder {
-    Smsc::new().account("test", "test").route("", "test:delivered")
+    Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
 }
 
 fn bind_as(smsc: &Smsc, kind: fn(smsc::smpp::Bind) -> Body) -> Peer {
@@ -35,12 +37,19 @@ fn submit_some(smsc: &Smsc) -> HashSet<String> {
     for id in &ids {
         assert_eq!(smsc.wait_for_final(id)["state"], "DELIVERED");
     }
-    assert_eq!(transmitter.next(QUIET), Err(PeerError::Silence), "a transmitter");
+    assert_eq!(
+        transmitter.next(QUIET),
+        Err(PeerError::Silence),
+        "a transmitter"
+    );
     ids
 }
 
 fn id_of(receipt: &SubmitSm) -> String {
-    let id = receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID).unwrap();
+    let id = receipt
+        .tlvs
+        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
+        .unwrap();
     String::from_utf8(id.to_vec()).unwrap()
 }
 
@@ -67,7 +76,11 @@ fn sent_when_a_receiver_binds() {
     assert_eq!(take_all(&mut receiver), ids);
     ids.iter().for_each(|id| wait_for_told(&smsc, id));
     let mut later = bind_as(&smsc, Body::BindReceiver);
-    assert_eq!(later.next(QUIET), Err(PeerError::Silence), "they were told once");
+    assert_eq!(
+        later.next(QUIET),
+        Err(PeerError::Silence),
+        "they were told once"
+    );
 }
 
 #[test]
@@ -93,7 +106,11 @@ fn kept_over_a_kill() {
     drop(receiver);
     smsc.start_again();
     let mut receiver = bind_as(&smsc, Body::BindReceiver);
-    assert_eq!(receiver.next(QUIET), Err(PeerError::Silence), "told before the kill");
+    assert_eq!(
+        receiver.next(QUIET),
+        Err(PeerError::Silence),
+        "told before the kill"
+    );
     smsc.kill();
     smsc.fsck();
 }
@@ -175,9 +192,11 @@ fn what_a_receipt_says() {
     let (submitted, rest) = rest.split_once(" done date:").unwrap();
     let (done, rest) = rest.split_once(" stat:").unwrap();
     assert!(submitted <= done, "{text}");
-    assert!([submitted, done].iter().all(|date| {
-        date.len() == 10 && date.bytes().all(|digit| digit.is_ascii_digit())
-    }));
+    assert!(
+        [submitted, done]
+            .iter()
+            .all(|date| { date.len() == 10 && date.bytes().all(|digit| digit.is_ascii_digit()) })
+    );
     assert_eq!(rest, "DELIVRD err:000 text:a text of more than ");
 
     let id = esme.submit(submit("447700900123", "hello"));
@@ -185,7 +204,10 @@ fn what_a_receipt_says() {
     assert_eq!(id_of(&receipt), id);
     assert_eq!(receipt.tlvs.get_uint(tag::MESSAGE_STATE), Some(5));
     let text = String::from_utf8(receipt.short_message.to_vec()).unwrap();
-    assert!(text.contains(" dlvrd:000 ") && text.contains(" stat:UNDELIV "), "{text}");
+    assert!(
+        text.contains(" dlvrd:000 ") && text.contains(" stat:UNDELIV "),
+        "{text}"
+    );
 }
 
 #[test]

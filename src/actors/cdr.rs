@@ -109,7 +109,10 @@ impl Cdr {
             // without end.
             Err(TrySendError::Full(lines)) if lines.len() < WAITING_OCTETS => self.lines = lines,
             Err(TrySendError::Full(lines)) => {
-                tracing::error!(octets = lines.len(), "CDRs dropped: the disk is too slow for them");
+                tracing::error!(
+                    octets = lines.len(),
+                    "CDRs dropped: the disk is too slow for them"
+                );
             }
             Err(TrySendError::Disconnected(_)) => {}
         }
@@ -201,8 +204,11 @@ mod tests {
         };
         for _ in 0..5 {
             files.append(b"0123456789\n").expect("written");
-            // Names are milliseconds.
-            std::thread::sleep(Duration::from_millis(2));
+            // Names are milliseconds, so the next file has to wait for the next one.
+            let written = clock::now_ms();
+            while clock::now_ms() == written {
+                std::hint::spin_loop();
+            }
         }
         let count = std::fs::read_dir(dir.path()).expect("a folder").count();
         assert_eq!(count, 2);

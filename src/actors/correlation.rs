@@ -13,9 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture,
-};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
 use self::index::{Form, Index, Key};
@@ -114,7 +112,9 @@ impl Correlation {
         for (id, operator, theirs) in sent {
             let form = correlation.form_of(operator);
             let key = correlation.index.key(operator, &theirs, form);
-            correlation.index.insert(key, id, crate::domain::id::millis(id));
+            correlation
+                .index
+                .insert(key, id, crate::domain::id::millis(id));
         }
         for row in parked {
             correlation.park_in_memory(row);
@@ -194,7 +194,9 @@ impl Correlation {
                 });
                 continue;
             }
-            let key = self.index.key(batch.operator, &sent.operator_message_id, form);
+            let key = self
+                .index
+                .key(batch.operator, &sent.operator_message_id, form);
             self.index.insert(key, sent.id, now);
             if !self.parked.is_empty()
                 && let Some((row, receipt)) = self.parked.take(key)
@@ -281,7 +283,10 @@ impl Correlation {
     fn settle(&mut self, matches: Vec<Match>, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.counters.matched += matches.len() as u64;
-        self.hub.metrics.receipts_matched.inc_by(matches.len() as u64);
+        self.hub
+            .metrics
+            .receipts_matched
+            .inc_by(matches.len() as u64);
         let mut rows = WriteBatch::default();
         let mut finals = Vec::with_capacity(matches.len());
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
@@ -291,7 +296,10 @@ impl Correlation {
             if found.parked != 0 {
                 rows.unpark.push(found.parked);
             } else {
-                answers.entry(found.session).or_default().push(ok(&found.receipt));
+                answers
+                    .entry(found.session)
+                    .or_default()
+                    .push(ok(&found.receipt));
             }
             finals.push(Final {
                 id: found.id,
@@ -312,21 +320,26 @@ impl Correlation {
             let done = finish::try_finish(&hub, &mut rows, &mut finals).await;
             (done, answers)
         };
-        ctx.spawn(settle.into_actor(self).map(|(done, answers), correlation, _| {
-            if let Err(error) = &done {
-                // The operator keeps the receipts and brings them again.
-                tracing::error!(%error, "receipts not written");
-                keys.into_iter().for_each(|key| correlation.index.reopen(key));
-            }
-            for (session, mut results) in answers {
-                if done.is_err() {
-                    for result in &mut results {
-                        result.status = CommandStatus::ESME_RX_T_APPN.0;
+        ctx.spawn(
+            settle
+                .into_actor(self)
+                .map(|(done, answers), correlation, _| {
+                    if let Err(error) = &done {
+                        // The operator keeps the receipts and brings them again.
+                        tracing::error!(%error, "receipts not written");
+                        keys.into_iter()
+                            .for_each(|key| correlation.index.reopen(key));
                     }
-                }
-                correlation.answer(session, results);
-            }
-        }));
+                    for (session, mut results) in answers {
+                        if done.is_err() {
+                            for result in &mut results {
+                                result.status = CommandStatus::ESME_RX_T_APPN.0;
+                            }
+                        }
+                        correlation.answer(session, results);
+                    }
+                }),
+        );
     }
 
     /// Asks the spilled hours, then holds what is still unknown.
@@ -358,7 +371,14 @@ impl Correlation {
             let (mut matches, mut unknown) = (Vec::new(), Vec::new());
             for (receipt, id) in strangers.into_iter().zip(ids) {
                 match id {
-                    Some(id) => matches.push(Match { id, receipt, operator, session, parked: 0, key: None }),
+                    Some(id) => matches.push(Match {
+                        id,
+                        receipt,
+                        operator,
+                        session,
+                        parked: 0,
+                        key: None,
+                    }),
                     None => unknown.push(receipt),
                 }
             }
@@ -379,18 +399,27 @@ impl Correlation {
         ctx: &mut Context<Self>,
     ) {
         self.counters.early += receipts.len() as u64;
-        self.hub.metrics.receipts_early.inc_by(receipts.len() as u64);
+        self.hub
+            .metrics
+            .receipts_early
+            .inc_by(receipts.len() as u64);
         let until = Instant::now() + self.hub.config().correlation.early_hold;
         let room = EARLY.saturating_sub(self.early.len());
         let mut receipts = receipts.into_iter();
-        self.early.extend(receipts.by_ref().take(room).map(|receipt| Early {
-            until,
-            operator,
-            session,
-            receipt,
-        }));
+        self.early
+            .extend(receipts.by_ref().take(room).map(|receipt| Early {
+                until,
+                operator,
+                session,
+                receipt,
+            }));
         let beyond: Vec<Early> = receipts
-            .map(|receipt| Early { until, operator, session, receipt })
+            .map(|receipt| Early {
+                until,
+                operator,
+                session,
+                receipt,
+            })
             .collect();
         self.park(beyond, ctx);
     }
@@ -424,11 +453,17 @@ impl Correlation {
         }
         let now = clock::now_ms();
         self.counters.unmatched += receipts.len() as u64;
-        self.hub.metrics.receipts_unmatched.inc_by(receipts.len() as u64);
+        self.hub
+            .metrics
+            .receipts_unmatched
+            .inc_by(receipts.len() as u64);
         let mut rows = WriteBatch::default();
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
         for early in receipts {
-            answers.entry(early.session).or_default().push(ok(&early.receipt));
+            answers
+                .entry(early.session)
+                .or_default()
+                .push(ok(&early.receipt));
             let row = ParkedRow {
                 id: self.hub.ids.next(now),
                 operator: early.operator,
@@ -506,12 +541,16 @@ impl Correlation {
         };
         let count = sorted.len();
         let reply = self.hub.store.spill_correlations(hour, sorted);
-        ctx.spawn(reply.into_actor(self).map(move |written, correlation, ctx| {
-            correlation.index.confirm_spill(written.is_ok(), count);
-            if written.is_ok() {
-                correlation.spill(ctx);
-            }
-        }));
+        ctx.spawn(
+            reply
+                .into_actor(self)
+                .map(move |written, correlation, ctx| {
+                    correlation.index.confirm_spill(written.is_ok(), count);
+                    if written.is_ok() {
+                        correlation.spill(ctx);
+                    }
+                }),
+        );
     }
 
     /// Ends UNKNOWN what has waited for its receipt longer than the operator's TTL, and drops
@@ -522,7 +561,10 @@ impl Correlation {
         let ttl = hub.config().correlation.ttl.as_millis() as i64;
         let dropped = self.parked.drop_before(now - ttl);
         if !dropped.is_empty() {
-            self.hub.metrics.receipts_dropped.inc_by(dropped.len() as u64);
+            self.hub
+                .metrics
+                .receipts_dropped
+                .inc_by(dropped.len() as u64);
         }
         let work = async move {
             if !dropped.is_empty() {
@@ -534,7 +576,10 @@ impl Correlation {
                     tracing::error!(%error, "parked receipts could not be dropped");
                 }
             }
-            let _ = hub.store.drop_correlations_before((now - ttl) / 3_600_000).await;
+            let _ = hub
+                .store
+                .drop_correlations_before((now - ttl) / 3_600_000)
+                .await;
             let store = Arc::clone(&hub.store);
             let plan = hub.plan();
             let late = tokio::task::spawn_blocking(move || {
@@ -611,18 +656,21 @@ impl Supervised for Correlation {
             Ok::<_, crate::store::StoreError>((seeds.sent, parked))
         });
         *self = Self::new(hub, Arc::clone(&self.health), Vec::new(), Vec::new());
-        ctx.wait(read.into_actor(self).map(|read, correlation, _| match read {
-            Ok(Ok((sent, parked))) => {
-                *correlation = Self::new(
-                    Arc::clone(&correlation.hub),
-                    Arc::clone(&correlation.health),
-                    sent,
-                    parked,
-                );
-            }
-            Ok(Err(error)) => panic!("correlation cannot read the store: {error}"),
-            Err(error) => panic!("correlation cannot read the store: {error}"),
-        }));
+        ctx.wait(
+            read.into_actor(self)
+                .map(|read, correlation, _| match read {
+                    Ok(Ok((sent, parked))) => {
+                        *correlation = Self::new(
+                            Arc::clone(&correlation.hub),
+                            Arc::clone(&correlation.health),
+                            sent,
+                            parked,
+                        );
+                    }
+                    Ok(Err(error)) => panic!("correlation cannot read the store: {error}"),
+                    Err(error) => panic!("correlation cannot read the store: {error}"),
+                }),
+        );
     }
 }
 

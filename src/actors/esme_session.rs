@@ -127,7 +127,10 @@ impl EsmeSession {
         }
     }
 
-    fn write<T>(&mut self, append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T) -> Option<T> {
+    fn write<T>(
+        &mut self,
+        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
+    ) -> Option<T> {
         let outbox = self.outbox.as_ref()?;
         Some(outbox.write(|out| append(&mut self.core, out)))
     }
@@ -202,7 +205,13 @@ impl EsmeSession {
         });
     }
 
-    fn on_response(&mut self, pdu: &Pdu, context: &InFlight, sent_at: std::time::Instant, late: bool) {
+    fn on_response(
+        &mut self,
+        pdu: &Pdu,
+        context: &InFlight,
+        sent_at: std::time::Instant,
+        late: bool,
+    ) {
         let Some(serving) = &mut self.serving else {
             return;
         };
@@ -213,7 +222,13 @@ impl EsmeSession {
             serving.done(context.id, !late);
         } else if !late {
             let latency = sent_at.elapsed().as_millis() as u32;
-            serving.failed(context.id, context.attempt, Why::Status, pdu.status.0, latency);
+            serving.failed(
+                context.id,
+                context.attempt,
+                Why::Status,
+                pdu.status.0,
+                latency,
+            );
         }
     }
 
@@ -268,7 +283,12 @@ impl EsmeSession {
                     as_deliver_sm.swap_remove(at);
                     encode_deliver_sm_resp(out, result.sequence, status);
                 } else if status.is_ok() {
-                    encode_submit_sm_resp(out, result.sequence, status, decimal(result.id, &mut digits));
+                    encode_submit_sm_resp(
+                        out,
+                        result.sequence,
+                        status,
+                        decimal(result.id, &mut digits),
+                    );
                 } else {
                     encode_error_resp(out, CommandId::SUBMIT_SM, result.sequence, status);
                 }
@@ -279,7 +299,13 @@ impl EsmeSession {
 
     // --- bind ---
 
-    fn authenticate(&mut self, sequence: u32, bind_type: BindType, bind: Bind, ctx: &mut Context<Self>) {
+    fn authenticate(
+        &mut self,
+        sequence: u32,
+        bind_type: BindType,
+        bind: Bind,
+        ctx: &mut Context<Self>,
+    ) {
         let plan = self.hub.full_plan();
         let name = String::from_utf8_lossy(&bind.system_id).into_owned();
         let Some(account) = plan.account(&name).cloned() else {
@@ -299,10 +325,10 @@ impl EsmeSession {
             return;
         }
         let stored = account.config.password.clone();
-        if let Some(known) = self
-            .hub
-            .passwords
-            .verify_cached(&name, stored.expose_secret(), &bind.password)
+        if let Some(known) =
+            self.hub
+                .passwords
+                .verify_cached(&name, stored.expose_secret(), &bind.password)
         {
             self.verdict(known, sequence, bind_type, account, ctx);
             return;
@@ -413,7 +439,8 @@ impl EsmeSession {
         let current = plan.account_by_id(account.id);
         let same = current.is_some_and(|current| {
             Arc::ptr_eq(current, account)
-                || current.config.password.expose_secret() == account.config.password.expose_secret()
+                || current.config.password.expose_secret()
+                    == account.config.password.expose_secret()
         });
         if !same {
             self.write(|core, out| core.unbind(Instant::now().into_std(), out));

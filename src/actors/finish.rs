@@ -28,24 +28,28 @@ pub async fn try_finish(
     finals: &mut Vec<Final>,
 ) -> Result<(), StoreError> {
     load_missing(hub, finals).await?;
-    batch.fin.extend(finals.iter().map(|ended| FinRow {
-        id: ended.id,
-        at: ended.at,
-        state: ended.state(),
-        error: ended.error.clone(),
-        operator: ended.operator,
-        tell: ended
-            .message
-            .as_ref()
-            .filter(|message| wants_receipt(hub, message, ended.state()))
-            .map_or(0, |message| message.sender),
+    batch.fin.extend(finals.iter().map(|ended| {
+        FinRow {
+            id: ended.id,
+            at: ended.at,
+            state: ended.state(),
+            error: ended.error.clone(),
+            operator: ended.operator,
+            tell: ended
+                .message
+                .as_ref()
+                .filter(|message| wants_receipt(hub, message, ended.state()))
+                .map_or(0, |message| message.sender),
+        }
     }));
     if batch.is_empty() {
         return Ok(());
     }
     let written = hub.store.write(std::mem::take(batch)).await?;
     if !written.fin_lost.is_empty() {
-        hub.metrics.repeated_finals.inc_by(written.fin_lost.len() as u64);
+        hub.metrics
+            .repeated_finals
+            .inc_by(written.fin_lost.len() as u64);
         let lost: HashSet<u64> = written.fin_lost.into_iter().collect();
         finals.retain(|ended| !lost.contains(&ended.id));
     }

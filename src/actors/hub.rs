@@ -145,7 +145,9 @@ impl Hub {
     /// One message of a sender has ended, or was refused after all.
     pub fn release(&self, sender: u32) {
         let counter = self.unfinished(sender);
-        let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+        let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+            count.checked_sub(1)
+        });
     }
 
     pub fn set_unfinished(&self, counts: HashMap<u32, u64>) {

@@ -64,7 +64,10 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> SubmitReply {
         message.id = id;
         route_by_id(&hub, message);
     }
-    let rows = accepted.iter().map(|(_, message)| message.clone()).collect();
+    let rows = accepted
+        .iter()
+        .map(|(_, message)| message.clone())
+        .collect();
     let written = hub
         .store
         .write(WriteBatch {
@@ -122,12 +125,7 @@ async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
 }
 
 /// Validates one submission and gives it its times, priority and first queue.
-fn check(
-    hub: &Hub,
-    sender: u32,
-    mut message: Message,
-    now: i64,
-) -> Result<Message, CommandStatus> {
+fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Message, CommandStatus> {
     let plan = hub.plan();
     if message.destination.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);

@@ -89,12 +89,16 @@ impl Listener {
             }
             (listener, accepted)
         };
-        ctx.spawn(accept.into_actor(self).map(|(listener, accepted), act, ctx| {
-            if let Ok((socket, peer)) = accepted {
-                act.admit(socket, peer);
-            }
-            act.accept_next(listener, ctx);
-        }));
+        ctx.spawn(
+            accept
+                .into_actor(self)
+                .map(|(listener, accepted), act, ctx| {
+                    if let Ok((socket, peer)) = accepted {
+                        act.admit(socket, peer);
+                    }
+                    act.accept_next(listener, ctx);
+                }),
+        );
     }
 }
 

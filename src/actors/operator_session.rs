@@ -151,7 +151,10 @@ impl OperatorSession {
         &self.options.hub
     }
 
-    fn write<T>(&mut self, append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T) -> Option<T> {
+    fn write<T>(
+        &mut self,
+        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
+    ) -> Option<T> {
         let outbox = self.outbox.as_ref()?;
         Some(outbox.write(|out| append(&mut self.core, out)))
     }
@@ -162,7 +165,9 @@ impl OperatorSession {
     fn is_wanted(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| {
             let kind = match plan.config.bind {
-                BindKind::Transceiver => self.options.bind_type == BindType::Transceiver || self.paired,
+                BindKind::Transceiver => {
+                    self.options.bind_type == BindType::Transceiver || self.paired
+                }
                 BindKind::Transmitter => self.options.bind_type == BindType::Transmitter,
                 BindKind::Receiver => self.options.bind_type == BindType::Receiver,
                 BindKind::TransmitterReceiver => self.options.bind_type != BindType::Transceiver,
@@ -181,13 +186,20 @@ impl OperatorSession {
         let connect = async move {
             match tokio::time::timeout(within, TcpStream::connect(&address)).await {
                 Ok(connected) => connected,
-                Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no connection in time")),
+                Err(_) => Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "no connection in time",
+                )),
             }
         };
-        ctx.spawn(connect.into_actor(self).map(|connected, session, ctx| match connected {
-            Ok(socket) => session.connected(socket, ctx),
-            Err(error) => session.come_back(&format!("connect: {error}"), ctx),
-        }));
+        ctx.spawn(
+            connect
+                .into_actor(self)
+                .map(|connected, session, ctx| match connected {
+                    Ok(socket) => session.connected(socket, ctx),
+                    Err(error) => session.come_back(&format!("connect: {error}"), ctx),
+                }),
+        );
     }
 
     fn connected(&mut self, socket: TcpStream, ctx: &mut Context<Self>) {
@@ -251,7 +263,8 @@ impl OperatorSession {
             };
             receiver.start(&actix::Arbiter::current());
         }
-        self.health.after_stop(AfterStop::Again(Some(Duration::ZERO)));
+        self.health
+            .after_stop(AfterStop::Again(Some(Duration::ZERO)));
         ctx.stop();
     }
 
@@ -334,7 +347,9 @@ impl OperatorSession {
         let sequence = pdu.sequence;
         let command_id = pdu.body.command_id();
         match pdu.body {
-            Body::DeliverSm(deliver) if receipt::is_receipt(&deliver) => self.on_receipt(sequence, &deliver),
+            Body::DeliverSm(deliver) if receipt::is_receipt(&deliver) => {
+                self.on_receipt(sequence, &deliver)
+            }
             Body::DeliverSm(deliver) => {
                 self.snapshot.received_total += 1;
                 let kind = ingest::kind_of(self.hub(), &deliver.destination_addr);
@@ -362,7 +377,11 @@ impl OperatorSession {
             self.write(|_, out| encode_deliver_sm_resp(out, sequence, CommandStatus::ESME_ROK));
             return;
         };
-        let state = if found.intermediate { 1 } else { i32::from(found.state) };
+        let state = if found.intermediate {
+            1
+        } else {
+            i32::from(found.state)
+        };
         self.receipts.push(OperatorReceipt {
             sequence,
             operator_message_id: found.message_id,
@@ -373,7 +392,13 @@ impl OperatorSession {
         });
     }
 
-    fn on_response(&mut self, pdu: Pdu, context: InFlight, sent_at: std::time::Instant, late: bool) {
+    fn on_response(
+        &mut self,
+        pdu: Pdu,
+        context: InFlight,
+        sent_at: std::time::Instant,
+        late: bool,
+    ) {
         let Some(serving) = &mut self.serving else {
             return;
         };
@@ -381,7 +406,13 @@ impl OperatorSession {
         let latency_ms = elapsed.as_millis() as u32;
         if !pdu.status.is_ok() {
             if !late {
-                serving.failed(context.id, context.attempt, Why::Status, pdu.status.0, latency_ms);
+                serving.failed(
+                    context.id,
+                    context.attempt,
+                    Why::Status,
+                    pdu.status.0,
+                    latency_ms,
+                );
             }
             return;
         }
@@ -636,7 +667,9 @@ impl Handler<DeliverBatch> for OperatorSession {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        let (Some(serving), Some(outbox), Some(plan)) = (&mut self.serving, &self.outbox, &self.plan) else {
+        let (Some(serving), Some(outbox), Some(plan)) =
+            (&mut self.serving, &self.outbox, &self.plan)
+        else {
             // The session has left the queue; what it was granted has been given back by SessionDown.
             return;
         };
@@ -644,7 +677,11 @@ impl Handler<DeliverBatch> for OperatorSession {
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
         let as_deliver_sm = plan.sends_deliver_sm();
-        let operation = if as_deliver_sm { encode_deliver_sm } else { encode_submit_sm };
+        let operation = if as_deliver_sm {
+            encode_deliver_sm
+        } else {
+            encode_submit_sm
+        };
         outbox.write(|out| {
             let now = Instant::now().into_std();
             serving.deliver(core, batch, now, out, operation, |message| {
@@ -704,7 +741,8 @@ impl Handler<BindCommand> for OperatorSession {
             Verb::Rebind => {
                 self.failures = 0;
                 self.leave();
-                self.health.after_stop(AfterStop::Again(Some(Duration::ZERO)));
+                self.health
+                    .after_stop(AfterStop::Again(Some(Duration::ZERO)));
                 ctx.stop();
             }
             // Resumed before this was read.

@@ -10,7 +10,9 @@ use bytes::BytesMut;
 use crate::actors::ports::{QueuePort, SessionPort, post};
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
-use crate::pb::{Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch};
+use crate::pb::{
+    Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
+};
 use crate::smpp::SubmitSm;
 use crate::smpp::session::Session;
 

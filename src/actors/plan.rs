@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{
-    TEST_TARGETS, Account, Config, MessageIdForm, Operator, OutcomePolicy, ReceiptRequest, Retry, Route, SendAs,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, ReceiptRequest, Retry, Route, SendAs,
+    TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
@@ -76,7 +77,10 @@ impl Plan {
             let id = store.intern(&account_name(&account.system_id))?;
             by_target.insert(account.system_id.clone(), id);
             if let Some(rate) = account.rate {
-                rates.insert(id, (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)));
+                rates.insert(
+                    id,
+                    (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
+                );
             }
             accounts.insert(
                 account.system_id.clone(),
@@ -93,7 +97,10 @@ impl Plan {
             let id = store.intern(&operator_name(&operator.id))?;
             by_target.insert(operator.id.clone(), id);
             if let Some(rate) = operator.rate {
-                rates.insert(id, (rate, operator.burst.unwrap_or(rate.ceil() as u32).max(1)));
+                rates.insert(
+                    id,
+                    (rate, operator.burst.unwrap_or(rate.ceil() as u32).max(1)),
+                );
             }
             operators.insert(
                 id,
@@ -186,7 +193,9 @@ impl Plan {
     pub fn outcome_policy(&self, operator: u32) -> OutcomePolicy {
         self.operators
             .get(&operator)
-            .map_or(OutcomePolicy::Resend, |operator| operator.config.outcome_unknown)
+            .map_or(OutcomePolicy::Resend, |operator| {
+                operator.config.outcome_unknown
+            })
     }
 
     pub fn correlation_ttl(&self, operator: u32) -> Duration {
@@ -261,7 +270,8 @@ impl Plan {
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
         let sender = self.name_of(message.sender);
         let account = sender.split_once(':').map_or(sender, |(_, name)| name);
-        self.routes.lookup(&message.destination, &message.source, account)
+        self.routes
+            .lookup(&message.destination, &message.source, account)
     }
 }
 

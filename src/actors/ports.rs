@@ -13,8 +13,8 @@ use arc_swap::ArcSwap;
 
 use crate::actors::queue::Queue;
 use crate::actors::supervise::Health;
-use crate::pb::bind_command::Verb;
 use crate::pb;
+use crate::pb::bind_command::Verb;
 
 /// What a queue's messages wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,9 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture,
-};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 
 pub use recovery::{Seed, Seeds};
 pub use waiting::{Item, Waiting};
@@ -223,7 +221,11 @@ impl Queue {
             retried_total: self.counters.retried,
             expired_total: self.counters.expired,
             restarts: self.port.health.restarts(),
-            spilled: self.waiting.iter().map(|level| level.spilled() as u64).sum(),
+            spilled: self
+                .waiting
+                .iter()
+                .map(|level| level.spilled() as u64)
+                .sum(),
             waiting_by_priority: (0..PRIORITIES)
                 .map(|level| (self.ready[level].len() + self.waiting[level].len()) as u64)
                 .collect(),

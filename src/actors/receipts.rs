@@ -56,7 +56,9 @@ impl Receipts {
                 operator: ended.operator,
                 tell: message.sender,
             };
-            if message.kind() == Kind::Mt && super::finish::wants_receipt(&self.hub, message, ended.state()) {
+            if message.kind() == Kind::Mt
+                && super::finish::wants_receipt(&self.hub, message, ended.state())
+            {
                 by_account
                     .entry(message.sender)
                     .or_default()
@@ -74,7 +76,10 @@ impl Receipts {
                 Some(port) => post(&port.addr, Enqueue { items }),
                 // The account was taken out of the configuration; told again should it come back.
                 None => {
-                    self.hub.metrics.receipts_homeless.inc_by(items.len() as u64);
+                    self.hub
+                        .metrics
+                        .receipts_homeless
+                        .inc_by(items.len() as u64);
                 }
             }
         }

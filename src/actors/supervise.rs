@@ -233,8 +233,7 @@ impl<A: Actor<Context = Context<A>> + Supervised> Future for Supervise<A> {
             if let Some(pause) = &mut this.pause {
                 std::task::ready!(pause.as_mut().poll(cx));
                 this.pause = None;
-                let restarted =
-                    std::panic::catch_unwind(AssertUnwindSafe(|| this.fut.restart()));
+                let restarted = std::panic::catch_unwind(AssertUnwindSafe(|| this.fut.restart()));
                 match restarted {
                     Ok(true) => {}
                     // Nobody holds an address any more.
@@ -249,7 +248,8 @@ impl<A: Actor<Context = Context<A>> + Supervised> Future for Supervise<A> {
                     }
                 }
             }
-            let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.fut).poll(cx)));
+            let polled =
+                std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.fut).poll(cx)));
             let panicked = match polled {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(())) => false,

@@ -72,7 +72,11 @@ impl Supervisor {
         let orphans: Vec<u32> = self.seeds.keys().copied().collect();
         for id in orphans {
             let name = plan.name_of(id).to_owned();
-            let kind = if name.starts_with("account:") { QueueKind::Account } else { QueueKind::Operator };
+            let kind = if name.starts_with("account:") {
+                QueueKind::Account
+            } else {
+                QueueKind::Operator
+            };
             self.ensure_queue(id, &name, kind);
         }
         for operator in plan.operators() {
@@ -88,7 +92,10 @@ impl Supervisor {
     }
 
     fn apply_operator(&mut self, operator: &Arc<OperatorPlan>) {
-        let before = self.applied.as_ref().and_then(|plan| plan.operator(operator.id));
+        let before = self
+            .applied
+            .as_ref()
+            .and_then(|plan| plan.operator(operator.id));
         if before.is_some_and(|before| before.config != operator.config) {
             self.rebind(operator.id);
         }

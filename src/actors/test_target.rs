@@ -63,7 +63,11 @@ impl TestTarget {
     /// Reports a message as handed over and, right behind, how it ended.
     fn hand_over(&self, batch: DeliverBatch, state: MessageState) {
         let theirs = |id: u64| Bytes::from(format!("test-{id}"));
-        let done: Vec<u64> = batch.deliveries.iter().map(|delivery| delivery.id).collect();
+        let done: Vec<u64> = batch
+            .deliveries
+            .iter()
+            .map(|delivery| delivery.id)
+            .collect();
         let receipts = done
             .iter()
             .map(|id| OperatorReceipt {

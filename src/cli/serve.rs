@@ -48,7 +48,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let system = actix::System::new();
     system.block_on(async move {
-        let demo = config.account.is_empty() && config.operator.is_empty() && config.route.is_empty();
+        let demo =
+            config.account.is_empty() && config.operator.is_empty() && config.route.is_empty();
         if demo {
             add_demo(&mut config).await?;
         }

@@ -70,7 +70,10 @@ impl Admin {
             .unwrap_or_else(|error| panic!("POST {path}: {error}"));
         let status = answer.status().as_u16();
         let body = answer.body_mut().read_to_string().unwrap();
-        (status, serde_json::from_str(&body).unwrap_or(Value::String(body)))
+        (
+            status,
+            serde_json::from_str(&body).unwrap_or(Value::String(body)),
+        )
     }
 
     /// The value of a metric whose line starts with `name` (with its labels, if any).

@@ -78,7 +78,12 @@ impl Capture {
         };
 
         let seconds = segment.at.as_secs() as u32;
-        for word in [seconds, segment.at.subsec_micros(), length as u32, length as u32] {
+        for word in [
+            seconds,
+            segment.at.subsec_micros(),
+            length as u32,
+            length as u32,
+        ] {
             self.octets.extend_from_slice(&word.to_le_bytes());
         }
         self.octets.extend_from_slice(&ip_header(length as u16));
@@ -92,8 +97,10 @@ impl Capture {
         // Checksums are not verified by default; no urgent pointer.
         tcp.extend_from_slice(&[0; 4]);
         tcp.extend_from_slice(payload);
-        self.sequences
-            .insert(key(segment.from_client), sequence.wrapping_add(payload.len() as u32));
+        self.sequences.insert(
+            key(segment.from_client),
+            sequence.wrapping_add(payload.len() as u32),
+        );
     }
 }
 

@@ -153,7 +153,8 @@ impl Peer {
 
     /// Sends what the socket takes at once; an error when it takes nothing any more.
     pub fn try_send_now(&mut self, octets: &[u8]) -> io::Result<()> {
-        self.socket.set_write_timeout(Some(Duration::from_secs(2)))?;
+        self.socket
+            .set_write_timeout(Some(Duration::from_secs(2)))?;
         self.try_send(octets)
     }
 
@@ -188,7 +189,8 @@ impl Peer {
     pub fn next(&mut self, limit: Duration) -> Result<Pdu, PeerError> {
         let until = Instant::now() + limit;
         loop {
-            if let Some(frame) = next_frame(&mut self.input, DEFAULT_MAX_PDU).expect("a sane length")
+            if let Some(frame) =
+                next_frame(&mut self.input, DEFAULT_MAX_PDU).expect("a sane length")
             {
                 match decode(&frame, &Leniency::strict()) {
                     Decoded::Pdu(pdu) => return Ok(pdu),
@@ -217,7 +219,9 @@ impl Peer {
             match self.next(until.saturating_duration_since(Instant::now())) {
                 Ok(pdu) => seen.push(pdu),
                 Err(PeerError::Closed) => return seen,
-                Err(PeerError::Silence) => panic!("the connection was not closed; it said {seen:?}"),
+                Err(PeerError::Silence) => {
+                    panic!("the connection was not closed; it said {seen:?}")
+                }
             }
         }
     }

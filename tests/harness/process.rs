@@ -85,7 +85,9 @@ impl Process {
 
     /// Waits for its own end.
     pub fn wait(&mut self) -> ExitStatus {
-        until(&format!("the end of {}", self.name), || self.child.try_wait().unwrap())
+        until(&format!("the end of {}", self.name), || {
+            self.child.try_wait().unwrap()
+        })
     }
 
     /// SIGTERM, and waits for its end.
@@ -112,7 +114,11 @@ impl Drop for Process {
             let log = self.log();
             let lines: Vec<&str> = log.lines().collect();
             let shown = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
-            eprintln!("--- last lines of {} ---\n{}\n---", self.name, shown.join("\n"));
+            eprintln!(
+                "--- last lines of {} ---\n{}\n---",
+                self.name,
+                shown.join("\n")
+            );
         }
     }
 }

@@ -43,7 +43,8 @@ impl Simulator {
 
     /// Adds flags of `smsc simulate`, separated by blanks.
     pub fn flags(mut self, flags: &str) -> Self {
-        self.flags.extend(flags.split_whitespace().map(str::to_owned));
+        self.flags
+            .extend(flags.split_whitespace().map(str::to_owned));
         self
     }
 

@@ -81,7 +81,11 @@ impl SmscBuilder {
 
     /// Where destinations with this prefix go: an operator, an account, `test:delivered`.
     pub fn route(mut self, prefix: &str, to: &str) -> Self {
-        write!(self.lists, "[[route]]\nprefix = {prefix:?}\nto = [{to:?}]\n\n").unwrap();
+        write!(
+            self.lists,
+            "[[route]]\nprefix = {prefix:?}\nto = [{to:?}]\n\n"
+        )
+        .unwrap();
         self
     }
 
@@ -130,8 +134,11 @@ impl SmscBuilder {
 }
 
 fn names_key(keys: &str, key: &str) -> bool {
-    keys.lines()
-        .any(|line| line.split('=').next().is_some_and(|name| name.trim() == key))
+    keys.lines().any(|line| {
+        line.split('=')
+            .next()
+            .is_some_and(|name| name.trim() == key)
+    })
 }
 
 fn serve(folder: &Path) -> Process {

@@ -63,7 +63,9 @@ pub fn node_script(name: &str, arguments: &[&str]) -> Command {
 }
 
 fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/clients")
+        .join(name)
 }
 
 fn tools() -> PathBuf {

@@ -38,7 +38,9 @@ impl Sender {
             let columns: Vec<&str> = line.split('\t').collect();
             match columns[..] {
                 ["A", reference, id, ..] => {
-                    let before = sender.accepted.insert(id.parse().unwrap(), reference.to_owned());
+                    let before = sender
+                        .accepted
+                        .insert(id.parse().unwrap(), reference.to_owned());
                     assert_eq!(before, None, "message id {id} was given twice");
                 }
                 ["R", id, ..] => *sender.receipts.entry(id.parse().unwrap()).or_default() += 1,
@@ -54,7 +56,8 @@ impl Sender {
 /// and reached the operator; counts what came twice. The SMSC must have stopped.
 pub fn check(smsc: &Smsc, sender: &Sender, operator: &[JournalLine]) -> Findings {
     let database = smsc.data_dir().join("smsc.db");
-    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let connection =
+        Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut states: HashMap<u64, i64> = HashMap::new();
     let mut statement = connection.prepare("SELECT id, state FROM fin").unwrap();
     let mut rows = statement.query([]).unwrap();
@@ -79,7 +82,10 @@ pub fn check(smsc: &Smsc, sender: &Sender, operator: &[JournalLine]) -> Findings
         .keys()
         .filter(|id| !sender.receipts.contains_key(id))
         .count();
-    assert_eq!(untold, 0, "acknowledged messages whose sender heard nothing");
+    assert_eq!(
+        untold, 0,
+        "acknowledged messages whose sender heard nothing"
+    );
 
     let mut copies: HashMap<&str, usize> = HashMap::new();
     for line in operator {

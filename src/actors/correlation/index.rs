@@ -235,7 +235,10 @@ mod tests {
         }
         for id in (1..20_000u64).step_by(2) {
             let key = index.key(1, id.to_string().as_bytes(), MessageIdForm::Auto);
-            let found = index.get(key).map(|entry| entry.id).or(on_disk.get(&key).copied());
+            let found = index
+                .get(key)
+                .map(|entry| entry.id)
+                .or(on_disk.get(&key).copied());
             assert_eq!(found, Some(id));
         }
     }

@@ -39,7 +39,13 @@ impl Parked {
     }
 
     /// Adds a receipt; gives back the row that was dropped to stay within the limit.
-    pub fn add(&mut self, id: u64, at: i64, keys: Vec<Key>, receipt: OperatorReceipt) -> Option<u64> {
+    pub fn add(
+        &mut self,
+        id: u64,
+        at: i64,
+        keys: Vec<Key>,
+        receipt: OperatorReceipt,
+    ) -> Option<u64> {
         for key in &keys {
             self.by_key.insert(*key, id);
         }
@@ -90,12 +96,18 @@ mod tests {
     #[test]
     fn found_by_any_key_and_bounded() {
         let mut parked = Parked::new(2);
-        let receipt = |sequence| OperatorReceipt { sequence, ..OperatorReceipt::default() };
+        let receipt = |sequence| OperatorReceipt {
+            sequence,
+            ..OperatorReceipt::default()
+        };
         assert_eq!(parked.add(1, 10, vec![100, 101], receipt(1)), None);
         assert_eq!(parked.add(2, 20, vec![200], receipt(2)), None);
         assert_eq!(parked.add(3, 30, vec![300], receipt(3)), Some(1));
         assert!(parked.take(101).is_none());
-        assert_eq!(parked.take(200).map(|(id, found)| (id, found.sequence)), Some((2, 2)));
+        assert_eq!(
+            parked.take(200).map(|(id, found)| (id, found.sequence)),
+            Some((2, 2))
+        );
         assert_eq!(parked.drop_before(31), vec![3]);
         assert!(parked.is_empty());
     }

@@ -8,12 +8,14 @@ use actix::{AsyncContext, Context};
 
 use super::waiting::{Item, Popped};
 use super::{HeldItem, PRIORITIES, Queue, SessionSlot};
-use crate::actors::ports::post_to;
+use crate::actors::ports::{QueueKind, post_to};
 use crate::actors::receipts;
 use crate::clock;
+use crate::config::OutcomePolicy;
 use crate::pb::delivery::What;
-use crate::pb::{DeliverBatch, Delivery, Message, TakeTokens};
-use crate::store::Stored;
+use crate::pb::failed::Why;
+use crate::pb::{DeliverBatch, Delivery, Failed, Message, SettleBatch, TakeTokens};
+use crate::store::{Stored, TryRow, WriteBatch};
 
 /// Most deliveries in one batch to one session.
 const BATCH: u32 = 256;
@@ -22,7 +24,11 @@ const PAGE: usize = 1024;
 
 impl Queue {
     pub(super) fn add_room(&mut self, session: u64, room: u32) {
-        if let Some(slot) = self.sessions.iter_mut().find(|slot| slot.session == session) {
+        if let Some(slot) = self
+            .sessions
+            .iter_mut()
+            .find(|slot| slot.session == session)
+        {
             slot.room += room;
         } else if self.port.session(session).is_some() {
             self.sessions.push(SessionSlot { session, room });
@@ -82,15 +88,14 @@ impl Queue {
                 self.tokens -= granted;
             }
             self.turn = at + 1;
-            match self.port.session(session) {
-                Some(port) => post_to(
-                    &port.deliver,
-                    DeliverBatch {
-                        queue: self.port.id,
-                        deliveries,
-                    },
-                ),
-                None => self.session_down(session, ctx),
+            let batch = DeliverBatch {
+                queue: self.port.id,
+                deliveries,
+            };
+            if self.notes_tries() {
+                self.note_then_hand_over(session, batch, now, ctx);
+            } else {
+                self.hand_over(session, batch, ctx);
             }
         }
         if !expired.is_empty() {
@@ -102,6 +107,68 @@ impl Queue {
         self.read_ahead(ctx);
     }
 
+    /// Whether an attempt must be durable before its octets go out: without *resend*, a restart has
+    /// to know what may have reached the operator.
+    fn notes_tries(&self) -> bool {
+        self.port.kind == QueueKind::Operator
+            && self.hub.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
+    }
+
+    fn hand_over(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
+        match self.port.session(session) {
+            Some(port) => post_to(&port.deliver, batch),
+            None => self.session_down(session, ctx),
+        }
+    }
+
+    fn note_then_hand_over(
+        &mut self,
+        session: u64,
+        batch: DeliverBatch,
+        at: i64,
+        ctx: &mut Context<Self>,
+    ) {
+        let tries = batch
+            .deliveries
+            .iter()
+            .map(|delivery| TryRow {
+                id: delivery.id,
+                attempt: delivery.attempt,
+                at,
+                operator: self.port.id,
+            })
+            .collect();
+        let ticket = self.hub.store.write(WriteBatch {
+            tries,
+            ..WriteBatch::default()
+        });
+        self.run(ctx, ticket, move |queue, written, ctx| match written {
+            Ok(_) => queue.hand_over(session, batch, ctx),
+            Err(error) => {
+                tracing::error!(queue = %queue.port.name, %error, "attempts not noted, so not made");
+                let failed = batch
+                    .deliveries
+                    .iter()
+                    .map(|delivery| Failed {
+                        id: delivery.id,
+                        why: Why::NotSent.into(),
+                        ..Failed::default()
+                    })
+                    .collect();
+                let room = batch.deliveries.len() as u32;
+                queue.settle(
+                    SettleBatch {
+                        session,
+                        failed,
+                        room,
+                        ..SettleBatch::default()
+                    },
+                    ctx,
+                );
+            }
+        });
+    }
+
     /// The next session with credit, taking turns.
     fn next_session(&self) -> Option<usize> {
         let count = self.sessions.len();
@@ -111,7 +178,10 @@ impl Queue {
     }
 
     fn next_ready(&mut self) -> Option<(Item, Message)> {
-        self.ready.iter_mut().rev().find_map(|level| level.pop_front())
+        self.ready
+            .iter_mut()
+            .rev()
+            .find_map(|level| level.pop_front())
     }
 
     /// Reads bodies for what waits, while the page in front runs low.
@@ -134,7 +204,9 @@ impl Queue {
             match self.waiting[level].pop() {
                 Popped::Item(item) if self.gone.remove(&item.id) => {}
                 Popped::Item(item) => page.push(item),
-                Popped::Spilled(number) if page.is_empty() => return self.read_block(level, number, ctx),
+                Popped::Spilled(number) if page.is_empty() => {
+                    return self.read_block(level, number, ctx);
+                }
                 Popped::Spilled(_) | Popped::Empty => break,
             }
         }
@@ -142,7 +214,10 @@ impl Queue {
             return;
         }
         self.reading = true;
-        let reply = self.hub.store.load(page.iter().map(|item| item.id).collect());
+        let reply = self
+            .hub
+            .store
+            .load(page.iter().map(|item| item.id).collect());
         self.run(ctx, reply, move |queue, loaded, ctx| {
             queue.reading = false;
             match loaded {
@@ -201,8 +276,8 @@ impl Queue {
             return;
         }
         let number = self.next_block;
-        let Some((level, octets)) = (0..PRIORITIES)
-            .find_map(|level| Some((level, self.waiting[level].leave(number)?)))
+        let Some((level, octets)) =
+            (0..PRIORITIES).find_map(|level| Some((level, self.waiting[level].leave(number)?)))
         else {
             return;
         };
@@ -230,22 +305,27 @@ impl Queue {
             key: self.port.id,
             wanted: wanted - self.tokens,
         };
-        self.run(ctx, async move { throttle.send(ask).await }, |queue, taken, ctx| {
-            queue.asking = false;
-            let (granted, retry_in_ms) = taken.map_or((0, 100), |taken| (taken.granted, taken.retry_in_ms));
-            queue.tokens += granted;
-            if granted > 0 {
-                queue.pump(ctx);
-            } else {
-                // Meanwhile nobody asks again: one timer per pause, not one per message.
-                queue.asking = true;
-                let pause = Duration::from_millis(u64::from(retry_in_ms.max(1)));
-                ctx.run_later(pause, |queue, ctx| {
-                    queue.asking = false;
+        self.run(
+            ctx,
+            async move { throttle.send(ask).await },
+            |queue, taken, ctx| {
+                queue.asking = false;
+                let (granted, retry_in_ms) =
+                    taken.map_or((0, 100), |taken| (taken.granted, taken.retry_in_ms));
+                queue.tokens += granted;
+                if granted > 0 {
                     queue.pump(ctx);
-                });
-            }
-        });
+                } else {
+                    // Meanwhile nobody asks again: one timer per pause, not one per message.
+                    queue.asking = true;
+                    let pause = Duration::from_millis(u64::from(retry_in_ms.max(1)));
+                    ctx.run_later(pause, |queue, ctx| {
+                        queue.asking = false;
+                        queue.pump(ctx);
+                    });
+                }
+            },
+        );
     }
 
     /// The hub, for futures that outlive a borrow of the queue.

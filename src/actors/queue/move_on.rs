@@ -9,6 +9,7 @@ use super::{Item, PRIORITIES, Queue};
 use crate::actors::finish;
 use crate::actors::ports::post;
 use crate::clock;
+use crate::config::OutcomePolicy;
 use crate::pb::delivery::What;
 use crate::pb::{Enqueue, Final, Message, MessageState, QueueItem};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
@@ -35,7 +36,10 @@ impl Queue {
                     .partition(|(item, _)| item.expires <= seconds);
                 self.ready[level] = fresh;
                 let late: std::collections::VecDeque<(Item, Message)> = late;
-                expired.extend(late.into_iter().map(|(item, message)| (item, Some(message))));
+                expired.extend(
+                    late.into_iter()
+                        .map(|(item, message)| (item, Some(message))),
+                );
             }
             if !self.waiting[level].is_empty() {
                 expired.extend(
@@ -177,14 +181,17 @@ impl Queue {
             return;
         }
         self.cancel(items, &by, ctx);
-        ctx.run_later(Duration::from_millis(20), move |queue, ctx| queue.purge(by, ctx));
+        ctx.run_later(Duration::from_millis(20), move |queue, ctx| {
+            queue.purge(by, ctx)
+        });
     }
 
     /// Holds a message of unknown outcome until its receipt comes or its time is over.
     pub(super) fn wait_for_receipt(&mut self, item: Item, now: i64) {
         self.hub.metrics.outcome_unknown.inc();
         let ttl = self.hub.plan().correlation_ttl(self.port.id);
-        self.unsure.insert(item.id, (now + ttl.as_millis() as i64, item));
+        self.unsure
+            .insert(item.id, (now + ttl.as_millis() as i64, item));
     }
 
     /// Ends what no answer and no receipt ever came for.
@@ -201,7 +208,11 @@ impl Queue {
             .map(|(_, item)| (item, None))
             .collect();
         if !items.is_empty() {
-            self.end(items, MessageState::Unknown, "", ctx);
+            let state = match self.hub.plan().outcome_policy(self.port.id) {
+                OutcomePolicy::Fail => MessageState::Undeliverable,
+                _ => MessageState::Unknown,
+            };
+            self.end(items, state, "", ctx);
         }
     }
 
@@ -275,7 +286,9 @@ impl Queue {
             if let Err(error) = written {
                 tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
                 let now = clock::now_ms();
-                moved.into_iter().for_each(|(_, item)| queue.take_in(item, now));
+                moved
+                    .into_iter()
+                    .for_each(|(_, item)| queue.take_in(item, now));
                 return;
             }
             for (target, item) in moved {
@@ -317,18 +330,17 @@ impl Queue {
             return;
         }
         self.reading = true;
-        let reply = self.hub.store.load(page.iter().map(|item| item.id).collect());
+        let reply = self
+            .hub
+            .store
+            .load(page.iter().map(|item| item.id).collect());
         self.run(ctx, reply, move |queue, loaded, ctx| {
             queue.reading = false;
             match loaded {
-                Ok(loaded) => items.extend(
-                    page.iter()
-                        .zip(loaded)
-                        .filter_map(|(item, stored)| {
-                            let stored = stored?;
-                            stored.fin.is_none().then_some((*item, stored.message))
-                        }),
-                ),
+                Ok(loaded) => items.extend(page.iter().zip(loaded).filter_map(|(item, stored)| {
+                    let stored = stored?;
+                    stored.fin.is_none().then_some((*item, stored.message))
+                })),
                 Err(_) => page
                     .into_iter()
                     .rev()

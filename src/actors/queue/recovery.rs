@@ -70,8 +70,10 @@ impl Seeds {
         }
         if let Stage::Sent { ids, .. } = active.stage {
             let id = active.id;
-            self.sent
-                .extend(ids.into_iter().map(|(operator, theirs)| (id, operator, theirs)));
+            self.sent.extend(
+                ids.into_iter()
+                    .map(|(operator, theirs)| (id, operator, theirs)),
+            );
             return;
         }
         let (queue, what, unsure) = match active.stage {
@@ -122,7 +124,10 @@ impl Queue {
     /// Puts one recovered item where it belongs.
     pub(super) fn plant(&mut self, seed: Seed) {
         let now = clock::now_ms();
-        if seed.unsure && self.hub.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend {
+        let policy = self.hub.plan().outcome_policy(self.port.id);
+        if seed.unsure && policy == OutcomePolicy::Fail {
+            self.unsure.insert(seed.item.id, (now, seed.item));
+        } else if seed.unsure && policy == OutcomePolicy::Wait {
             self.wait_for_receipt(seed.item, now);
         } else if seed.due_at > now {
             self.schedule(seed.item, seed.due_at);
@@ -153,7 +158,12 @@ impl Queue {
             seeds: None,
         };
         for (_, port) in &sessions {
-            post_to(&port.report, ReportHeld { queue: self.port.id });
+            post_to(
+                &port.report,
+                ReportHeld {
+                    queue: self.port.id,
+                },
+            );
         }
         ctx.run_later(REPORT_WITHIN, |queue, ctx| {
             if let Phase::Reading { waiting_for, .. } = &mut queue.phase {
@@ -164,7 +174,8 @@ impl Queue {
         let store = Arc::clone(&self.hub.store);
         let own = self.port.id;
         let reading = tokio::task::spawn_blocking(move || {
-            Seeds::read(store.as_ref()).map(|mut seeds| seeds.queues.remove(&own).unwrap_or_default())
+            Seeds::read(store.as_ref())
+                .map(|mut seeds| seeds.queues.remove(&own).unwrap_or_default())
         });
         self.run(ctx, reading, |queue, read, ctx| {
             match read {
@@ -174,14 +185,19 @@ impl Queue {
                     }
                     queue.finish_recovery(ctx);
                 }
-                Ok(Err(error)) => panic!("queue {} cannot read the store: {error}", queue.port.name),
+                Ok(Err(error)) => {
+                    panic!("queue {} cannot read the store: {error}", queue.port.name)
+                }
                 Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
             };
         });
     }
 
     pub(super) fn held_reported(&mut self, report: Held, ctx: &mut Context<Self>) {
-        if let Phase::Reading { held, waiting_for, .. } = &mut self.phase {
+        if let Phase::Reading {
+            held, waiting_for, ..
+        } = &mut self.phase
+        {
             waiting_for.remove(&report.session);
             held.extend(report.ids.iter().map(|id| (*id, report.session)));
             self.add_room(report.session, report.room);

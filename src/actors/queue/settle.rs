@@ -143,11 +143,17 @@ impl Queue {
                 self.waiting[usize::from(item.priority)].push_front(item);
                 return;
             }
-            Why::Status => plan.retry_of(self.port.id).decide(failure.status, u32::from(item.attempts) + 1),
+            Why::Status => plan
+                .retry_of(self.port.id)
+                .decide(failure.status, u32::from(item.attempts) + 1),
             Why::Unknown => match plan.outcome_policy(self.port.id) {
                 // A receipt is repeated until it is acknowledged, whatever the policy.
-                _ if item.what == What::Receipt => Decision::Throttled { after: std::time::Duration::ZERO },
-                OutcomePolicy::Resend => Decision::Temporary { after: std::time::Duration::ZERO },
+                _ if item.what == What::Receipt => Decision::Throttled {
+                    after: std::time::Duration::ZERO,
+                },
+                OutcomePolicy::Resend => Decision::Temporary {
+                    after: std::time::Duration::ZERO,
+                },
                 OutcomePolicy::Wait => {
                     self.wait_for_receipt(item, now);
                     return;
@@ -220,7 +226,7 @@ impl Queue {
             Decision::Permanent => {
                 self.counters.failed += 1;
                 let (state, error) = match failure.why() {
-                    Why::Unknown => (MessageState::Unknown, String::new()),
+                    Why::Unknown => (MessageState::Undeliverable, String::new()),
                     _ => (MessageState::Rejected, status.to_string()),
                 };
                 batch.sent.push(row);

@@ -70,7 +70,24 @@ impl Item {
     }
 
     fn read(octets: &[u8; ITEM_OCTETS]) -> Self {
-        let [i0, i1, i2, i3, i4, i5, i6, i7, e0, e1, e2, e3, a0, a1, priority, what] = *octets;
+        let [
+            i0,
+            i1,
+            i2,
+            i3,
+            i4,
+            i5,
+            i6,
+            i7,
+            e0,
+            e1,
+            e2,
+            e3,
+            a0,
+            a1,
+            priority,
+            what,
+        ] = *octets;
         Self {
             id: u64::from_le_bytes([i0, i1, i2, i3, i4, i5, i6, i7]),
             expires: u32::from_le_bytes([e0, e1, e2, e3]),
@@ -125,7 +142,9 @@ impl Waiting {
                 return Popped::Item(item);
             }
             match self.middle.pop_front() {
-                Some(Block::Memory(items) | Block::Leaving { items, .. }) => self.head = items.into(),
+                Some(Block::Memory(items) | Block::Leaving { items, .. }) => {
+                    self.head = items.into()
+                }
                 Some(spilled @ Block::Spilled { number, .. }) => {
                     self.middle.push_front(spilled);
                     return Popped::Spilled(number);
@@ -176,10 +195,17 @@ impl Waiting {
     /// A spilled block has been read.
     pub fn filled(&mut self, number: u64, octets: &[u8]) {
         for block in &mut self.middle {
-            if let Block::Spilled { number: own, len, .. } = block
+            if let Block::Spilled {
+                number: own, len, ..
+            } = block
                 && *own == number
             {
-                let items: Vec<Item> = octets.as_chunks::<ITEM_OCTETS>().0.iter().map(Item::read).collect();
+                let items: Vec<Item> = octets
+                    .as_chunks::<ITEM_OCTETS>()
+                    .0
+                    .iter()
+                    .map(Item::read)
+                    .collect();
                 self.len = self.len - *len + items.len();
                 *block = Block::Memory(items);
                 return;
@@ -190,7 +216,9 @@ impl Waiting {
     /// A spilled block that holds something expired.
     pub fn spilled_expired(&self, now: u32) -> Option<u64> {
         self.middle.iter().find_map(|block| match block {
-            Block::Spilled { number, soonest, .. } if *soonest <= now => Some(*number),
+            Block::Spilled {
+                number, soonest, ..
+            } if *soonest <= now => Some(*number),
             _ => None,
         })
     }

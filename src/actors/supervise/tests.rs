@@ -114,7 +114,11 @@ async fn survives_a_panic_in_a_handler_with_address_and_queued_messages() {
         assert!(panicking.await.is_err(), "its sender hears of the panic");
         queued
     };
-    assert_eq!(queued.await.expect("kept in the mailbox"), 1, "with fresh state");
+    assert_eq!(
+        queued.await.expect("kept in the mailbox"),
+        1,
+        "with fresh state"
+    );
     assert_eq!(rig.starts.load(Ordering::Relaxed), 2);
     let snapshot = rig.health.snapshot();
     assert_eq!((snapshot.restarts, snapshot.panics), (1, 1));

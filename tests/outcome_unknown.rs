@@ -1,0 +1,236 @@
+//! A message whose answer never came: sent again, waited for, or given up, as its operator is
+//! configured; a late answer is adopted, and every attempt can be looked up.
+
+mod harness;
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use harness::{FakeOperator, Peer, PeerError, Smsc, submit, until};
+use serde_json::Value;
+use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+
+/// Longer than the response timeout and the look at it: a second submit_sm would have come.
+const QUIET: Duration = Duration::from_millis(2500);
+
+struct Scene {
+    operator: FakeOperator,
+    smsc: Smsc,
+    bind: Peer,
+    esme: Peer,
+}
+
+impl Scene {
+    fn new(keys: &str) -> Self {
+        let operator = FakeOperator::listen();
+        let smsc = Smsc::new()
+            .account("test", "test")
+            .operator_with(
+                "up",
+                operator.address(),
+                &format!("response_timeout = \"1s\"\n{keys}"),
+            )
+            .route("", "up")
+            .start();
+        let bind = operator.accept_bind();
+        smsc.wait_for_binds("up", 1);
+        let esme = Peer::bind(smsc.smpp(), "test", "test");
+        Self {
+            operator,
+            smsc,
+            bind,
+            esme,
+        }
+    }
+
+    fn submit(&mut self) -> String {
+        self.esme.submit(submit("447700900123", "hello"))
+    }
+
+    fn message(&self, id: &str) -> Value {
+        self.smsc.admin().get(&format!("/v1/messages/{id}"))
+    }
+
+    /// Status by name of every attempt.
+    fn attempts(&self, id: &str) -> Vec<String> {
+        let message = self.message(id);
+        let history = message["history"].as_array().unwrap();
+        history
+            .iter()
+            .map(|attempt| attempt["status"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn metric(&self, name: &str) -> f64 {
+        self.smsc.admin().metric(name).unwrap()
+    }
+}
+
+#[test]
+fn resend_submits_again_and_records_every_attempt() {
+    let mut scene = Scene::new("");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    let again = next_submit(&mut scene.bind);
+    assert_eq!(scene.attempts(&id), ["no answer"]);
+    answer(&mut scene.bind, again, "second");
+    send_receipt(&mut scene.bind, "second", "DELIVRD");
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
+    assert_eq!(scene.attempts(&id), ["no answer", "ESME_ROK"]);
+    assert_eq!(scene.message(&id)["attempts"], 2);
+    assert_eq!(scene.metric("smsc_attempts_outcome_unknown_total"), 1.0);
+}
+
+#[test]
+fn resend_adopts_a_late_answer_of_the_first_attempt() {
+    let mut scene = Scene::new("");
+    let id = scene.submit();
+    let first = next_submit(&mut scene.bind);
+    let again = next_submit(&mut scene.bind);
+    answer(&mut scene.bind, first, "first");
+    answer(&mut scene.bind, again, "second");
+    // Whichever of the two copies the operator reports, it is this message.
+    send_receipt(&mut scene.bind, "first", "DELIVRD");
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
+    send_receipt(&mut scene.bind, "second", "UNDELIV");
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "told once");
+    assert_eq!(scene.message(&id)["state"], "DELIVERED");
+    assert_eq!(scene.metric("smsc_attempts_answered_late_total"), 1.0);
+}
+
+#[test]
+fn wait_submits_once_and_adopts_a_late_answer() {
+    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let id = scene.submit();
+    let sequence = next_submit(&mut scene.bind);
+    no_submit(&mut scene.bind);
+    assert_eq!(scene.message(&id)["state"], "ENROUTE");
+    assert_eq!(scene.metric("smsc_attempts_outcome_unknown_total"), 1.0);
+    answer(&mut scene.bind, sequence, "late");
+    send_receipt(&mut scene.bind, "late", "DELIVRD");
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
+    assert_eq!(scene.message(&id)["state"], "DELIVERED");
+}
+
+#[test]
+fn wait_records_the_attempt() {
+    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    until("the attempt in the history", || {
+        (scene.attempts(&id) == ["no answer"]).then_some(())
+    });
+}
+
+#[test]
+fn wait_does_not_submit_again_after_a_kill() {
+    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    scene.smsc.kill();
+    scene.smsc.start_again();
+    let mut bind = scene.operator.accept_bind();
+    no_submit(&mut bind);
+    assert_eq!(scene.message(&id)["state"], "ENROUTE");
+}
+
+#[test]
+fn wait_ends_unknown_when_nothing_ever_comes() {
+    let mut scene = Scene::new("outcome_unknown = \"wait\"\ncorrelation_ttl = \"2s\"");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 7));
+    assert_eq!(scene.message(&id)["state"], "UNKNOWN");
+}
+
+#[test]
+fn fail_ends_unknown_without_a_second_submit() {
+    let mut scene = Scene::new("outcome_unknown = \"fail\"");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 7));
+    no_submit(&mut scene.bind);
+    assert_eq!(scene.message(&id)["state"], "UNKNOWN");
+    assert_eq!(scene.attempts(&id), ["no answer"]);
+}
+
+#[test]
+fn a_cut_connection_resends_after_the_next_bind() {
+    let mut scene = Scene::new("");
+    let ids: Vec<String> = (0..20).map(|_| scene.submit()).collect();
+    for _ in 0..10 {
+        let sequence = next_submit(&mut scene.bind);
+        answer(&mut scene.bind, sequence, &format!("a{sequence}"));
+    }
+    let unanswered = next_submit(&mut scene.bind);
+    assert!(unanswered > 0);
+    // The answers above have been read when the next request is answered.
+    scene.bind.assert_alive();
+    drop(scene.bind);
+    let mut bind = scene.operator.accept_bind();
+    for _ in 0..10 {
+        let sequence = next_submit(&mut bind);
+        answer(&mut bind, sequence, &format!("b{sequence}"));
+    }
+    no_submit(&mut bind);
+    for id in ids {
+        let message = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
+        assert_eq!(message["stage"], "handed over", "{message}");
+    }
+}
+
+#[test]
+fn a_cut_connection_under_wait_is_not_submitted_again() {
+    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    drop(scene.bind);
+    let mut bind = scene.operator.accept_bind();
+    no_submit(&mut bind);
+    let admin = scene.smsc.admin();
+    assert_eq!(admin.get(&format!("/v1/messages/{id}"))["state"], "ENROUTE");
+    // Messages that come later are not held up by it.
+    scene.esme.submit(submit("447700900124", "hello"));
+    next_submit(&mut bind);
+}
+
+fn next_submit(bind: &mut Peer) -> u32 {
+    bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
+        .sequence
+}
+
+fn no_submit(bind: &mut Peer) {
+    if let Ok(pdu) = bind.next(QUIET) {
+        panic!("nothing was expected, and this came: {pdu:?}");
+    }
+}
+
+/// Answers a submit_sm with ESME_ROK and this message id.
+fn answer(bind: &mut Peer, sequence: u32, id: &str) {
+    let body = Body::SubmitSmResp(SubmitSmResp {
+        message_id: Bytes::copy_from_slice(id.as_bytes()),
+        ..SubmitSmResp::default()
+    });
+    let mut out = BytesMut::new();
+    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
+    bind.send(&out);
+}
+
+fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
+    let sequence = bind.request(Body::DeliverSm(SubmitSm {
+        esm_class: 0x04,
+        short_message: Bytes::from(format!("id:{id} stat:{stat} err:000")),
+        ..submit("12345", "")
+    }));
+    assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
+}
+
+/// Message id and message_state of a receipt.
+fn stat_of(receipt: &SubmitSm) -> (String, u32) {
+    let id = receipt
+        .tlvs
+        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
+        .unwrap();
+    let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
+    (String::from_utf8(id.to_vec()).unwrap(), state)
+}
