@@ -12,6 +12,8 @@ use smsc::smpp::{Bind, Body, CommandId, CommandStatus, SubmitSm};
 
 /// Time to bind, configured short so that the tests see its end.
 const SESSION_INIT: &str = "session_init_timeout = \"2s\"";
+/// Answers that may wait for a peer that does not read, so few that the test sees the end of them.
+const WRITE_BUFFER: &str = "write_buffer_kib = 64";
 /// Growth of resident memory that is put down to warm caches and allocator slack, in KiB.
 const MEMORY_SLACK_KIB: u64 = 64 * 1024;
 
@@ -26,6 +28,7 @@ impl Siege {
     fn begin() -> Self {
         let smsc = Smsc::new()
             .smpp(SESSION_INIT)
+            .smpp(WRITE_BUFFER)
             .account("test", "test")
             .account("other", "other")
             .route("", "test:delivered")
@@ -60,7 +63,6 @@ impl Siege {
             self.memory_before
         );
         self.smsc.assert_no_panic();
-        assert!(self.smsc.terminate().success());
     }
 }
 

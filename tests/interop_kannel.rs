@@ -28,17 +28,16 @@ impl Kannel {
     fn start(smsc: SocketAddr, transceiver: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = smsc.port();
-        let binds = match transceiver {
-            true => "transceiver-mode = true".to_owned(),
-            false => format!("receive-port = {port}"),
+        let links: String = match transceiver {
+            true => link(&format!("port = {port}\ntransceiver-mode = true")),
+            false => link(&format!("port = {port}")) + &link(&format!("receive-port = {port}")),
         };
         let (admin, boxes, sendsms) = (free_port(), free_port(), free_port());
         let config = format!(
             "group = core\nadmin-port = {admin}\nadmin-password = bar\nsmsbox-port = {boxes}\n\
              admin-interface = 127.0.0.1\nbox-deny-ip = \"*.*.*.*\"\nbox-allow-ip = 127.0.0.1\n\
              log-level = 0\n\n\
-             group = smsc\nsmsc = smpp\nsmsc-id = ours\nhost = 127.0.0.1\nport = {port}\n{binds}\n\
-             smsc-username = test\nsmsc-password = test\nsystem-type = \"\"\nreconnect-delay = 1\n\n\
+             {links}\
              group = smsbox\nbearerbox-host = 127.0.0.1\nsendsms-port = {sendsms}\n\
              sendsms-interface = 127.0.0.1\nlog-level = 0\n\n\
              group = sendsms-user\nusername = user\npassword = word\nmax-messages = 10\n\n\
@@ -72,6 +71,14 @@ impl Kannel {
         let answer = get(([127, 0, 0, 1], self.sendsms).into(), &path);
         assert!(answer.contains("Accepted for delivery"), "{answer}");
     }
+}
+
+/// A connection to the SMSC; the ports say in which direction.
+fn link(ports: &str) -> String {
+    format!(
+        "group = smsc\nsmsc = smpp\nsmsc-id = ours\nhost = 127.0.0.1\n{ports}\n\
+         smsc-username = test\nsmsc-password = test\nsystem-type = \"\"\nreconnect-delay = 1\n\n"
+    )
 }
 
 fn box_process(name: &str, config: &Path, folder: &Path) -> Process {

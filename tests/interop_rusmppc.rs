@@ -71,7 +71,10 @@ async fn rusmppc_submits_and_is_told_how_it_ended() {
         ids.remove(at.unwrap_or_else(|| panic!("an unknown or second receipt of {id}")));
     }
     client.unbind().await.unwrap();
-    client.close().await.unwrap();
+    // We close the connection after unbind_resp.
+    tokio::time::timeout(PATIENCE, client.closed())
+        .await
+        .expect("an end in time");
 
     let refused = refused_bind(&smsc).await;
     assert_eq!(refused, CommandStatus::EsmeRinvpaswd);

@@ -8,6 +8,8 @@
 
 mod index;
 mod parked;
+mod strangers;
+mod sweep;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -41,7 +43,7 @@ pub struct Correlation {
     health: Arc<Health>,
     index: Index,
     /// Messages handed over lately, so that their receipts need no read; oldest go first.
-    recent: HashMap<u64, Message, ahash::RandomState>,
+    recent: HashMap<u64, Recent, ahash::RandomState>,
     recent_order: VecDeque<u64>,
     early: Vec<Early>,
     parked: Parked,
@@ -50,6 +52,12 @@ pub struct Correlation {
     learned: HashMap<u32, Form>,
     next_sweep: Instant,
     counters: Counters,
+}
+
+/// A message that was handed over, and which attempt that was.
+struct Recent {
+    message: Message,
+    attempt: u32,
 }
 
 struct Early {
@@ -212,7 +220,7 @@ impl Correlation {
                 });
             }
             if let Some(message) = sent.message {
-                self.remember(message, cache);
+                self.remember(message, sent.attempt, cache);
             }
         }
         let hub = Arc::clone(&self.hub);
@@ -232,9 +240,9 @@ impl Correlation {
         self.spill(ctx);
     }
 
-    fn remember(&mut self, message: Message, cache: usize) {
+    fn remember(&mut self, message: Message, attempt: u32, cache: usize) {
         self.recent_order.push_back(message.id);
-        self.recent.insert(message.id, message);
+        self.recent.insert(message.id, Recent { message, attempt });
         while self.recent_order.len() > cache {
             if let Some(oldest) = self.recent_order.pop_front() {
                 self.recent.remove(&oldest);
@@ -301,6 +309,10 @@ impl Correlation {
                     .or_default()
                     .push(ok(&found.receipt));
             }
+            let (message, attempts) = self
+                .recent
+                .remove(&found.id)
+                .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
             finals.push(Final {
                 id: found.id,
                 state: found.receipt.state,
@@ -310,9 +322,9 @@ impl Correlation {
                     0 => now,
                     done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
                 },
-                message: self.recent.remove(&found.id),
+                message,
                 operator: found.operator,
-                attempts: 0,
+                attempts,
             });
         }
         let hub = Arc::clone(&self.hub);
@@ -340,168 +352,6 @@ impl Correlation {
                     }
                 }),
         );
-    }
-
-    /// Asks the spilled hours, then holds what is still unknown.
-    fn look_further(
-        &mut self,
-        operator: u32,
-        session: u64,
-        strangers: Vec<OperatorReceipt>,
-        ctx: &mut Context<Self>,
-    ) {
-        if self.index.spilled == 0 {
-            self.hold(operator, session, strangers, ctx);
-            return;
-        }
-        let mut keys = Vec::new();
-        let mut owners = Vec::new();
-        for (at, receipt) in strangers.iter().enumerate() {
-            for (_, key) in self.keys(operator, &receipt.operator_message_id) {
-                keys.push(key);
-                owners.push(at);
-            }
-        }
-        let reply = self.hub.store.find_correlations(keys);
-        ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
-            let mut ids: Vec<Option<u64>> = vec![None; strangers.len()];
-            for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
-                ids[owner] = ids[owner].or(id);
-            }
-            let (mut matches, mut unknown) = (Vec::new(), Vec::new());
-            for (receipt, id) in strangers.into_iter().zip(ids) {
-                match id {
-                    Some(id) => matches.push(Match {
-                        id,
-                        receipt,
-                        operator,
-                        session,
-                        parked: 0,
-                        key: None,
-                    }),
-                    None => unknown.push(receipt),
-                }
-            }
-            if !matches.is_empty() {
-                correlation.settle(matches, ctx);
-            }
-            if !unknown.is_empty() {
-                correlation.hold(operator, session, unknown, ctx);
-            }
-        }));
-    }
-
-    fn hold(
-        &mut self,
-        operator: u32,
-        session: u64,
-        receipts: Vec<OperatorReceipt>,
-        ctx: &mut Context<Self>,
-    ) {
-        self.counters.early += receipts.len() as u64;
-        self.hub
-            .metrics
-            .receipts_early
-            .inc_by(receipts.len() as u64);
-        let until = Instant::now() + self.hub.config().correlation.early_hold;
-        let room = EARLY.saturating_sub(self.early.len());
-        let mut receipts = receipts.into_iter();
-        self.early
-            .extend(receipts.by_ref().take(room).map(|receipt| Early {
-                until,
-                operator,
-                session,
-                receipt,
-            }));
-        let beyond: Vec<Early> = receipts
-            .map(|receipt| Early {
-                until,
-                operator,
-                session,
-                receipt,
-            })
-            .collect();
-        self.park(beyond, ctx);
-    }
-
-    /// New ids have come: some held receipts may match now.
-    fn retry_early(&mut self, ctx: &mut Context<Self>) {
-        let mut matches = Vec::new();
-        for early in std::mem::take(&mut self.early) {
-            match self.find(early.operator, &early.receipt.operator_message_id) {
-                Found::Open(id, key) => matches.push(Match {
-                    id,
-                    receipt: early.receipt,
-                    operator: early.operator,
-                    session: early.session,
-                    parked: 0,
-                    key: Some(key),
-                }),
-                Found::Repeated => self.answer(early.session, vec![ok(&early.receipt)]),
-                Found::Nothing => self.early.push(early),
-            }
-        }
-        if !matches.is_empty() {
-            self.settle(matches, ctx);
-        }
-    }
-
-    /// Makes unmatched receipts durable, then answers them.
-    fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
-        if receipts.is_empty() {
-            return;
-        }
-        let now = clock::now_ms();
-        self.counters.unmatched += receipts.len() as u64;
-        self.hub
-            .metrics
-            .receipts_unmatched
-            .inc_by(receipts.len() as u64);
-        let mut rows = WriteBatch::default();
-        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
-        for early in receipts {
-            answers
-                .entry(early.session)
-                .or_default()
-                .push(ok(&early.receipt));
-            let row = ParkedRow {
-                id: self.hub.ids.next(now),
-                operator: early.operator,
-                operator_message_id: early.receipt.operator_message_id.clone(),
-                at: now,
-                receipt: prost::Message::encode_to_vec(&early.receipt).into(),
-            };
-            rows.unpark.extend(self.park_in_memory(row.clone()));
-            rows.park.push(row);
-        }
-        let ticket = self.hub.store.write(rows);
-        ctx.spawn(ticket.into_actor(self).map(|written, correlation, _| {
-            for (session, mut results) in answers {
-                if written.is_err() {
-                    for result in &mut results {
-                        result.status = CommandStatus::ESME_RX_T_APPN.0;
-                    }
-                }
-                correlation.answer(session, results);
-            }
-        }));
-    }
-
-    /// Keeps a parked receipt findable; gives back the row that had to go for it.
-    fn park_in_memory(&mut self, row: ParkedRow) -> Option<u64> {
-        let Ok(receipt) = <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) else {
-            return Some(row.id);
-        };
-        let keys: Vec<Key> = self
-            .keys(row.operator, &row.operator_message_id)
-            .into_iter()
-            .map(|(_, key)| key)
-            .collect();
-        let dropped = self.parked.add(row.id, row.at, keys, receipt);
-        if dropped.is_some() {
-            self.hub.metrics.receipts_dropped.inc();
-        }
-        dropped
     }
 
     fn answer(&self, session: u64, results: Vec<ReceiptResult>) {
@@ -533,93 +383,6 @@ impl Correlation {
             early_total: self.counters.early,
             restarts: self.health.restarts(),
         });
-    }
-
-    fn spill(&mut self, ctx: &mut Context<Self>) {
-        let Some((hour, sorted)) = self.index.take_spill() else {
-            return;
-        };
-        let count = sorted.len();
-        let reply = self.hub.store.spill_correlations(hour, sorted);
-        ctx.spawn(
-            reply
-                .into_actor(self)
-                .map(move |written, correlation, ctx| {
-                    correlation.index.confirm_spill(written.is_ok(), count);
-                    if written.is_ok() {
-                        correlation.spill(ctx);
-                    }
-                }),
-        );
-    }
-
-    /// Ends UNKNOWN what has waited for its receipt longer than the operator's TTL, and drops
-    /// parked receipts and spilled hours of that age.
-    fn sweep(&mut self, ctx: &mut Context<Self>) {
-        let now = clock::now_ms();
-        let hub = Arc::clone(&self.hub);
-        let ttl = hub.config().correlation.ttl.as_millis() as i64;
-        let dropped = self.parked.drop_before(now - ttl);
-        if !dropped.is_empty() {
-            self.hub
-                .metrics
-                .receipts_dropped
-                .inc_by(dropped.len() as u64);
-        }
-        let work = async move {
-            if !dropped.is_empty() {
-                let ticket = hub.store.write(WriteBatch {
-                    unpark: dropped,
-                    ..WriteBatch::default()
-                });
-                if let Err(error) = ticket.await {
-                    tracing::error!(%error, "parked receipts could not be dropped");
-                }
-            }
-            let _ = hub
-                .store
-                .drop_correlations_before((now - ttl) / 3_600_000)
-                .await;
-            let store = Arc::clone(&hub.store);
-            let plan = hub.plan();
-            let late = tokio::task::spawn_blocking(move || {
-                let mut late = Vec::new();
-                let read = store.recover(None, &mut |active| {
-                    if let Stage::Sent { at, ids } = &active.stage {
-                        let operator = ids.last().map_or(0, |(operator, _)| *operator);
-                        let ttl = plan.correlation_ttl(operator).as_millis() as i64;
-                        if at + ttl <= now {
-                            late.push((active.id, operator, active.attempts));
-                        }
-                    }
-                });
-                read.map(|()| late)
-            });
-            let late = match late.await {
-                Ok(Ok(late)) => late,
-                Ok(Err(error)) => {
-                    tracing::error!(%error, "sweep could not read the store");
-                    return;
-                }
-                Err(_) => return,
-            };
-            hub.metrics.receipts_overdue.inc_by(late.len() as u64);
-            for chunk in late.chunks(1000) {
-                let finals = chunk
-                    .iter()
-                    .map(|(id, operator, attempts)| Final {
-                        id: *id,
-                        state: MessageState::Unknown.into(),
-                        at: now,
-                        operator: *operator,
-                        attempts: *attempts,
-                        ..Final::default()
-                    })
-                    .collect();
-                finish::finish(&hub, WriteBatch::default(), finals).await;
-            }
-        };
-        ctx.spawn(work.into_actor(self));
     }
 }
 

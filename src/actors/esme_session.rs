@@ -4,6 +4,9 @@
 //! commit, and takes receipts and MO from its account's queue by credit. Whatever it is sent, it
 //! answers on the same sequence number; only broken framing, timers and unbind end it.
 
+mod binding;
+mod intake;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -190,21 +193,6 @@ impl EsmeSession {
         }
     }
 
-    fn submit(&mut self, sequence: u32, mut message: crate::pb::Message) {
-        if message.registered_delivery & 0x03 == 0
-            && let Some(wished) = self
-                .account
-                .as_ref()
-                .and_then(|account| account.config.registered_delivery)
-        {
-            message.registered_delivery |= u32::from(wished);
-        }
-        self.submissions.push(Submission {
-            sequence,
-            message: Some(message),
-        });
-    }
-
     fn on_response(
         &mut self,
         pdu: &Pdu,
@@ -232,175 +220,6 @@ impl EsmeSession {
         }
     }
 
-    /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
-    fn hand_over(&mut self, ctx: &mut Context<Self>) {
-        if self.submissions.is_empty() {
-            return;
-        }
-        let Some(account) = &self.account else {
-            return;
-        };
-        let submissions = std::mem::take(&mut self.submissions);
-        let count = submissions.len();
-        self.intake += count;
-        self.snapshot.received_total += count as u64;
-        let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
-        let request = self.ingest.send(SubmitBatch {
-            sender: account.id,
-            submissions,
-        });
-        ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
-            session.intake -= count;
-            match reply {
-                Ok(reply) => session.answer(&reply),
-                // Ingest failed on this batch; whether it was accepted is unknown, so the sender
-                // must ask again rather than believe.
-                Err(_) => session.answer(&SubmitReply {
-                    results: sequences
-                        .into_iter()
-                        .map(|sequence| crate::pb::SubmitResult {
-                            sequence,
-                            status: CommandStatus::ESME_RSYSERR.0,
-                            id: 0,
-                        })
-                        .collect(),
-                }),
-            }
-        }));
-    }
-
-    fn answer(&mut self, reply: &SubmitReply) {
-        let as_deliver_sm = &mut self.as_deliver_sm;
-        let Some(outbox) = &self.outbox else { return };
-        outbox.write(|out| {
-            let mut digits = [0u8; 20];
-            for result in &reply.results {
-                let status = CommandStatus(result.status);
-                if let Some(at) = as_deliver_sm
-                    .iter()
-                    .position(|sequence| *sequence == result.sequence)
-                {
-                    as_deliver_sm.swap_remove(at);
-                    encode_deliver_sm_resp(out, result.sequence, status);
-                } else if status.is_ok() {
-                    encode_submit_sm_resp(
-                        out,
-                        result.sequence,
-                        status,
-                        decimal(result.id, &mut digits),
-                    );
-                } else {
-                    encode_error_resp(out, CommandId::SUBMIT_SM, result.sequence, status);
-                }
-            }
-        });
-        outbox.resume();
-    }
-
-    // --- bind ---
-
-    fn authenticate(
-        &mut self,
-        sequence: u32,
-        bind_type: BindType,
-        bind: Bind,
-        ctx: &mut Context<Self>,
-    ) {
-        let plan = self.hub.full_plan();
-        let name = String::from_utf8_lossy(&bind.system_id).into_owned();
-        let Some(account) = plan.account(&name).cloned() else {
-            tracing::warn!(system_id = %name, peer = %self.peer, "bind refused: unknown system_id");
-            self.refuse(sequence, CommandStatus::ESME_RINVSYSID, ctx);
-            return;
-        };
-        if !account.allow.allows(self.peer.ip()) {
-            tracing::warn!(system_id = %name, peer = %self.peer, "bind refused: address not allowed");
-            self.refuse(sequence, CommandStatus::ESME_RBINDFAIL, ctx);
-            return;
-        }
-        if let Some(wanted) = &account.config.system_type
-            && wanted.as_bytes() != &bind.system_type[..]
-        {
-            self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
-            return;
-        }
-        let stored = account.config.password.clone();
-        if let Some(known) =
-            self.hub
-                .passwords
-                .verify_cached(&name, stored.expose_secret(), &bind.password)
-        {
-            self.verdict(known, sequence, bind_type, account, ctx);
-            return;
-        }
-        let hub = Arc::clone(&self.hub);
-        let verify = tokio::task::spawn_blocking(move || {
-            hub.passwords
-                .verify(&name, stored.expose_secret(), &bind.password)
-        });
-        // Nothing else of this socket is looked at before the verdict.
-        ctx.wait(verify.into_actor(self).map(move |known, session, ctx| {
-            session.verdict(known.unwrap_or(false), sequence, bind_type, account, ctx);
-        }));
-    }
-
-    fn verdict(
-        &mut self,
-        known: bool,
-        sequence: u32,
-        bind_type: BindType,
-        account: Arc<AccountPlan>,
-        ctx: &mut Context<Self>,
-    ) {
-        let system_id = &account.config.system_id;
-        if !known {
-            tracing::warn!(%system_id, peer = %self.peer, "bind refused: wrong password");
-            return self.refuse(sequence, CommandStatus::ESME_RINVPASWD, ctx);
-        }
-        let most = account.config.max_binds as usize;
-        if !self.hub.binds.claim(self.port.session, account.id, most) {
-            tracing::warn!(%system_id, peer = %self.peer, most, "bind refused: too many binds");
-            return self.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
-        }
-        tracing::info!(%system_id, peer = %self.peer, bind = bind_type.name(), "bound");
-        self.snapshot.name = system_id.clone();
-        self.snapshot.bind_type = bind_type.name().to_owned();
-        self.snapshot.since = clock::now_ms();
-        self.core.set_window(account.config.window as usize);
-        self.write(|core, out| core.accept_bind(Instant::now().into_std(), sequence, out));
-        if bind_type.receives()
-            && let Some(queue) = self.hub.queue(account.id)
-        {
-            let addr = ctx.address();
-            self.serving = Some(Serving::join(
-                self.port.session,
-                queue,
-                addr.clone().recipient(),
-                addr.recipient(),
-                self.core.room(),
-            ));
-        }
-        self.account = Some(account);
-        self.publish();
-    }
-
-    fn refuse(&mut self, sequence: u32, status: CommandStatus, ctx: &mut Context<Self>) {
-        self.hub
-            .metrics
-            .binds_refused
-            .get_or_create(&status_label(status.0))
-            .inc();
-        self.write(|core, out| core.reject_bind(sequence, status, out));
-        // The peer may try again on this connection, but not for ever.
-        ctx.run_later(LINGER, |session, _| {
-            if session.core.state() == State::Open {
-                session.close();
-            }
-        });
-    }
-
-    // --- time and end ---
-
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
         let Some(tick) = self.write(|core, out| core.on_tick(now.into_std(), out)) else {
@@ -426,7 +245,13 @@ impl EsmeSession {
             self.stalled_since = None;
         }
         if self.hub.draining.load(std::sync::atomic::Ordering::Relaxed) && self.intake == 0 {
-            self.write(|core, out| core.unbind(now.into_std(), out));
+            match self.core.state() {
+                State::Bound(_) => {
+                    self.write(|core, out| core.unbind(now.into_std(), out));
+                }
+                State::Unbinding => {}
+                State::Open | State::Binding | State::Closed => self.close(),
+            }
         }
         self.drop_if_removed();
         self.publish();
@@ -601,18 +426,5 @@ pub(super) fn keep(frame: Bytes) -> Bytes {
         Bytes::copy_from_slice(&frame)
     } else {
         frame
-    }
-}
-
-/// Decimal digits without an allocation.
-fn decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            return &digits[at..];
-        }
     }
 }

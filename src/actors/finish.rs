@@ -78,7 +78,10 @@ async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), Sto
     }
     let mut loaded = hub.store.load(missing).await?.into_iter();
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
-        ended.message = loaded.next().flatten().map(|stored| stored.message);
+        if let Some(stored) = loaded.next().flatten() {
+            ended.attempts = ended.attempts.max(stored.attempts);
+            ended.message = Some(stored.message);
+        }
     }
     // An id that the store does not know cannot end.
     finals.retain(|ended| ended.message.is_some());

@@ -11,6 +11,7 @@ use actix::{Actor, Context, Handler, Supervised};
 use bytes::Bytes;
 
 use crate::actors::cdr::Cdr;
+use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
 use crate::pb::delivery::What;
@@ -56,9 +57,7 @@ impl Receipts {
                 operator: ended.operator,
                 tell: message.sender,
             };
-            if message.kind() == Kind::Mt
-                && super::finish::wants_receipt(&self.hub, message, ended.state())
-            {
+            if finish::wants_receipt(&self.hub, message, ended.state()) {
                 by_account
                     .entry(message.sender)
                     .or_default()

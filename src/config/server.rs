@@ -171,8 +171,8 @@ section! {
         early_hold: Duration = Duration::from_millis(200),
         /// Most parked receipts; the oldest are dropped and counted.
         parked_max: usize = 1_000_000,
-        /// Correlations read from the index file that stay in RAM.
-        cache: usize = 200_000,
+        /// Messages handed over lately whose bodies stay in memory for their receipts.
+        cache: usize = 50_000,
     }
 }
 

@@ -1,0 +1,168 @@
+//! Receipts that match nothing yet: looked for in the spilled hours, held for a moment, parked
+//! durably, and tried again.
+
+use super::*;
+
+impl Correlation {
+    /// Asks the spilled hours, then holds what is still unknown.
+    pub(super) fn look_further(
+        &mut self,
+        operator: u32,
+        session: u64,
+        strangers: Vec<OperatorReceipt>,
+        ctx: &mut Context<Self>,
+    ) {
+        if self.index.spilled == 0 {
+            self.hold(operator, session, strangers, ctx);
+            return;
+        }
+        let mut keys = Vec::new();
+        let mut owners = Vec::new();
+        for (at, receipt) in strangers.iter().enumerate() {
+            for (_, key) in self.keys(operator, &receipt.operator_message_id) {
+                keys.push(key);
+                owners.push(at);
+            }
+        }
+        let reply = self.hub.store.find_correlations(keys);
+        ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
+            let mut ids: Vec<Option<u64>> = vec![None; strangers.len()];
+            for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
+                ids[owner] = ids[owner].or(id);
+            }
+            let (mut matches, mut unknown) = (Vec::new(), Vec::new());
+            for (receipt, id) in strangers.into_iter().zip(ids) {
+                match id {
+                    Some(id) => matches.push(Match {
+                        id,
+                        receipt,
+                        operator,
+                        session,
+                        parked: 0,
+                        key: None,
+                    }),
+                    None => unknown.push(receipt),
+                }
+            }
+            if !matches.is_empty() {
+                correlation.settle(matches, ctx);
+            }
+            if !unknown.is_empty() {
+                correlation.hold(operator, session, unknown, ctx);
+            }
+        }));
+    }
+
+    pub(super) fn hold(
+        &mut self,
+        operator: u32,
+        session: u64,
+        receipts: Vec<OperatorReceipt>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.counters.early += receipts.len() as u64;
+        self.hub
+            .metrics
+            .receipts_early
+            .inc_by(receipts.len() as u64);
+        let until = Instant::now() + self.hub.config().correlation.early_hold;
+        let room = EARLY.saturating_sub(self.early.len());
+        let mut receipts = receipts.into_iter();
+        self.early
+            .extend(receipts.by_ref().take(room).map(|receipt| Early {
+                until,
+                operator,
+                session,
+                receipt,
+            }));
+        let beyond: Vec<Early> = receipts
+            .map(|receipt| Early {
+                until,
+                operator,
+                session,
+                receipt,
+            })
+            .collect();
+        self.park(beyond, ctx);
+    }
+
+    /// New ids have come: some held receipts may match now.
+    pub(super) fn retry_early(&mut self, ctx: &mut Context<Self>) {
+        let mut matches = Vec::new();
+        for early in std::mem::take(&mut self.early) {
+            match self.find(early.operator, &early.receipt.operator_message_id) {
+                Found::Open(id, key) => matches.push(Match {
+                    id,
+                    receipt: early.receipt,
+                    operator: early.operator,
+                    session: early.session,
+                    parked: 0,
+                    key: Some(key),
+                }),
+                Found::Repeated => self.answer(early.session, vec![ok(&early.receipt)]),
+                Found::Nothing => self.early.push(early),
+            }
+        }
+        if !matches.is_empty() {
+            self.settle(matches, ctx);
+        }
+    }
+
+    /// Makes unmatched receipts durable, then answers them.
+    pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+        if receipts.is_empty() {
+            return;
+        }
+        let now = clock::now_ms();
+        self.counters.unmatched += receipts.len() as u64;
+        self.hub
+            .metrics
+            .receipts_unmatched
+            .inc_by(receipts.len() as u64);
+        let mut rows = WriteBatch::default();
+        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
+        for early in receipts {
+            answers
+                .entry(early.session)
+                .or_default()
+                .push(ok(&early.receipt));
+            let row = ParkedRow {
+                id: self.hub.ids.next(now),
+                operator: early.operator,
+                operator_message_id: early.receipt.operator_message_id.clone(),
+                at: now,
+                receipt: prost::Message::encode_to_vec(&early.receipt).into(),
+            };
+            rows.unpark.extend(self.park_in_memory(row.clone()));
+            rows.park.push(row);
+        }
+        let ticket = self.hub.store.write(rows);
+        ctx.spawn(ticket.into_actor(self).map(|written, correlation, _| {
+            for (session, mut results) in answers {
+                if written.is_err() {
+                    for result in &mut results {
+                        result.status = CommandStatus::ESME_RX_T_APPN.0;
+                    }
+                }
+                correlation.answer(session, results);
+            }
+        }));
+    }
+
+    /// Keeps a parked receipt findable; gives back the row that had to go for it.
+    pub(super) fn park_in_memory(&mut self, row: ParkedRow) -> Option<u64> {
+        let Ok(receipt) = <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) else {
+            return Some(row.id);
+        };
+        let keys: Vec<Key> = self
+            .keys(row.operator, &row.operator_message_id)
+            .into_iter()
+            .map(|(_, key)| key)
+            .collect();
+        let dropped = self.parked.add(row.id, row.at, keys, receipt);
+        if dropped.is_some() {
+            self.hub.metrics.receipts_dropped.inc();
+        }
+        dropped
+    }
+}

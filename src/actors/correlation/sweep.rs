@@ -1,0 +1,92 @@
+//! Keeping the index within its memory, and ending what waits longer than its TTL.
+
+use super::*;
+
+impl Correlation {
+    pub(super) fn spill(&mut self, ctx: &mut Context<Self>) {
+        let Some((hour, sorted)) = self.index.take_spill() else {
+            return;
+        };
+        let count = sorted.len();
+        let reply = self.hub.store.spill_correlations(hour, sorted);
+        ctx.spawn(
+            reply
+                .into_actor(self)
+                .map(move |written, correlation, ctx| {
+                    correlation.index.confirm_spill(written.is_ok(), count);
+                    if written.is_ok() {
+                        correlation.spill(ctx);
+                    }
+                }),
+        );
+    }
+
+    /// Ends UNKNOWN what has waited for its receipt longer than the operator's TTL, and drops
+    /// parked receipts and spilled hours of that age.
+    pub(super) fn sweep(&mut self, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        let hub = Arc::clone(&self.hub);
+        let ttl = hub.config().correlation.ttl.as_millis() as i64;
+        let dropped = self.parked.drop_before(now - ttl);
+        if !dropped.is_empty() {
+            self.hub
+                .metrics
+                .receipts_dropped
+                .inc_by(dropped.len() as u64);
+        }
+        let work = async move {
+            if !dropped.is_empty() {
+                let ticket = hub.store.write(WriteBatch {
+                    unpark: dropped,
+                    ..WriteBatch::default()
+                });
+                if let Err(error) = ticket.await {
+                    tracing::error!(%error, "parked receipts could not be dropped");
+                }
+            }
+            let _ = hub
+                .store
+                .drop_correlations_before((now - ttl) / 3_600_000)
+                .await;
+            let store = Arc::clone(&hub.store);
+            let plan = hub.plan();
+            let late = tokio::task::spawn_blocking(move || {
+                let mut late = Vec::new();
+                let read = store.recover(None, &mut |active| {
+                    if let Stage::Sent { at, ids } = &active.stage {
+                        let operator = ids.last().map_or(0, |(operator, _)| *operator);
+                        let ttl = plan.correlation_ttl(operator).as_millis() as i64;
+                        if at + ttl <= now {
+                            late.push((active.id, operator, active.attempts));
+                        }
+                    }
+                });
+                read.map(|()| late)
+            });
+            let late = match late.await {
+                Ok(Ok(late)) => late,
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "sweep could not read the store");
+                    return;
+                }
+                Err(_) => return,
+            };
+            hub.metrics.receipts_overdue.inc_by(late.len() as u64);
+            for chunk in late.chunks(1000) {
+                let finals = chunk
+                    .iter()
+                    .map(|(id, operator, attempts)| Final {
+                        id: *id,
+                        state: MessageState::Unknown.into(),
+                        at: now,
+                        operator: *operator,
+                        attempts: *attempts,
+                        ..Final::default()
+                    })
+                    .collect();
+                finish::finish(&hub, WriteBatch::default(), finals).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+}

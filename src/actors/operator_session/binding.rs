@@ -1,0 +1,168 @@
+//! Connecting and binding, and what happens when that fails or ends.
+
+use super::*;
+
+impl OperatorSession {
+    /// Whether the configuration still wants this slot.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| {
+            let kind = match plan.config.bind {
+                BindKind::Transceiver => {
+                    self.options.bind_type == BindType::Transceiver || self.paired
+                }
+                BindKind::Transmitter => self.options.bind_type == BindType::Transmitter,
+                BindKind::Receiver => self.options.bind_type == BindType::Receiver,
+                BindKind::TransmitterReceiver => self.options.bind_type != BindType::Transceiver,
+            };
+            kind && self.options.slot < plan.config.binds
+        })
+    }
+
+    pub(super) fn connect(&mut self, ctx: &mut Context<Self>) {
+        let Some(plan) = self.plan.clone() else {
+            return;
+        };
+        self.state(BindState::Connecting);
+        let address = plan.config.address.clone();
+        let within = plan.config.bind_timeout;
+        let connect = async move {
+            match tokio::time::timeout(within, TcpStream::connect(&address)).await {
+                Ok(connected) => connected,
+                Err(_) => Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "no connection in time",
+                )),
+            }
+        };
+        ctx.spawn(
+            connect
+                .into_actor(self)
+                .map(|connected, session, ctx| match connected {
+                    Ok(socket) => session.connected(socket, ctx),
+                    Err(error) => session.come_back(&format!("connect: {error}"), ctx),
+                }),
+        );
+    }
+
+    fn connected(&mut self, socket: TcpStream, ctx: &mut Context<Self>) {
+        let Some(plan) = self.plan.clone() else {
+            return;
+        };
+        let _ = socket.set_nodelay(true);
+        self.snapshot.peer = socket
+            .peer_addr()
+            .map_or_else(|_| plan.config.address.clone(), |peer| peer.to_string());
+        let (reader, writer) = socket.into_split();
+        self.outbox = Some(link::attach(ctx, reader, writer, WRITE_LIMIT));
+        let config = &plan.config;
+        let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        let bind = Bind {
+            system_id: octets(&config.system_id),
+            password: octets(config.password.expose_secret()),
+            system_type: octets(&config.system_type),
+            interface_version: config.interface_version,
+            addr_ton: 0,
+            addr_npi: 0,
+            address_range: octets(&config.address_range),
+        };
+        let bind_type = self.options.bind_type;
+        let now = Instant::now().into_std();
+        self.core = Session::new(session_config(Some(&plan)), now);
+        self.write(|core, out| core.bind(now, bind_type, bind, out));
+        self.state(BindState::Binding);
+    }
+
+    pub(super) fn bind_result(&mut self, status: CommandStatus, ctx: &mut Context<Self>) {
+        if status.is_ok() {
+            return self.bound(ctx);
+        }
+        let why = format!("bind refused: {status}");
+        match status {
+            CommandStatus::ESME_RINVCMDID if self.options.bind_type == BindType::Transceiver => {
+                tracing::info!(operator = %self.snapshot.name, "no bind_transceiver here, using a pair");
+                self.split(ctx);
+            }
+            CommandStatus::ESME_RINVPASWD
+            | CommandStatus::ESME_RINVSYSID
+            | CommandStatus::ESME_RBINDFAIL => {
+                tracing::error!(operator = %self.snapshot.name, %status, "bind paused until it is resumed: check system_id and password");
+                self.paused = true;
+                self.come_back(&why, ctx);
+            }
+            _ => self.come_back(&why, ctx),
+        }
+    }
+
+    /// Turns this slot into the transmitter of a pair and starts its receiver.
+    fn split(&mut self, ctx: &mut Context<Self>) {
+        self.options.bind_type = BindType::Transmitter;
+        self.snapshot.bind_type = BindType::Transmitter.name().to_owned();
+        if !self.paired {
+            self.paired = true;
+            let receiver = SlotOptions {
+                bind_type: BindType::Receiver,
+                ..self.options.clone()
+            };
+            receiver.start(&actix::Arbiter::current());
+        }
+        self.health
+            .after_stop(AfterStop::Again(Some(Duration::ZERO)));
+        ctx.stop();
+    }
+
+    fn bound(&mut self, ctx: &mut Context<Self>) {
+        self.failures = 0;
+        self.snapshot.reconnect_attempts = 0;
+        self.snapshot.next_reconnect_at = 0;
+        self.snapshot.last_error.clear();
+        self.snapshot.since = clock::now_ms();
+        tracing::info!(operator = %self.snapshot.name, peer = %self.snapshot.peer, bind = %self.snapshot.bind_type, "bound");
+        if self.options.bind_type.transmits()
+            && let Some(queue) = self.hub().queue(self.options.operator)
+        {
+            let addr = ctx.address();
+            self.serving = Some(Serving::join(
+                self.port.session,
+                queue,
+                addr.clone().recipient(),
+                addr.recipient(),
+                self.core.room(),
+            ));
+        }
+        self.state(BindState::Bound);
+    }
+
+    /// Stops, to be started again by supervision after the next pause.
+    pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
+        let pause = self.next_pause();
+        if self.snapshot.last_error != why {
+            tracing::warn!(operator = %self.snapshot.name, why, "bind lost");
+        }
+        self.snapshot.last_error = why.to_owned();
+        self.snapshot.reconnect_attempts = self.failures;
+        self.hub().metrics.binds_lost.inc();
+        self.leave();
+        let wish = if self.paused {
+            self.state(BindState::Paused);
+            AfterStop::Again(None)
+        } else {
+            self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
+            self.state(BindState::Waiting);
+            AfterStop::Again(Some(pause))
+        };
+        self.health.after_stop(wish);
+        ctx.stop();
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        let pauses = self
+            .plan
+            .as_ref()
+            .map(|plan| plan.config.reconnect.as_slice())
+            .unwrap_or_default();
+        let at = (self.failures as usize).min(pauses.len().saturating_sub(1));
+        let pause = pauses.get(at).copied().unwrap_or(Duration::from_secs(5));
+        self.failures += 1;
+        jitter(pause)
+    }
+}

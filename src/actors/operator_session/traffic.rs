@@ -1,0 +1,177 @@
+//! What the operator sends: answers, receipts, mobile-originated messages. One socket read leaves
+//! as one batch of each kind.
+
+use super::*;
+
+impl OperatorSession {
+    pub(super) fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
+        match event {
+            Event::Nothing | Event::Bind { .. } => {}
+            Event::BindResult { status, .. } => self.bind_result(status, ctx),
+            Event::Request(pdu) => self.on_request(pdu),
+            Event::Response {
+                pdu,
+                context,
+                sent_at,
+                late,
+            } => self.on_response(pdu, context, sent_at, late),
+            Event::Unbound => self.come_back("the operator has unbound", ctx),
+            Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
+            Event::Answered { .. } => self.snapshot.errors_total += 1,
+        }
+    }
+
+    fn on_request(&mut self, pdu: Pdu) {
+        let sequence = pdu.sequence;
+        let command_id = pdu.body.command_id();
+        match pdu.body {
+            Body::DeliverSm(deliver) if receipt::is_receipt(&deliver) => {
+                self.on_receipt(sequence, &deliver)
+            }
+            Body::DeliverSm(deliver) => {
+                self.snapshot.received_total += 1;
+                let kind = ingest::kind_of(self.hub(), &deliver.destination_addr);
+                self.submissions.push(Submission {
+                    sequence,
+                    message: Some(convert::message_of(deliver, kind)),
+                });
+            }
+            Body::AlertNotification(_) | Body::Outbind(_) => {}
+            _ => {
+                self.snapshot.errors_total += 1;
+                self.write(|_, out| {
+                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RINVCMDID);
+                });
+            }
+        }
+    }
+
+    fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
+        self.snapshot.received_total += 1;
+        let Some(found) = receipt::extract(deliver, clock::now_ms()) else {
+            // Marked as a receipt but without an id: nothing could ever match it.
+            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id is dropped");
+            self.hub().metrics.receipts_dropped.inc();
+            self.write(|_, out| encode_deliver_sm_resp(out, sequence, CommandStatus::ESME_ROK));
+            return;
+        };
+        let state = if found.intermediate {
+            1
+        } else {
+            i32::from(found.state)
+        };
+        self.receipts.push(OperatorReceipt {
+            sequence,
+            operator_message_id: found.message_id,
+            state,
+            error: found.error,
+            done_at: found.done_at_ms,
+            raw: deliver.payload(),
+        });
+    }
+
+    fn on_response(
+        &mut self,
+        pdu: Pdu,
+        context: InFlight,
+        sent_at: std::time::Instant,
+        late: bool,
+    ) {
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        let elapsed = sent_at.elapsed();
+        let latency_ms = elapsed.as_millis() as u32;
+        if !pdu.status.is_ok() {
+            if !late {
+                serving.failed(
+                    context.id,
+                    context.attempt,
+                    Why::Status,
+                    pdu.status.0,
+                    latency_ms,
+                );
+            }
+            return;
+        }
+        let theirs = match pdu.body {
+            Body::SubmitSmResp(resp) | Body::DeliverSmResp(resp) => resp.message_id,
+            _ => Bytes::new(),
+        };
+        if late {
+            self.options.hub.metrics.late_answers.inc();
+        }
+        serving.done(context.id, !late);
+        self.sent.push(Sent {
+            id: context.id,
+            attempt: context.attempt,
+            // Without an id no receipt can ever match: the answer is the end of it.
+            receipt_expected: context.receipt_expected && !theirs.is_empty(),
+            // A small copy, so that the read buffer is free again.
+            operator_message_id: Bytes::copy_from_slice(&theirs),
+            latency_ms,
+            message: context.message,
+        });
+    }
+
+    /// Passes on what one socket read brought: ids before receipts, so that a receipt that follows
+    /// its answer always finds it.
+    pub(super) fn hand_over(&mut self, ctx: &mut Context<Self>) {
+        let operator = self.options.operator;
+        let hub = Arc::clone(self.hub());
+        if !self.sent.is_empty() {
+            let sent = std::mem::take(&mut self.sent);
+            if let Some(last) = sent.last() {
+                hub.metrics
+                    .attempt_seconds
+                    .observe(f64::from(last.latency_ms) / 1000.0);
+            }
+            post(&hub.correlation, SentBatch { operator, sent });
+        }
+        if let Some(serving) = &mut self.serving {
+            serving.flush();
+        }
+        if !self.receipts.is_empty() {
+            let receipts = std::mem::take(&mut self.receipts);
+            self.intake += receipts.len();
+            post(
+                &hub.correlation,
+                ReceiptBatch {
+                    operator,
+                    receipts,
+                    session: self.port.session,
+                },
+            );
+        }
+        if !self.submissions.is_empty() {
+            let submissions = std::mem::take(&mut self.submissions);
+            let count = submissions.len();
+            let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
+            self.intake += count;
+            let request = self.options.ingest.send(SubmitBatch {
+                sender: operator,
+                submissions,
+            });
+            ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
+                session.intake -= count;
+                session.answer_mo(&sequences, reply.ok());
+            }));
+        }
+    }
+
+    fn answer_mo(&mut self, sequences: &[u32], reply: Option<SubmitReply>) {
+        let Some(outbox) = &self.outbox else { return };
+        outbox.write(|out| match reply {
+            Some(reply) => {
+                for result in reply.results {
+                    encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
+                }
+            }
+            // Whether it was accepted is unknown: the operator brings it again.
+            None => sequences.iter().for_each(|sequence| {
+                encode_deliver_sm_resp(out, *sequence, CommandStatus::ESME_RX_T_APPN);
+            }),
+        });
+        outbox.resume();
+    }
+}
