@@ -31,6 +31,7 @@ impl Siege {
             .smpp(WRITE_BUFFER)
             .account("test", "test")
             .account("other", "other")
+            .account("late", "late")
             .route("", "test:delivered")
             .start();
         let mut bystander = Peer::bind(smsc.smpp(), "test", "test");
@@ -54,7 +55,7 @@ impl Siege {
     /// The end of every test here.
     fn end(mut self) {
         round_trip(&mut self.bystander);
-        let mut newcomer = self.bound();
+        let mut newcomer = Peer::bind(self.smsc.smpp(), "late", "late");
         round_trip(&mut newcomer);
         let memory = self.smsc.process().memory_kib("VmRSS");
         assert!(

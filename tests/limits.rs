@@ -234,8 +234,10 @@ fn a_window_is_never_exceeded() {
         .account_with("test", "test", "window = 3")
         .route("", "test:delivered")
         .start();
+    let mut transmitter = Peer::connect(smsc.smpp());
+    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    submit_many(&mut transmitter, 20);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    submit_many(&mut esme, 20);
     let mut unanswered = Vec::new();
     let mut seen = 0;
     while seen < 20 {

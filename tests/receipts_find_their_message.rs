@@ -22,9 +22,12 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
         .operator_with("up", operator.address(), operator_keys)
         .route("", "up")
         .start();
+    // Two binds: while one waits for the answer to a submit_sm, the other's receipts wait.
+    let mut transmitter = Peer::connect(smsc.smpp());
+    transmitter.bind_as(Body::BindTransmitter, "test", "test");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut ids: Vec<String> = (0..MESSAGES)
-        .map(|number| esme.submit(submit(&format!("4477009{number:05}"), "hello")))
+        .map(|number| transmitter.submit(submit(&format!("4477009{number:05}"), "hello")))
         .collect();
     let mut told: Vec<String> = (0..MESSAGES).map(|_| receipted(&esme.deliver())).collect();
     ids.sort();

@@ -142,7 +142,10 @@ impl OperatorSession {
         self.snapshot.reconnect_attempts = self.failures;
         self.hub().metrics.binds_lost.inc();
         self.leave();
-        let wish = if self.paused {
+        let wish = if self.hub().draining.load(Ordering::Relaxed) {
+            self.state(BindState::Closed);
+            AfterStop::End
+        } else if self.paused {
             self.state(BindState::Paused);
             AfterStop::Again(None)
         } else {
