@@ -14,7 +14,6 @@ macro_rules! actix_messages {
 }
 
 actix_messages! {
-    SubmitBatch => SubmitReply;
     Enqueue => ();
     Credit => ();
     DeliverBatch => ();

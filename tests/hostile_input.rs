@@ -3,7 +3,7 @@
 
 mod harness;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use harness::{Peer, PeerError, Smsc, pdu, submit};
@@ -12,8 +12,11 @@ use smsc::smpp::{Bind, Body, CommandId, CommandStatus, SubmitSm};
 
 /// Time to bind, configured short so that the tests see its end.
 const SESSION_INIT: &str = "session_init_timeout = \"2s\"";
-/// Answers that may wait for a peer that does not read, so few that the test sees the end of them.
-const WRITE_BUFFER: &str = "write_buffer_kib = 64";
+/// Little room for answers that are not read, and soon a question whether anybody is there.
+const IMPATIENT: &str = "write_buffer_kib = 1024\nresponse_timeout = \"2s\"\n\
+    enquire_link_interval = \"2s\"\nenquire_link_timeout = \"2s\"";
+/// Pieces of a flood that must not be taken whole: 800 MB.
+const FLOOD: u32 = 100_000;
 /// Growth of resident memory that is put down to warm caches and allocator slack, in KiB.
 const MEMORY_SLACK_KIB: u64 = 64 * 1024;
 
@@ -26,9 +29,14 @@ struct Siege {
 
 impl Siege {
     fn begin() -> Self {
+        Self::begin_with("")
+    }
+
+    /// With more keys of `[smpp]`.
+    fn begin_with(keys: &str) -> Self {
         let smsc = Smsc::new()
             .smpp(SESSION_INIT)
-            .smpp(WRITE_BUFFER)
+            .smpp(keys)
             .account("test", "test")
             .account("other", "other")
             .account("late", "late")
@@ -343,19 +351,25 @@ fn the_largest_pdu_is_taken() {
 }
 
 #[test]
-fn a_sender_that_never_reads_is_not_waited_for() {
-    let siege = Siege::begin();
+fn a_peer_that_never_reads_is_cut_off() {
+    let mut siege = Siege::begin_with(IMPATIENT);
     let mut deaf = siege.bound();
-    let request: Vec<u8> = (0..512).flat_map(|_| pdu(9, Body::EnquireLink)).collect();
-    let begun = Instant::now();
+    let requests: Vec<u8> = (0..512).flat_map(|_| pdu(9, Body::EnquireLink)).collect();
     // Answers pile up until the socket is full and nothing more is read from us.
-    let full = harness::within(harness::PATIENCE, || {
-        deaf.try_send_now(&request).is_err().then_some(())
-    });
+    let is_full = (0..FLOOD).any(|_| deaf.try_send_now(&requests).is_err());
     assert!(
-        full.is_some(),
-        "{:?} and the SMSC still reads",
-        begun.elapsed()
+        is_full,
+        "the SMSC still reads from a peer that takes no answers"
     );
+    let admin = siege.smsc.admin();
+    harness::until("the end of the session", || {
+        siege.bystander.assert_alive();
+        let list = admin.get("/v1/binds");
+        let binds = list["binds"].as_array()?;
+        binds
+            .iter()
+            .all(|bind| bind["name"] != "other")
+            .then_some(())
+    });
     siege.end();
 }

@@ -6,7 +6,7 @@ mod harness;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Smsc, submit, until};
+use harness::{FakeOperator, Peer, PeerError, Smsc, submit};
 use serde_json::Value;
 use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
 
@@ -113,16 +113,6 @@ fn wait_submits_once_and_adopts_a_late_answer() {
 }
 
 #[test]
-fn wait_records_the_attempt() {
-    let mut scene = Scene::new("outcome_unknown = \"wait\"");
-    let id = scene.submit();
-    next_submit(&mut scene.bind);
-    until("the attempt in the history", || {
-        (scene.attempts(&id) == ["no answer"]).then_some(())
-    });
-}
-
-#[test]
 fn wait_does_not_submit_again_after_a_kill() {
     let mut scene = Scene::new("outcome_unknown = \"wait\"");
     let id = scene.submit();
@@ -144,13 +134,13 @@ fn wait_ends_unknown_when_nothing_ever_comes() {
 }
 
 #[test]
-fn fail_ends_unknown_without_a_second_submit() {
+fn fail_ends_undeliverable_without_a_second_submit() {
     let mut scene = Scene::new("outcome_unknown = \"fail\"");
     let id = scene.submit();
     next_submit(&mut scene.bind);
-    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 7));
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 5));
     no_submit(&mut scene.bind);
-    assert_eq!(scene.message(&id)["state"], "UNKNOWN");
+    assert_eq!(scene.message(&id)["state"], "UNDELIVERABLE");
     assert_eq!(scene.attempts(&id), ["no answer"]);
 }
 

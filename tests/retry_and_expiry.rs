@@ -229,7 +229,7 @@ fn validity_ends_by_timer_while_the_operator_is_down() {
     operator.start_again();
     assert_eq!(stat_of(&esme.deliver()), (other, DELIVERED));
     assert_eq!(
-        operator.journal().len(),
+        operator.wait_for(1).len(),
         1,
         "the expired one is not sent any more"
     );

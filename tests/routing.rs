@@ -201,29 +201,6 @@ fn a_target_that_refuses_for_now_is_left_for_the_next() {
 }
 
 #[test]
-fn two_targets_that_refuse_for_now_are_not_tried_in_a_circle() {
-    let flags = "--reject-percent 100 --reject-status ESME_RSYSERR";
-    let first = Simulator::new().flags(flags).start();
-    let second = Simulator::new().flags(flags).start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("first", first.address())
-        .operator("second", second.address())
-        .toml("[retry]\ndelays = [\"1s\"]")
-        .toml("[[route]]\nto = [\"first\", \"second\"]")
-        .start();
-    smsc.wait_for_binds("first", 1);
-    smsc.wait_for_binds("second", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    std::thread::sleep(Duration::from_secs(3));
-    let message = smsc.admin().get(&format!("/v1/messages/{id}"));
-    let attempts = message["attempts"].as_u64().unwrap();
-    // Each round of both is one pause.
-    assert!((2..=10).contains(&attempts), "{attempts} attempts in 3 s");
-}
-
-#[test]
 fn targets_share_by_weight() {
     const MESSAGES: usize = 400;
     let (first, second) = (Simulator::new().start(), Simulator::new().start());

@@ -28,6 +28,38 @@ pub struct Ingest {
     hub: Arc<Hub>,
 }
 
+/// The answers to a batch, and what happens after they are written: the messages go to their
+/// queues when this is dropped. So no receipt overtakes the answer that it needs, and nothing stays
+/// behind when the session that asked is gone.
+pub struct Accepted {
+    pub reply: SubmitReply,
+    hub: Arc<Hub>,
+    messages: Vec<(u32, Message)>,
+}
+
+/// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
+impl actix::Message for SubmitBatch {
+    type Result = Accepted;
+}
+
+// === impl Accepted ===
+
+impl Accepted {
+    fn new(results: Vec<SubmitResult>, hub: Arc<Hub>, messages: Vec<(u32, Message)>) -> Self {
+        Self {
+            reply: SubmitReply { results },
+            hub,
+            messages,
+        }
+    }
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        enqueue(&self.hub, std::mem::take(&mut self.messages));
+    }
+}
+
 // === impl Ingest ===
 
 impl Ingest {
@@ -37,7 +69,7 @@ impl Ingest {
 }
 
 /// Accepts a batch. Every submission is answered; the accepted ones only after the commit.
-pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> SubmitReply {
+pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let now = clock::now_ms();
     let sender = batch.sender;
     let count = batch.submissions.len();
@@ -57,7 +89,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> SubmitReply {
     }
     if accepted.is_empty() {
         count_results(&hub, &results);
-        return SubmitReply { results };
+        return Accepted::new(results, hub, accepted);
     }
     let ids = hub.ids.next_block(now, accepted.len());
     for ((_, message), id) in accepted.iter_mut().zip(ids) {
@@ -91,7 +123,6 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> SubmitReply {
                 status: 0,
                 id: message.id,
             }));
-            enqueue(&hub, accepted);
         }
         Err(error) => {
             let status = match &error {
@@ -99,14 +130,14 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> SubmitReply {
                 _ => CommandStatus::ESME_RSYSERR,
             };
             tracing::error!(%error, messages = accepted.len(), "messages refused");
-            for (sequence, message) in accepted {
+            for (sequence, message) in accepted.drain(..) {
                 hub.release(message.sender);
                 results.push(refusal(sequence, status));
             }
         }
     }
     count_results(&hub, &results);
-    SubmitReply { results }
+    Accepted::new(results, hub, accepted)
 }
 
 async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
@@ -241,7 +272,7 @@ impl Actor for Ingest {
 impl Supervised for Ingest {}
 
 impl Handler<SubmitBatch> for Ingest {
-    type Result = ResponseFuture<SubmitReply>;
+    type Result = ResponseFuture<Accepted>;
 
     fn handle(&mut self, batch: SubmitBatch, _: &mut Self::Context) -> Self::Result {
         Box::pin(accept(Arc::clone(&self.hub), batch))

@@ -38,7 +38,7 @@ impl EsmeSession {
         ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
             session.intake -= count;
             match reply {
-                Ok(reply) => session.answer(&reply),
+                Ok(accepted) => session.answer(&accepted.reply),
                 // Ingest failed on this batch; whether it was accepted is unknown, so the sender
                 // must ask again rather than believe.
                 Err(_) => session.answer(&SubmitReply {

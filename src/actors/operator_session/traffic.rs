@@ -154,16 +154,19 @@ impl OperatorSession {
             });
             ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
                 session.intake -= count;
-                session.answer_mo(&sequences, reply.ok());
+                session.answer_mo(
+                    &sequences,
+                    reply.as_ref().ok().map(|accepted| &accepted.reply),
+                );
             }));
         }
     }
 
-    fn answer_mo(&mut self, sequences: &[u32], reply: Option<SubmitReply>) {
+    fn answer_mo(&mut self, sequences: &[u32], reply: Option<&SubmitReply>) {
         let Some(outbox) = &self.outbox else { return };
         outbox.write(|out| match reply {
             Some(reply) => {
-                for result in reply.results {
+                for result in &reply.results {
                     encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
                 }
             }
