@@ -222,6 +222,14 @@ impl Smsc {
         self.wait_until_ready();
     }
 
+    /// The same, for a start that is meant not to become ready.
+    pub fn start_again_unready(&mut self) {
+        assert!(!self.process.is_running(), "the smsc still runs");
+        self.process = serve(self.folder.path());
+        let smpp = self.smpp();
+        until("the smsc to listen", || TcpStream::connect(smpp).ok());
+    }
+
     /// Waits until its operator has this many binds.
     pub fn wait_for_binds(&self, operator: &str, binds: u64) {
         let admin = self.admin();

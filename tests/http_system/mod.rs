@@ -1,6 +1,9 @@
 //! A whole SMSC for the tests of its HTTP side: the binary with a configuration of its own, and
 //! short ways to ask it.
 
+// Polling from outside blocks nobody but the test.
+#![allow(clippy::disallowed_methods)]
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
