@@ -284,7 +284,7 @@ impl App {
                 .hub
                 .queues()
                 .iter()
-                .map(|queue| queue.snapshot.get().in_flight)
+                .map(|queue| queue.held.load(Ordering::Relaxed))
                 .sum();
             if in_flight == 0 && self.hub.binds.all().is_empty() {
                 break;

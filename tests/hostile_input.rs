@@ -14,7 +14,7 @@ use smsc::smpp::{Bind, Body, CommandId, CommandStatus, SubmitSm};
 const SESSION_INIT: &str = "session_init_timeout = \"2s\"";
 /// Little room for answers that are not read, and soon a question whether anybody is there.
 const IMPATIENT: &str = "write_buffer_kib = 1024\nresponse_timeout = \"2s\"\n\
-    enquire_link_interval = \"2s\"\nenquire_link_timeout = \"2s\"";
+    enquire_link_interval = \"2s\"\nenquire_link_timeout = \"10s\"";
 /// Pieces of a flood that must not be taken whole: 800 MB.
 const FLOOD: u32 = 100_000;
 /// Growth of resident memory that is put down to warm caches and allocator slack, in KiB.

@@ -105,31 +105,6 @@ fn a_reload_with_the_right_password_resumes() {
 }
 
 #[test]
-fn without_bind_transceiver_a_pair_is_used() {
-    let up = Simulator::new().flags("--no-transceiver").start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
-    let types = until("a pair of binds", || {
-        let state = operator(&smsc, "up");
-        let binds = state["binds"].as_array()?;
-        let mut types: Vec<String> = binds
-            .iter()
-            .filter(|bind| bind["state"] == "bound")
-            .map(|bind| bind["bind_type"].as_str().unwrap().to_owned())
-            .collect();
-        types.sort();
-        (types.len() == 2).then_some(types)
-    });
-    assert_eq!(types, ["receiver", "transmitter"]);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    assert_eq!(receipted(&esme.deliver()), id);
-}
-
-#[test]
 fn a_bind_that_is_not_answered_is_tried_again() {
     let up = FakeOperator::listen();
     let smsc = Smsc::new()
@@ -159,17 +134,6 @@ fn an_operator_that_does_not_answer_enquire_link_is_left() {
         "{seen:?}"
     );
     up.accept_bind();
-}
-
-#[test]
-fn an_operator_may_unbind() {
-    let up = FakeOperator::listen();
-    let smsc = Smsc::new().operator("up", up.address()).start();
-    let bind = up.accept_bind();
-    smsc.wait_for_binds("up", 1);
-    bind.unbind();
-    let _bind = up.accept_bind();
-    wait_for_state(&smsc, "up", "up");
 }
 
 #[test]
@@ -409,4 +373,40 @@ fn receipted(receipt: &SubmitSm) -> String {
         .get_c_string(tag::RECEIPTED_MESSAGE_ID)
         .unwrap();
     String::from_utf8(id.to_vec()).unwrap()
+}
+
+#[test]
+fn an_operator_may_unbind() {
+    let up = FakeOperator::listen();
+    let smsc = Smsc::new().operator("up", up.address()).start();
+    let bind = up.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    bind.unbind();
+    let _bind = up.accept_bind();
+    wait_for_state(&smsc, "up", "up");
+}
+
+#[test]
+fn without_bind_transceiver_a_pair_is_used() {
+    let up = Simulator::new().flags("--no-transceiver").start();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator("up", up.address())
+        .route("", "up")
+        .start();
+    let types = until("a pair of binds", || {
+        let state = operator(&smsc, "up");
+        let binds = state["binds"].as_array()?;
+        let mut types: Vec<String> = binds
+            .iter()
+            .filter(|bind| bind["state"] == "bound")
+            .map(|bind| bind["bind_type"].as_str().unwrap().to_owned())
+            .collect();
+        types.sort();
+        (types.len() == 2).then_some(types)
+    });
+    assert_eq!(types, ["receiver", "transmitter"]);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    assert_eq!(receipted(&esme.deliver()), id);
 }

@@ -177,19 +177,13 @@ fn a_purge_ends_what_waits_with_receipts() {
     let mut transmitter = Peer::connect(smsc.smpp());
     transmitter.bind_as(Body::BindTransmitter, "test", "test");
     drop(esme);
-    let sequences: Vec<u32> = (0..MESSAGES)
-        .map(|number| {
-            transmitter.request(Body::SubmitSm(submit(
-                &format!("4477009{number:05}"),
-                "hello",
-            )))
-        })
-        .collect();
-    for sequence in sequences {
-        assert_eq!(
-            transmitter.answer_to(sequence).status,
-            CommandStatus::ESME_ROK
-        );
+    for number in 0..MESSAGES {
+        let to = format!("4477009{number:05}");
+        transmitter.request(Body::SubmitSm(submit(&to, "hello")));
+    }
+    for _ in 0..MESSAGES {
+        let answer = transmitter.expect("an answer", |pdu| pdu.command_id().is_response());
+        assert_eq!(answer.status, CommandStatus::ESME_ROK);
     }
     // One for later, too.
     transmitter.submit(SubmitSm {

@@ -6,7 +6,7 @@ mod harness;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Smsc, submit};
+use harness::{FakeOperator, Peer, PeerError, Smsc, submit, until};
 use serde_json::Value;
 use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
 
@@ -223,4 +223,14 @@ fn stat_of(receipt: &SubmitSm) -> (String, u32) {
         .unwrap();
     let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
     (String::from_utf8(id.to_vec()).unwrap(), state)
+}
+
+#[test]
+fn wait_records_the_attempt() {
+    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let id = scene.submit();
+    next_submit(&mut scene.bind);
+    until("the attempt in the history", || {
+        (scene.attempts(&id) == ["no answer"]).then_some(())
+    });
 }

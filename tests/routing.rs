@@ -6,7 +6,7 @@ mod harness;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until};
+use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until, within};
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
 
 const QUIET: Duration = Duration::from_millis(700);
@@ -429,4 +429,30 @@ fn stat_of(receipt: &SubmitSm) -> (String, u32) {
         .unwrap();
     let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
     (String::from_utf8(id.to_vec()).unwrap(), state)
+}
+
+#[test]
+fn two_targets_that_refuse_for_now_are_not_tried_in_a_circle() {
+    let flags = "--reject-percent 100 --reject-status ESME_RSYSERR";
+    let first = Simulator::new().flags(flags).start();
+    let second = Simulator::new().flags(flags).start();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator("first", first.address())
+        .operator("second", second.address())
+        .toml("[retry]\ndelays = [\"1s\"]")
+        .toml("[[route]]\nto = [\"first\", \"second\"]")
+        .start();
+    smsc.wait_for_binds("first", 1);
+    smsc.wait_for_binds("second", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    let attempts = || {
+        let message = smsc.admin().get(&format!("/v1/messages/{id}"));
+        message["attempts"].as_u64().unwrap()
+    };
+    until("a second round", || (attempts() >= 3).then_some(()));
+    // Each round of both is one pause; a circle without one makes thousands.
+    let circle = within(Duration::from_secs(3), || (attempts() > 20).then_some(()));
+    assert!(circle.is_none(), "{} attempts", attempts());
 }

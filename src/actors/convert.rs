@@ -9,14 +9,12 @@ use crate::smpp::{SubmitSm, Tlvs};
 /// TLVs that make no sense, or another sense, in the other direction; moiji-mobile's SMSC drops
 /// the same ones when a submit_sm is delivered as deliver_sm (SMPP 3.4 §4.4.2 against §4.6.1).
 const NOT_IN_DELIVER_SM: &[u16] = &[
-    0x0019, // payload_type
-    0x0302, 0x0303, 0x0381, // callback_num_pres_ind, _atag, callback_num
+    0x0302, 0x0303, // callback_num_pres_ind, _atag
     0x1201, // display_time
     0x1204, // ms_validity
     0x130C, // alert_on_message_delivery
-    0x0205, // number_of_messages
+    0x0304, // number_of_messages
     0x1380, // its_reply_type
-    0x0501, // ussd_service_op
 ];
 
 /// A submit_sm (or deliver_sm) as a message; ids, queue and times are set by ingest.

@@ -50,6 +50,8 @@ use crate::smpp::{
 /// Grants and answers of one session.
 const MAILBOX: usize = 1024;
 const TICK: Duration = Duration::from_millis(250);
+/// An operator that has unbound may take its answer before the connection is closed.
+const LINGER: Duration = Duration::from_millis(500);
 /// Receipts and MO of one bind that may wait for their commit before its socket is read again.
 const INTAKE: usize = 8192;
 const WRITE_LIMIT: usize = 16 * 1024 * 1024;
@@ -63,6 +65,8 @@ pub struct SlotOptions {
     /// Number of the slot, from 0; one beyond the configured count ends itself.
     pub slot: u32,
     pub bind_type: BindType,
+    /// Part of a pair that stands for a transceiver.
+    pub paired: bool,
     pub escalate: Escalate,
 }
 
@@ -131,6 +135,7 @@ impl OperatorSession {
             bind_type: options.bind_type.name().to_owned(),
             ..BindSnapshot::default()
         };
+        let options_paired = options.paired;
         Self {
             core: Session::new(session_config(plan.as_deref()), Instant::now().into_std()),
             options,
@@ -145,7 +150,7 @@ impl OperatorSession {
             submissions: Vec::new(),
             failures: 0,
             paused: false,
-            paired: false,
+            paired: options_paired,
             snapshot,
         }
     }

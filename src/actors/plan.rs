@@ -267,6 +267,12 @@ impl Plan {
             .filter(|next| *next != current)
     }
 
+    /// Whether `next` comes after `current` on the message's route.
+    pub fn is_later(&self, message: &Message, current: u32, next: u32) -> bool {
+        self.route(message)
+            .is_some_and(|route| route.is_later(&current, &next))
+    }
+
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
         let sender = self.name_of(message.sender);
         let account = sender.split_once(':').map_or(sender, |(_, name)| name);

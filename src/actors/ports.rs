@@ -40,6 +40,8 @@ pub struct QueuePort {
     pub suspended: AtomicBool,
     /// Waiting, scheduled and in flight; compared with the cap before acceptance.
     pub depth: AtomicU64,
+    /// Handed to sessions and not settled.
+    pub held: AtomicU64,
     pub snapshot: Published<pb::QueueSnapshot>,
     sessions: Mutex<HashMap<u64, SessionPort>>,
 }
@@ -89,6 +91,7 @@ impl QueuePort {
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
             depth: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             snapshot: Published::default(),
             sessions: Mutex::default(),
         }

@@ -140,7 +140,7 @@ impl Queue {
     fn take_in(&mut self, queued: QueueItem, now: i64) {
         let item = Item {
             id: queued.id,
-            expires: to_seconds(queued.expires_at),
+            expires: expiry_second(queued.expires_at),
             attempts: queued.attempts as u16,
             priority: queued.priority.min(PRIORITIES as u32 - 1) as u8,
             what: queued.what(),
@@ -194,6 +194,9 @@ impl Queue {
     fn publish(&self) {
         let depth = self.len() as u64;
         self.port.depth.store(depth, Ordering::Relaxed);
+        self.port
+            .held
+            .store(self.held.len() as u64, Ordering::Relaxed);
         let oldest = self
             .ready
             .iter()
@@ -329,6 +332,11 @@ impl Queue {
                 .map(move |result, queue, ctx| then(queue, result, ctx)),
         );
     }
+}
+
+/// The first whole second at which a message is late: never before its time.
+fn expiry_second(ms: i64) -> u32 {
+    to_seconds(ms.saturating_add(999))
 }
 
 fn to_seconds(ms: i64) -> u32 {

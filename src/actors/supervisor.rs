@@ -129,6 +129,7 @@ impl Supervisor {
             operator,
             slot,
             bind_type,
+            paired: false,
             escalate: Arc::clone(&self.escalate),
         }
         .start(arbiter);

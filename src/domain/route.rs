@@ -178,6 +178,16 @@ impl<T> Route<T> {
         })
     }
 
+    /// Whether `other` comes after `current` in the order of failover: going on is a try of the same
+    /// round, going back begins a new one.
+    pub fn is_later(&self, current: &T, other: &T) -> bool
+    where
+        T: PartialEq,
+    {
+        let place = |wanted: &T| self.targets().position(|target| target == wanted);
+        place(other) > place(current)
+    }
+
     /// Every target, in order.
     pub fn targets(&self) -> impl Iterator<Item = &T> {
         self.steps

@@ -101,6 +101,7 @@ impl OperatorSession {
             self.paired = true;
             let receiver = SlotOptions {
                 bind_type: BindType::Receiver,
+                paired: true,
                 ..self.options.clone()
             };
             receiver.start(&actix::Arbiter::current());
@@ -130,6 +131,17 @@ impl OperatorSession {
             ));
         }
         self.state(BindState::Bound);
+    }
+
+    /// The operator has unbound: the answer goes out before the connection ends.
+    pub(super) fn unbound(&mut self, ctx: &mut Context<Self>) {
+        let Some(outbox) = &self.outbox else { return };
+        outbox.close();
+        ctx.run_later(LINGER, |session, ctx| {
+            if session.outbox.is_some() && session.core.state() == State::Closed {
+                session.come_back("the operator has unbound", ctx);
+            }
+        });
     }
 
     /// Stops, to be started again by supervision after the next pause.

@@ -15,7 +15,7 @@ impl OperatorSession {
                 sent_at,
                 late,
             } => self.on_response(pdu, context, sent_at, late),
-            Event::Unbound => self.come_back("the operator has unbound", ctx),
+            Event::Unbound => self.unbound(ctx),
             Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
             Event::Answered { .. } => self.snapshot.errors_total += 1,
         }

@@ -117,7 +117,24 @@ impl Queue {
     fn hand_over(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
         match self.port.session(session) {
             Some(port) => post_to(&port.deliver, batch),
-            None => self.session_down(session, ctx),
+            // It left after it was asked; what it had sent before is settled by its own word.
+            None => {
+                self.sessions.retain(|slot| slot.session != session);
+                let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
+                let failed = never_sent
+                    .filter(|id| {
+                        self.held
+                            .get(id)
+                            .is_some_and(|held| held.session == session)
+                    })
+                    .map(|id| Failed {
+                        id,
+                        why: Why::NotSent.into(),
+                        ..Failed::default()
+                    })
+                    .collect();
+                self.settle_failed(failed, ctx);
+            }
         }
     }
 

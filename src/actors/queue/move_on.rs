@@ -230,7 +230,7 @@ impl Queue {
                 .map(|stored| stored.message);
             match message {
                 Some(message) if queue.alternative(&message).is_some() => {
-                    queue.move_away(vec![(item, message)], ctx);
+                    queue.move_away(vec![(item, message)], due_at, ctx);
                 }
                 _ => queue.schedule(item, due_at),
             }
@@ -245,7 +245,15 @@ impl Queue {
     }
 
     /// Gives messages to other queues; those that have none come back to the front.
-    fn move_away(&mut self, items: Vec<(Item, Message)>, ctx: &mut Context<Self>) -> usize {
+    /// Back to an earlier target they go at `due_at` only: two that refuse must not pass a message
+    /// to and fro.
+    fn move_away(
+        &mut self,
+        items: Vec<(Item, Message)>,
+        due_at: i64,
+        ctx: &mut Context<Self>,
+    ) -> usize {
+        let plan = self.hub.plan();
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
         let mut moved: Vec<(u32, QueueItem)> = Vec::new();
@@ -267,7 +275,10 @@ impl Queue {
                     id: item.id,
                     what: item.what.into(),
                     priority: u32::from(item.priority),
-                    due_at: 0,
+                    due_at: match plan.is_later(&message, self.port.id, queue) {
+                        true => 0,
+                        false => due_at,
+                    },
                     expires_at: i64::from(item.expires) * 1000,
                     attempts: u32::from(item.attempts),
                     message: Some(message),
@@ -346,7 +357,7 @@ impl Queue {
                     .rev()
                     .for_each(|item| queue.waiting[usize::from(item.priority)].push_front(item)),
             }
-            if queue.move_away(items, ctx) == 0 {
+            if queue.move_away(items, 0, ctx) == 0 {
                 // Nowhere to go for now; look again after as long a time.
                 queue.unserved_since = Some(clock::now_ms());
             }

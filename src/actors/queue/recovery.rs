@@ -89,7 +89,7 @@ impl Seeds {
         self.queues.entry(queue).or_default().push(Seed {
             item: Item {
                 id: active.id,
-                expires: super::to_seconds(expires_at),
+                expires: super::expiry_second(expires_at),
                 attempts: active.attempts.min(u32::from(u16::MAX)) as u16,
                 priority: active.priority.min(PRIORITIES as u32 - 1) as u8,
                 what,

@@ -106,7 +106,7 @@ impl Queue {
         );
     }
 
-    fn settle_failed(&mut self, failed: Vec<Failed>, ctx: &mut Context<Self>) {
+    pub(super) fn settle_failed(&mut self, failed: Vec<Failed>, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let mut batch = WriteBatch::default();
         let mut finals = Vec::new();
@@ -138,6 +138,20 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let plan = self.hub.plan();
+        let attempt = u32::from(item.attempts) + 1;
+        let status = match failure.why() {
+            Why::Unknown => SentRow::NO_ANSWER,
+            _ => failure.status,
+        };
+        let row = SentRow {
+            id: item.id,
+            attempt,
+            at: now,
+            operator: self.port.id,
+            status,
+            operator_message_id: bytes::Bytes::new(),
+            latency_ms: failure.latency_ms,
+        };
         let decision = match failure.why() {
             Why::NotSent => {
                 self.waiting[usize::from(item.priority)].push_front(item);
@@ -155,6 +169,7 @@ impl Queue {
                     after: std::time::Duration::ZERO,
                 },
                 OutcomePolicy::Wait => {
+                    batch.sent.push(row);
                     self.wait_for_receipt(item, now);
                     return;
                 }
@@ -164,20 +179,6 @@ impl Queue {
         if failure.why() == Why::Unknown {
             self.hub.metrics.outcome_unknown.inc();
         }
-        let attempt = u32::from(item.attempts) + 1;
-        let status = match failure.why() {
-            Why::Unknown => SentRow::NO_ANSWER,
-            _ => failure.status,
-        };
-        let row = SentRow {
-            id: item.id,
-            attempt,
-            at: now,
-            operator: self.port.id,
-            status,
-            operator_message_id: bytes::Bytes::new(),
-            latency_ms: failure.latency_ms,
-        };
         match decision {
             Decision::Throttled { after } => {
                 self.hub.metrics.throttled_by_operator.inc();
@@ -243,8 +244,8 @@ impl Queue {
         }
     }
 
-    /// A session is gone. What it still held here has an unknown outcome; a session that ends in
-    /// good order has settled everything before.
+    /// A session is gone. What it had sent it has settled before, as unknown where no answer came;
+    /// what is still held here was granted while it left, and was never sent.
     pub(super) fn session_down(&mut self, session: u64, ctx: &mut Context<Self>) {
         self.sessions.retain(|slot| slot.session != session);
         let failed: Vec<Failed> = self
@@ -253,7 +254,7 @@ impl Queue {
             .filter(|(_, held)| held.session == session)
             .map(|(id, _)| Failed {
                 id: *id,
-                why: Why::Unknown.into(),
+                why: Why::NotSent.into(),
                 ..Failed::default()
             })
             .collect();

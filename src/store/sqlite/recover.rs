@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, Rows, Statement};
 
 use super::record::bytes_of;
 use super::schema;
-use crate::store::{Active, ChangeKind, Stage};
+use crate::store::{Active, ChangeKind, SentRow, Stage};
 
 /// Which messages are looked at.
 #[derive(Debug, Clone, Copy)]
@@ -177,7 +177,10 @@ fn merge(
             Some(first) => Some(first),
             None => resent.take(id)?,
         } {
-            settled.push(attempt.number);
+            // One without an answer is as unsure as one without a row.
+            if attempt.status != SentRow::NO_ANSWER {
+                settled.push(attempt.number);
+            }
             active.attempts = active.attempts.max(attempt.number);
             if attempt.status == 0 {
                 handed_over = handed_over.max(attempt.at);
