@@ -235,7 +235,10 @@ impl EsmeSession {
             tracing::info!(peer = %self.peer, ?reason, "session ended");
             self.close();
         }
-        if self.outbox.as_ref().is_some_and(Outbox::is_over) {
+        // A session that ends writes its last answers first; a peer that does not read must not
+        // keep it by that.
+        let is_ending = self.core.state() == State::Closed;
+        if is_ending || self.outbox.as_ref().is_some_and(Outbox::is_over) {
             let since = *self.stalled_since.get_or_insert(now);
             if now.duration_since(since) > self.core.config().response_timeout {
                 tracing::warn!(peer = %self.peer, "session ended: the peer does not read");

@@ -1,7 +1,7 @@
 //! The text of a message for people: only shown when it is asked for.
 
+use crate::actors::convert;
 use crate::pb::Message;
-use crate::smpp::{Tlvs, tag};
 
 /// data_coding: ISO 8859-1 (SMPP 3.4 §5.2.19).
 const LATIN_1: u32 = 0x03;
@@ -18,14 +18,9 @@ pub(super) struct Text {
     pub octets: String,
 }
 
-/// short_message, or message_payload when that is empty (SMPP 3.4 §5.3.2.32).
+/// The payload of a message, for people.
 pub(super) fn of(message: &Message) -> Text {
-    let payload = match message.short_message.is_empty() {
-        true => Tlvs::from_raw(message.tlvs.clone())
-            .get_bytes(tag::MESSAGE_PAYLOAD)
-            .unwrap_or_default(),
-        false => message.short_message.clone(),
-    };
+    let payload = convert::payload(message);
     Text {
         text: readable(message, &payload),
         octets: payload.iter().map(|octet| format!("{octet:02x}")).collect(),
@@ -100,10 +95,8 @@ mod tests {
 
     #[test]
     fn finds_the_text_in_message_payload() {
-        let mut tlvs = Tlvs::default();
-        tlvs.push(tag::MESSAGE_PAYLOAD, b"long");
         let found = of(&Message {
-            tlvs: tlvs.raw().clone(),
+            tlvs: bytes::Bytes::from_static(b"\x04\x24\x00\x04long"),
             ..Message::default()
         });
         assert_eq!(

@@ -4,6 +4,7 @@
 //! test wants to be wrong. Never answers by itself, except that [`Peer::expect`] passes over
 //! enquire_link after answering it.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ const READ_STEP: Duration = Duration::from_millis(50);
 pub struct Peer {
     socket: TcpStream,
     input: BytesMut,
+    /// What came while something else was waited for, in order.
+    kept: VecDeque<Pdu>,
     sequence: u32,
 }
 
@@ -71,6 +74,7 @@ impl Peer {
         Self {
             socket,
             input: BytesMut::new(),
+            kept: VecDeque::new(),
             sequence: 0,
         }
     }
@@ -170,16 +174,19 @@ impl Peer {
         })
     }
 
-    /// Waits for a PDU; others are passed over, enquire_link is answered.
+    /// Waits for a PDU; others are kept for later, enquire_link is answered.
     pub fn expect(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> Pdu {
+        if let Some(at) = self.kept.iter().position(&fits) {
+            return self.kept.remove(at).expect("just found");
+        }
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.next(until.saturating_duration_since(Instant::now())) {
+            match self.read(until.saturating_duration_since(Instant::now())) {
                 Ok(pdu) if fits(&pdu) => return pdu,
                 Ok(pdu) if pdu.body == Body::EnquireLink => {
                     self.acknowledge(CommandId::ENQUIRE_LINK_RESP, pdu.sequence);
                 }
-                Ok(_) => {}
+                Ok(other) => self.kept.push_back(other),
                 Err(error) => panic!("{error:?} instead of {what}"),
             }
         }
@@ -187,6 +194,14 @@ impl Peer {
 
     /// The next PDU, whatever it is.
     pub fn next(&mut self, limit: Duration) -> Result<Pdu, PeerError> {
+        match self.kept.pop_front() {
+            Some(pdu) => Ok(pdu),
+            None => self.read(limit),
+        }
+    }
+
+    /// The next PDU of the connection.
+    fn read(&mut self, limit: Duration) -> Result<Pdu, PeerError> {
         let until = Instant::now() + limit;
         loop {
             if let Some(frame) =

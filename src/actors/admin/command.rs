@@ -273,21 +273,24 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let ear = actix::Actor::start(Ear(Arc::clone(&heard)));
         let cases = [
-            (BindState::Bound, Verb::Resume, None),
-            (BindState::Bound, Verb::Rebind, Some(Verb::Rebind)),
-            (BindState::Bound, Verb::Suspend, Some(Verb::Suspend)),
-            (BindState::Waiting, Verb::Rebind, Some(Verb::Resume)),
-            (BindState::Waiting, Verb::Suspend, Some(Verb::Suspend)),
-            (BindState::Paused, Verb::Resume, Some(Verb::Resume)),
-            (BindState::Paused, Verb::Suspend, None),
-            (BindState::Bound, Verb::Unspecified, None),
+            (BindState::Bound, Verb::Resume, false, None),
+            (BindState::Bound, Verb::Rebind, true, Some(Verb::Rebind)),
+            (BindState::Bound, Verb::Suspend, true, Some(Verb::Suspend)),
+            // One that sleeps is woken and looks at its port; its mailbox stays empty.
+            (BindState::Waiting, Verb::Rebind, true, None),
+            (BindState::Waiting, Verb::Suspend, true, None),
+            (BindState::Paused, Verb::Resume, true, None),
+            (BindState::Paused, Verb::Suspend, false, None),
+            (BindState::Bound, Verb::Unspecified, false, None),
         ];
-        for (state, verb, expected) in cases {
+        for (state, verb, carried_out, expected) in cases {
             let port = port(state);
             port.listen(ear.clone().recipient());
+            assert_eq!(command_bind(&port, verb), carried_out, "{state:?} {verb:?}");
+            let suspended = port.suspended.load(Ordering::Relaxed);
             assert_eq!(
-                command_bind(&port, verb),
-                expected.is_some(),
+                suspended,
+                carried_out && verb == Verb::Suspend,
                 "{state:?} {verb:?}"
             );
             // The mailbox is read in order: an answered question means the command was handled.
