@@ -424,3 +424,6 @@ impl Handler<QueueCommand> for Queue {
         actix::MessageResult(reply)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! The queue actor with a real store and sessions that only listen: credit, order, restart.
+
+use std::sync::Mutex;
+
+use actix::{Addr, Recipient};
+
+use super::*;
+use crate::actors::plan::Plan;
+use crate::actors::ports::{SessionPort, lock};
+use crate::actors::supervise::{self, Escalate};
+use crate::actors::{correlation, receipts, throttle};
+use crate::config::{Account, Config, Operator, Route};
+use crate::domain::id::IdGenerator;
+use crate::domain::route::Step;
+use crate::pb::failed::Why;
+use crate::pb::{DeliverBatch, Failed, MessageState, ReportHeld};
+use crate::store::sqlite::{SqliteOptions, SqliteStore};
+use crate::store::{Store, WriteBatch};
+use crate::telemetry::metrics::Metrics;
+
+/// Makes the actor that gets it panic.
+struct Explode;
+
+impl actix::Message for Explode {
+    type Result = ();
+}
+
+impl Handler<Explode> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, _: Explode, _: &mut Self::Context) {
+        panic!("asked to");
+    }
+}
+
+/// A session that keeps what it is given.
+struct Listening {
+    session: u64,
+    queue: Addr<Queue>,
+    got: Arc<Mutex<Vec<u64>>>,
+    /// What it says when asked what it holds.
+    holds: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Actor for Listening {
+    type Context = Context<Self>;
+}
+
+impl Handler<DeliverBatch> for Listening {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        lock(&self.got).extend(batch.deliveries.iter().map(|delivery| delivery.id));
+    }
+}
+
+impl Handler<ReportHeld> for Listening {
+    type Result = ();
+
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        let ids = lock(&self.holds).clone();
+        crate::actors::ports::post(
+            &self.queue,
+            Held {
+                session: self.session,
+                ids,
+                room: 0,
+            },
+        );
+    }
+}
+
+struct Rig {
+    hub: Arc<Hub>,
+    port: Arc<QueuePort>,
+    got: Arc<Mutex<Vec<u64>>>,
+    holds: Arc<Mutex<Vec<u64>>>,
+    sender: u32,
+    _folder: tempfile::TempDir,
+}
+
+const SESSION: u64 = 7;
+
+async fn rig() -> Rig {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_owned();
+    let config = Arc::new(Config {
+        data_dir: path.clone(),
+        account: vec![Account {
+            system_id: "test".to_owned(),
+            ..Account::default()
+        }],
+        operator: vec![Operator {
+            id: "up".to_owned(),
+            ..Operator::default()
+        }],
+        route: vec![Route {
+            to: vec![Step::single("up".to_owned())],
+            ..Route::default()
+        }],
+        ..Config::default()
+    });
+    let (store, plan) = tokio::task::spawn_blocking(move || {
+        let options = SqliteOptions {
+            min_free_mib: 0,
+            ..SqliteOptions::new(path)
+        };
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));
+        let plan = Plan::build(config, store.as_ref()).expect("a plan");
+        (store, plan)
+    })
+    .await
+    .expect("no panic");
+    let queue = plan.operators().next().expect("an operator").id;
+    let sender = plan.account("test").expect("an account").id;
+    let (correlation, _) = supervise::slot(correlation::MAILBOX);
+    let (receipts, _) = supervise::slot(receipts::MAILBOX);
+    let (throttle, _) = supervise::slot(throttle::MAILBOX);
+    let metrics = Arc::new(Metrics::new(&mut Default::default()));
+    let ids = IdGenerator::new(0, 0);
+    let hub = Hub::new(store, ids, metrics, plan, correlation, receipts, throttle);
+    let (addr, slot) = supervise::slot::<Queue>(MAILBOX);
+    let port = Arc::new(QueuePort::new(
+        queue,
+        "operator:up".to_owned(),
+        QueueKind::Operator,
+        addr.clone(),
+    ));
+    hub.add_queue(Arc::clone(&port));
+    let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+    let (for_queue, for_port) = (Arc::clone(&hub), Arc::clone(&port));
+    slot.start(
+        &actix::Arbiter::current(),
+        Arc::clone(&port.health),
+        escalate,
+        move || Queue::new(for_queue, for_port, Vec::new()),
+    );
+    let (got, holds) = (Arc::default(), Arc::default());
+    let session = Listening {
+        session: SESSION,
+        queue: addr,
+        got: Arc::clone(&got),
+        holds: Arc::clone(&holds),
+    }
+    .start();
+    let deliver: Recipient<DeliverBatch> = session.clone().recipient();
+    let report: Recipient<ReportHeld> = session.recipient();
+    port.join(SESSION, SessionPort { deliver, report });
+    Rig {
+        hub,
+        port,
+        got,
+        holds,
+        sender,
+        _folder: folder,
+    }
+}
+
+impl Rig {
+    /// Makes messages durable and puts them into the queue, as Ingest does.
+    async fn accept(&self, count: usize, priority: u32) -> Vec<u64> {
+        let now = clock::now_ms();
+        let messages: Vec<Message> = self
+            .hub
+            .ids
+            .next_block(now, count)
+            .map(|id| Message {
+                id,
+                sender: self.sender,
+                queue: self.port.id,
+                accepted_at: now,
+                due_at: now,
+                expires_at: now + 3_600_000,
+                priority,
+                destination: bytes::Bytes::from_static(b"447700900123"),
+                ..Message::default()
+            })
+            .collect();
+        let ids = messages.iter().map(|message| message.id).collect();
+        let rows = WriteBatch {
+            accept: messages.clone(),
+            ..WriteBatch::default()
+        };
+        self.hub.store.write(rows).await.expect("written");
+        let items = messages.into_iter().map(|message| QueueItem {
+            id: message.id,
+            priority,
+            expires_at: message.expires_at,
+            message: Some(message),
+            ..QueueItem::default()
+        });
+        self.send(Enqueue {
+            items: items.collect(),
+        })
+        .await;
+        ids
+    }
+
+    async fn send<M>(&self, message: M) -> M::Result
+    where
+        M: actix::Message + Send + 'static,
+        M::Result: Send,
+        Queue: Handler<M>,
+    {
+        self.port.addr.send(message).await.expect("the queue lives")
+    }
+
+    async fn credit(&self, room: u32) {
+        self.send(Credit {
+            session: SESSION,
+            room,
+        })
+        .await;
+    }
+
+    /// Waits until the session has been given so many, and gives them.
+    async fn given(&self, count: usize) -> Vec<u64> {
+        for _ in 0..2000 {
+            if lock(&self.got).len() >= count {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        lock(&self.got).clone()
+    }
+}
+
+#[actix::test]
+async fn a_session_gets_what_it_has_credit_for_and_no_more() {
+    let rig = rig().await;
+    let ids = rig.accept(10, 0).await;
+    rig.credit(3).await;
+    assert_eq!(rig.given(3).await, ids[..3]);
+    rig.send(SettleBatch {
+        session: SESSION,
+        done: ids[..2].to_vec(),
+        room: 2,
+        ..SettleBatch::default()
+    })
+    .await;
+    assert_eq!(rig.given(5).await, ids[..5]);
+}
+
+#[actix::test]
+async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
+    let rig = rig().await;
+    let low = rig.accept(3, 0).await;
+    let high = rig.accept(2, 3).await;
+    rig.credit(3).await;
+    assert_eq!(rig.given(3).await, [high[0], high[1], low[0]]);
+    rig.send(SettleBatch {
+        session: SESSION,
+        done: high.clone(),
+        failed: vec![Failed {
+            id: low[0],
+            why: Why::NotSent.into(),
+            ..Failed::default()
+        }],
+        room: 3,
+    })
+    .await;
+    let again = rig.given(6).await;
+    let mut rest = again[3..].to_vec();
+    rest.sort_unstable();
+    assert_eq!(rest, low, "none is lost, none comes twice");
+}
+
+#[actix::test]
+async fn a_restarted_queue_grants_what_nobody_holds_and_nothing_else() {
+    let rig = rig().await;
+    let ids = rig.accept(6, 1).await;
+    rig.credit(2).await;
+    assert_eq!(rig.given(2).await, ids[..2]);
+    lock(&rig.holds).extend(&ids[..2]);
+
+    let exploded = rig.port.addr.send(Explode).await;
+    assert!(exploded.is_err());
+    // Comes while the queue is down or reading: it must be neither lost nor doubled.
+    let late = rig.accept(2, 1).await;
+    rig.credit(10).await;
+    let given = rig.given(8).await;
+    let mut after = given[2..].to_vec();
+    after.sort_unstable();
+    let expected: Vec<u64> = ids[2..].iter().chain(&late).copied().collect();
+    assert_eq!(after, expected);
+    assert_eq!(rig.port.health.restarts(), 1);
+}
+
+#[actix::test]
+async fn a_cancelled_message_is_final_and_never_granted() {
+    let rig = rig().await;
+    let ids = rig.accept(3, 0).await;
+    let cancel = |id: u64| QueueCommand {
+        verb: Verb::Cancel.into(),
+        id,
+        by: "a test".to_owned(),
+    };
+    let reply = rig.send(cancel(ids[1])).await;
+    assert_eq!(reply.outcome(), Outcome::Done);
+    rig.credit(10).await;
+    assert_eq!(rig.given(2).await, [ids[0], ids[2]]);
+    assert_eq!(rig.send(cancel(ids[0])).await.outcome(), Outcome::InFlight);
+    for _ in 0..2000 {
+        let history = rig.hub.store.history(ids[1]).await.expect("answered");
+        if let Some(fin) = history.expect("known").stored.fin {
+            assert_eq!(fin.state, MessageState::Deleted);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never final");
+}
+
+#[actix::test]
+async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
+    let rig = rig().await;
+    let ids = rig.accept(4, 0).await;
+    rig.credit(2).await;
+    assert_eq!(rig.given(2).await, ids[..2]);
+    rig.port.leave(SESSION);
+    rig.send(SessionDown { session: SESSION }).await;
+    tokio::time::sleep(TICK * 2).await;
+    let snapshot = rig.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (4, 0));
+}
