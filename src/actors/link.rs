@@ -17,8 +17,13 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::io::poll_read_buf;
 
-/// Octets read at a time.
+/// Most octets read at a time.
 const READ: usize = 64 * 1024;
+/// Where a connection begins, and where it returns to when little comes: a thousand quiet binds must
+/// not hold a thousand large buffers.
+const READ_LEAST: usize = 2 * 1024;
+/// A write buffer that has grown larger is given back once it is empty.
+const WRITE_KEPT: usize = 16 * 1024;
 /// Reads before the other actors of this thread get their turn.
 const READS: usize = 4;
 
@@ -51,6 +56,8 @@ struct Reader<R> {
     half: R,
     octets: BytesMut,
     outbox: Outbox,
+    /// Room for the next read; follows what comes.
+    room: usize,
     /// The actor was busy; what it left in `octets` is shown to it again.
     paused: bool,
 }
@@ -68,7 +75,7 @@ where
     W: AsyncWrite + Unpin + 'static,
 {
     let outbox = Outbox(Rc::new(RefCell::new(Inner {
-        octets: BytesMut::with_capacity(READ),
+        octets: BytesMut::new(),
         limit,
         writer: None,
         reader: None,
@@ -76,8 +83,9 @@ where
     })));
     ctx.spawn(Reader {
         half: reader,
-        octets: BytesMut::with_capacity(READ),
+        octets: BytesMut::new(),
         outbox: outbox.clone(),
+        room: READ_LEAST,
         paused: false,
     });
     ctx.spawn(Writer {
@@ -153,17 +161,25 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
                 act.on_octets(&mut this.octets, ctx);
                 continue;
             }
-            this.octets.reserve(READ);
-            match ready!(poll_read_buf(
-                Pin::new(&mut this.half),
-                cx,
-                &mut this.octets
-            )) {
+            this.octets.reserve(this.room);
+            let polled = poll_read_buf(Pin::new(&mut this.half), cx, &mut this.octets);
+            if polled.is_pending() && this.octets.is_empty() {
+                // Nothing to come for now: the room goes back.
+                this.octets = BytesMut::new();
+            }
+            match ready!(polled) {
                 Ok(0) => {
                     act.on_closed(None, ctx);
                     return Poll::Ready(());
                 }
-                Ok(_) => act.on_octets(&mut this.octets, ctx),
+                Ok(read) => {
+                    if read >= this.room {
+                        this.room = (this.room * 4).min(READ);
+                    } else if read < this.room / 8 {
+                        this.room = (this.room / 2).max(READ_LEAST);
+                    }
+                    act.on_octets(&mut this.octets, ctx);
+                }
                 Err(error) => {
                     act.on_closed(Some(error), ctx);
                     return Poll::Ready(());
@@ -193,6 +209,9 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
                     let _ = ready!(Pin::new(&mut this.half).poll_shutdown(cx));
                     act.on_closed(None, ctx);
                     return Poll::Ready(());
+                }
+                if inner.octets.capacity() > WRITE_KEPT {
+                    inner.octets = BytesMut::new();
                 }
                 inner.writer = Some(cx.waker().clone());
                 if let Some(reader) = inner.reader.take() {
