@@ -162,9 +162,10 @@ impl Queue {
                 .decide(failure.status, u32::from(item.attempts) + 1),
             Why::Unknown => match plan.outcome_policy(self.port.id) {
                 // A receipt is repeated until it is acknowledged, whatever the policy.
-                _ if item.what == What::Receipt => Decision::Throttled {
-                    after: std::time::Duration::ZERO,
-                },
+                _ if item.what == What::Receipt => {
+                    self.waiting[usize::from(item.priority)].push_front(item);
+                    return;
+                }
                 OutcomePolicy::Resend => Decision::Temporary {
                     after: std::time::Duration::ZERO,
                 },
