@@ -322,22 +322,33 @@ impl Queue {
         if now - since < after || self.reading || !self.phase.running() {
             return;
         }
-        let mut items: Vec<(Item, Message)> = Vec::new();
+        // Receipts have one destination only: they stay, in front and in order.
+        let (mut items, mut page, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
         for level in (0..PRIORITIES).rev() {
-            items.extend(self.ready[level].drain(..));
+            for (item, message) in self.ready[level].drain(..) {
+                match item.what {
+                    What::Message => items.push((item, message)),
+                    What::Receipt => receipts.push(item),
+                }
+            }
         }
-        let mut page = Vec::new();
         'levels: for level in (0..PRIORITIES).rev() {
             while let Popped::Item(item) = self.waiting[level].pop() {
-                if item.what == What::Message {
-                    page.push(item);
+                match item.what {
+                    What::Message => page.push(item),
+                    What::Receipt => receipts.push(item),
                 }
                 if page.len() == STEP {
                     break 'levels;
                 }
             }
         }
+        for item in receipts.into_iter().rev() {
+            self.waiting[usize::from(item.priority)].push_front(item);
+        }
         if items.is_empty() && page.is_empty() {
+            // Nothing that could go; look again after as long a time.
+            self.unserved_since = Some(now);
             return;
         }
         self.reading = true;
