@@ -139,6 +139,7 @@ fn backlog(messages: u64) {
         error: Bytes::new(),
         operator: 2,
         tell: 0,
+        hand_over: false,
     });
     let rows: Vec<FinRow> = rows.collect();
     for fin in rows.chunks(1000) {
@@ -216,6 +217,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             status: 0,
             operator_message_id: Bytes::from(format!("{:016x}", id.wrapping_mul(0x9E37_79B9_7F4A))),
             latency_ms: 3,
+            correlation: 0,
         })),
         1 => batch.fin.extend(ids.map(|id| FinRow {
             id,
@@ -224,6 +226,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             error: Bytes::from_static(b"000"),
             operator: 2,
             tell: 1,
+            hand_over: false,
         })),
         _ => batch.told.extend(ids),
     }

@@ -26,8 +26,8 @@ pub use peers::{
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
 pub use server::{
-    Cdr, Correlation, Http, Log, LogFormat, Queue, Retry, RetryClass, RetryStatus, Runtime, Smpp,
-    Store, Validity,
+    Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, Postgres, Queue, Redis,
+    Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Validity,
 };
 pub use setting::{Entry, Shape};
 pub use value::show_duration;
@@ -50,6 +50,12 @@ section! {
         http: Http = Http::default(),
         /// The embedded store in the data folder.
         store: Store = Store::default(),
+        /// A store that many nodes share, instead of the embedded one.
+        postgres: Postgres = Postgres::default(),
+        /// Limits that all nodes share.
+        redis: Redis = Redis::default(),
+        /// This node among those that share a PostgreSQL store.
+        cluster: Cluster = Cluster::default(),
         /// The queue of every destination.
         queue: Queue = Queue::default(),
         /// How long messages live.

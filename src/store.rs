@@ -9,6 +9,7 @@
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
 //! - One bad row never fails its batch mates.
 
+pub mod cluster;
 pub mod sqlite;
 
 use std::future::Future;
@@ -19,6 +20,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use crate::pb::delivery::What;
 use crate::pb::{Message, MessageState};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
@@ -42,6 +44,25 @@ pub struct WriteBatch {
     pub change: Vec<ChangeRow>,
     /// Attempts about to be made, for operators whose outcome policy is not `resend`.
     pub tries: Vec<TryRow>,
+    /// Work for queue partitions that another node owns. Always empty with a store of one node.
+    pub hand_over: Vec<HandOver>,
+}
+
+/// One item for the shared inbox: the owner of the partition takes it out ([`cluster`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HandOver {
+    /// Interned name of the queue.
+    pub queue: u32,
+    /// See [`crate::domain::partition`].
+    pub part: u8,
+    pub id: u64,
+    pub what: What,
+    pub priority: u32,
+    /// Unix milliseconds, 0 for now.
+    pub due_at: i64,
+    /// Unix milliseconds.
+    pub expires_at: i64,
+    pub attempts: u32,
 }
 
 /// One attempt, never overwritten: `(id, attempt)`.
@@ -60,6 +81,8 @@ pub struct SentRow {
     pub operator_message_id: Bytes,
     /// Milliseconds between request and answer.
     pub latency_ms: u32,
+    /// Key of [`Store::find_correlations`] under which other nodes find this attempt; 0 for none.
+    pub correlation: u64,
 }
 
 /// When a message is due again, and how many attempts were counted.
@@ -84,6 +107,8 @@ pub struct FinRow {
     pub operator: u32,
     /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
     pub tell: u32,
+    /// That queue is another node's: the row that wins also puts the receipt into the inbox.
+    pub hand_over: bool,
 }
 
 /// A receipt that matched no message when it came.
@@ -163,6 +188,9 @@ pub enum StoreError {
     /// The store has stopped.
     #[error("the store is closed")]
     Closed,
+    /// Another node has taken this one for dead: nothing is written in its name any more.
+    #[error("this node's lease has been taken over")]
+    Fenced,
     /// The request could not be carried out.
     #[error("store: {0}")]
     Failed(String),
@@ -193,6 +221,8 @@ pub struct Active {
     pub sender: u32,
     /// The queue that owns it now, after moves.
     pub queue: u32,
+    /// Its partition there; [`crate::domain::partition::WHOLE`] with a store of one node.
+    pub part: u8,
     pub priority: u32,
     /// Unix milliseconds, 0 for now.
     pub due_at: i64,
@@ -341,6 +371,7 @@ impl WriteBatch {
             + self.unpark.len()
             + self.change.len()
             + self.tries.len()
+            + self.hand_over.len()
     }
 
     pub fn is_empty(&self) -> bool {

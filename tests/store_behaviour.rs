@@ -191,6 +191,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         error: text("000"),
         operator: 3,
         tell,
+        hand_over: false,
     }
 }
 
@@ -203,6 +204,7 @@ fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
         status,
         operator_message_id: text(theirs),
         latency_ms: 12,
+        correlation: 0,
     }
 }
 

@@ -122,6 +122,7 @@ impl Known {
         let counted = self.retry.map_or(0, |(_, attempts)| attempts);
         let numbered = self.sent.keys().max().copied().unwrap_or(0);
         Active {
+            part: u8::MAX,
             id,
             sender: 1,
             queue: self.queue,
@@ -275,6 +276,7 @@ impl Pair {
                     status: if ok { 0 } else { 8 },
                     operator_message_id: if ok { theirs(id, number) } else { Bytes::new() },
                     latency_ms: 1,
+                    correlation: 0,
                 });
             }
             Op::Retry {
@@ -368,6 +370,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         error: Bytes::new(),
         operator: 0,
         tell,
+        hand_over: false,
     }
 }
 
@@ -421,6 +424,7 @@ fn recovery_of_many_messages_equals_the_model() {
                 status: 0,
                 operator_message_id: theirs(id, 1),
                 latency_ms: 1,
+                correlation: 0,
             };
             if id % 2 == 0 {
                 known.sent.insert(1, (true, 9));

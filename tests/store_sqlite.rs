@@ -66,6 +66,7 @@ fn fin(ids: impl IntoIterator<Item = u64>) -> WriteBatch {
         error: Bytes::new(),
         operator: 1,
         tell: 0,
+        hand_over: false,
     };
     WriteBatch {
         fin: ids.into_iter().map(row).collect(),
@@ -288,6 +289,7 @@ fn a_row_that_panics_costs_its_mates_nothing() {
         status: 0,
         operator_message_id: Bytes::from_static(b"x"),
         latency_ms: 1,
+        correlation: 0,
     };
     let write = |rows| {
         store.write(WriteBatch {

@@ -189,6 +189,7 @@ impl Correlation {
                 status: 0,
                 operator_message_id: sent.operator_message_id.clone(),
                 latency_ms: sent.latency_ms,
+                correlation: 0,
             });
             if !sent.receipt_expected {
                 finals.push(Final {
@@ -325,6 +326,7 @@ impl Correlation {
                 message,
                 operator: found.operator,
                 attempts,
+                handed_over: false,
             });
         }
         let hub = Arc::clone(&self.hub);

@@ -40,6 +40,7 @@ pub async fn try_finish(
                 .as_ref()
                 .filter(|message| wants_receipt(hub, message, ended.state()))
                 .map_or(0, |message| message.sender),
+            hand_over: false,
         }
     }));
     if batch.is_empty() {

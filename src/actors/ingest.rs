@@ -12,7 +12,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
 use crate::clock;
-use crate::domain::{address, validity};
+use crate::domain::{address, partition, validity};
 use crate::pb::delivery::What;
 use crate::pb::{
     Enqueue, Kind, Message, QueueItem, Submission, SubmitBatch, SubmitReply, SubmitResult,
@@ -223,6 +223,7 @@ fn enqueue(hub: &Hub, accepted: Vec<(u32, Message)>) {
                 expires_at: message.expires_at,
                 attempts: 0,
                 message: Some(message),
+                part: partition::WHOLE.into(),
             });
     }
     for (queue, items) in by_queue {

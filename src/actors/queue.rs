@@ -144,6 +144,7 @@ impl Queue {
             attempts: queued.attempts as u16,
             priority: queued.priority.min(PRIORITIES as u32 - 1) as u8,
             what: queued.what(),
+            part: queued.part as u8,
         };
         if queued.due_at > now {
             self.schedule(item, queued.due_at);

@@ -56,6 +56,7 @@ impl Receipts {
                 error: ended.error.clone(),
                 operator: ended.operator,
                 tell: message.sender,
+                hand_over: false,
             };
             if finish::wants_receipt(&self.hub, message, ended.state()) {
                 by_account

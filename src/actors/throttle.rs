@@ -48,7 +48,7 @@ impl Throttle {
             self.buckets.remove(&ask.key);
             return TakenTokens {
                 granted: ask.wanted,
-                retry_in_ms: 0,
+                ..TakenTokens::default()
             };
         };
         let now = self.started.elapsed().as_nanos() as u64;
@@ -66,6 +66,7 @@ impl Throttle {
         TakenTokens {
             granted: taken.granted,
             retry_in_ms: taken.retry_in.as_millis().min(60_000) as u32,
+            valid_ms: 0,
         }
     }
 }

@@ -97,6 +97,90 @@ section! {
 }
 
 section! {
+    /// `[postgres]`: a store that many nodes share, instead of the embedded one.
+    pub struct Postgres {
+        /// Such as `postgres://smsc:secret@db.example/smsc?sslmode=require`; without it the embedded store is used.
+        url: Option<SecretString> = None,
+        /// File with the URL, instead of `url`.
+        url_file: Option<PathBuf> = None,
+        /// File with the certificates (PEM) that the server's must descend from; without it, the usual public ones.
+        ca_file: Option<PathBuf> = None,
+        /// Connections that write; two are enough for two cores.
+        writers: usize = 2,
+        /// Connections that read.
+        readers: usize = 4,
+        /// Most rows in one commit.
+        batch_rows: usize = 512,
+        /// A statement that takes longer fails.
+        statement_timeout: Duration = 10 * SECOND,
+        /// A statement that waits longer for a lock fails.
+        lock_timeout: Duration = 5 * SECOND,
+        /// New messages are refused when the database has not answered for this time.
+        write_timeout: Duration = 5 * SECOND,
+        /// Keep the table smpp.message_correlations for other programs; it costs throughput.
+        message_correlations: bool = false,
+    }
+}
+
+section! {
+    /// `[redis]`: limits that all nodes share.
+    pub struct Redis {
+        /// Such as `redis://:secret@redis.example:6379/0`; without it each node keeps the limits for itself.
+        url: Option<SecretString> = None,
+        /// File with the URL, instead of `url`.
+        url_file: Option<PathBuf> = None,
+        /// How the rates of operators are kept.
+        limit: LimitMode = LimitMode::Fixed,
+        /// After a second's tokens are used up, messages are due again after this time.
+        retry_in: Duration = Duration::from_millis(500),
+        /// Redis counts as unreachable when it has not answered for this time.
+        timeout: Duration = Duration::from_millis(500),
+        /// Put the operator's id in braces in key names, so that Redis Cluster keeps its keys together.
+        hash_tags: bool = false,
+    }
+}
+
+choice! {
+    /// How a shared rate is counted.
+    pub enum LimitMode {
+        /// Per second of the clock, in `tps:{operator}:{second}`: up to twice the rate around its turn.
+        Fixed = "fixed",
+        /// Never more than the rate in any second.
+        Strict = "strict",
+    }
+}
+
+choice! {
+    /// What a node does.
+    pub enum NodeRole {
+        /// Listens for ESMEs and delivers to them.
+        Smpp = "smpp",
+        /// Binds to operators and owns their queues.
+        Delivery = "delivery",
+        /// Serves the whole admin API; without it, health and metrics only.
+        Http = "http",
+        /// May do the work that one node does for all.
+        Janitor = "janitor",
+    }
+}
+
+section! {
+    /// `[cluster]`: this node among those that share a PostgreSQL store.
+    pub struct Cluster {
+        /// What this node does.
+        roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor],
+        /// A node that the database has not heard of for this time is dead.
+        lease: Duration = 10 * SECOND,
+        /// A node stops this long before its lease ends; others wait as long after it.
+        margin: Duration = 2 * SECOND,
+        /// How often the lease is renewed.
+        heartbeat: Duration = SECOND,
+        /// How often a node looks for work from other nodes, should a wake-up have been lost.
+        poll: Duration = SECOND,
+    }
+}
+
+section! {
     /// `[queue]`: the queue of every destination.
     pub struct Queue {
         /// Messages of a queue whose bodies are in RAM, ready to go.

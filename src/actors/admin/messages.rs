@@ -203,6 +203,7 @@ mod tests {
             status,
             operator_message_id: bytes::Bytes::new(),
             latency_ms: 0,
+            correlation: 0,
         }
     }
 
@@ -231,6 +232,7 @@ mod tests {
             error: bytes::Bytes::new(),
             operator: 1,
             tell: 0,
+            hand_over: false,
         });
         assert_eq!(stage(&history, 1_000), Stage::Final);
     }

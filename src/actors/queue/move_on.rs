@@ -10,6 +10,7 @@ use crate::actors::finish;
 use crate::actors::ports::post;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Enqueue, Final, Message, MessageState, QueueItem};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
@@ -100,6 +101,7 @@ impl Queue {
             attempts: 0,
             priority: 0,
             what: What::Message,
+            part: partition::WHOLE,
         };
         self.cancel(vec![item], by, ctx);
     }
@@ -282,6 +284,7 @@ impl Queue {
                     expires_at: i64::from(item.expires) * 1000,
                     attempts: u32::from(item.attempts),
                     message: Some(message),
+                    part: partition::WHOLE.into(),
                 },
             ));
         }

@@ -93,6 +93,7 @@ impl Seeds {
                 attempts: active.attempts.min(u32::from(u16::MAX)) as u16,
                 priority: active.priority.min(PRIORITIES as u32 - 1) as u8,
                 what,
+                part: active.part,
             },
             due_at: match what {
                 What::Receipt => 0,

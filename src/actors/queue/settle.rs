@@ -89,6 +89,7 @@ impl Queue {
                         status: 0,
                         operator_message_id: bytes::Bytes::new(),
                         latency_ms: 0,
+                        correlation: 0,
                     });
                     finals.push(Final {
                         id: item.id,
@@ -151,6 +152,7 @@ impl Queue {
             status,
             operator_message_id: bytes::Bytes::new(),
             latency_ms: failure.latency_ms,
+            correlation: 0,
         };
         let decision = match failure.why() {
             Why::NotSent => {
@@ -240,6 +242,7 @@ impl Queue {
                     message: None,
                     operator: self.port.id,
                     attempts: attempt,
+                    handed_over: false,
                 });
             }
         }

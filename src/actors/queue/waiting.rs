@@ -22,6 +22,8 @@ pub struct Item {
     pub attempts: u16,
     pub priority: u8,
     pub what: What,
+    /// The partition of the queue, see [`crate::domain::partition`].
+    pub part: u8,
 }
 
 /// A first-in first-out list of items.
@@ -65,8 +67,9 @@ impl Item {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.expires.to_le_bytes());
         out.extend_from_slice(&self.attempts.to_le_bytes());
-        out.push(self.priority);
-        out.push(self.what as u8);
+        // Two bits are enough for the priority, one for what it is.
+        out.push(self.priority | (self.what as u8) << 2);
+        out.push(self.part);
     }
 
     fn read(octets: &[u8; ITEM_OCTETS]) -> Self {
@@ -85,15 +88,16 @@ impl Item {
             e3,
             a0,
             a1,
-            priority,
-            what,
+            kind,
+            part,
         ] = *octets;
         Self {
             id: u64::from_le_bytes([i0, i1, i2, i3, i4, i5, i6, i7]),
             expires: u32::from_le_bytes([e0, e1, e2, e3]),
             attempts: u16::from_le_bytes([a0, a1]),
-            priority,
-            what: What::try_from(i32::from(what)).unwrap_or(What::Message),
+            priority: kind & 0x03,
+            what: What::try_from(i32::from(kind >> 2)).unwrap_or(What::Message),
+            part,
         }
     }
 }
@@ -268,6 +272,7 @@ mod tests {
             attempts: 3,
             priority: 2,
             what: What::Receipt,
+            part: 31,
         }
     }
 

@@ -195,6 +195,7 @@ fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
         error: bytes_of(row.get_ref(3)?),
         operator: row.get(4)?,
         tell: row.get(5)?,
+        hand_over: false,
     })
 }
 
@@ -208,6 +209,7 @@ fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
         status: row.get(4)?,
         operator_message_id: bytes_of(row.get_ref(5)?),
         latency_ms: row.get(6)?,
+        correlation: 0,
     })
 }
 

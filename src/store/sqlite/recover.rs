@@ -12,6 +12,7 @@ use rusqlite::{Connection, Row, Rows, Statement};
 
 use super::record::bytes_of;
 use super::schema;
+use crate::domain::partition;
 use crate::store::{Active, ChangeKind, SentRow, Stage};
 
 /// Which messages are looked at.
@@ -156,6 +157,7 @@ fn merge(
             id: id as u64,
             sender: row.get(1)?,
             queue: row.get(2)?,
+            part: partition::WHOLE,
             priority: row.get(3)?,
             due_at: row.get(4)?,
             expires_at: row.get(5)?,

@@ -1,0 +1,148 @@
+//! The cluster port: what nodes that share a store ask of it beyond [`Store`].
+//!
+//! A node is a row with a lease; its *epoch* is new at every join. Everything that only one node may
+//! have (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
+//! names its holder by node and epoch. A holder that is no live node holds nothing: whoever wants a
+//! resource of a dead node first [buries](ClusterStore::bury) that node, which waits for the writes
+//! that it has under way and makes every later one fail with [`StoreError::Fenced`], and then
+//! [claims](ClusterStore::claim) by compare-and-set. Lease ends are the database's time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::{Active, HandOver, Reply, Store, StoreError};
+
+/// One partition of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Partition {
+    /// Interned name of the queue.
+    pub queue: u32,
+    /// Below [`crate::domain::partition::PARTITIONS`], or [`crate::domain::partition::WHOLE`].
+    pub part: u8,
+}
+
+/// Something that one node at a time may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Resource {
+    Queue(Partition),
+    /// One of the binds that an operator is configured with.
+    Bind {
+        /// Interned name of the operator.
+        operator: u32,
+        slot: u32,
+    },
+    /// Sweeps, retention, the low-water mark.
+    Janitor,
+}
+
+/// What a node says of itself with every beat.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct NodeCard {
+    /// Host name and process, for people.
+    pub name: String,
+    pub version: String,
+    pub roles: Vec<String>,
+    /// Address of its admin API.
+    pub http: String,
+    /// Addresses of its SMPP listeners.
+    pub smpp: Vec<String>,
+    /// Interned names of the queues that it has sessions for.
+    pub serving: Vec<u32>,
+    /// It is stopping: it gives its resources back and takes no more.
+    pub draining: bool,
+}
+
+/// This process as a member of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// 0-255, part of every message id made here.
+    pub node: u8,
+    /// Greater than every epoch before it.
+    pub epoch: u64,
+}
+
+/// A node as all see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeView {
+    pub node: u8,
+    pub epoch: u64,
+    pub card: NodeCard,
+    /// Until its lease ends by the database's clock; `None` when that is past.
+    pub lives_for: Option<Duration>,
+    /// How long ago its lease ended, zero while it lives.
+    pub dead_for: Duration,
+    /// When it joined, Unix milliseconds of the database.
+    pub since: i64,
+}
+
+/// A resource and who holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    pub resource: Resource,
+    pub node: u8,
+    pub epoch: u64,
+}
+
+/// The cluster at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct View {
+    /// Living ones and those that nobody has buried yet, by number.
+    pub nodes: Vec<NodeView>,
+    /// Resources that exist and are held by one of `nodes`.
+    pub held: Vec<Held>,
+    /// The database's clock, Unix milliseconds.
+    pub now: i64,
+}
+
+/// A store that several nodes share. Calls never block unless they say so.
+pub trait ClusterStore: Store {
+    /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
+    /// are refused before the first join and after being fenced, until the next. Blocks.
+    fn join(
+        &self,
+        card: NodeCard,
+        lease: Duration,
+        wish: Option<u8>,
+    ) -> Result<Membership, StoreError>;
+
+    /// Renews the lease and says what the cluster looks like. [`StoreError::Fenced`] when this node
+    /// has been buried.
+    fn beat(&self, card: NodeCard) -> Reply<View>;
+
+    /// Ends a node whose lease has been over for `margin`: resolves when none of its writes can
+    /// happen any more. False when it lives, or is gone already.
+    fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool>;
+
+    /// Makes resources known, so that they can be claimed; known ones stay as they are.
+    fn declare(&self, resources: Vec<Resource>) -> Reply<()>;
+
+    /// Takes those that no node of the cluster holds; answers the ones that are this node's now.
+    fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
+
+    /// Gives resources back. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
+    /// in their name.
+    fn release(&self, resources: Vec<Resource>) -> Reply<()>;
+
+    /// Everything active in partitions that this node holds now, except what waits for an operator's
+    /// receipt, and takes what the inbox has for them: both as of one moment, so that each message
+    /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
+    fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
+
+    /// Takes up to `limit` items for this node's partitions out of the inbox, oldest first.
+    fn collect(&self, limit: usize) -> Reply<Vec<HandOver>>;
+
+    /// Resolves when every write that was asked for before this call has ended.
+    fn barrier(&self) -> Reply<()>;
+
+    /// Tells nodes that the inbox has something for them; a hint that may get lost.
+    fn wake(&self, nodes: &[u8]);
+
+    /// Notified when this node is woken.
+    fn woken(&self) -> Arc<Notify>;
+
+    /// Gives back everything and stops being a member; what is left is found by others. Blocks.
+    fn leave(&self) -> Result<(), StoreError>;
+}
