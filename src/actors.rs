@@ -25,6 +25,7 @@
 
 pub mod admin;
 pub mod cdr;
+pub mod cluster;
 pub mod convert;
 pub mod correlation;
 pub mod esme_session;
@@ -42,5 +43,6 @@ pub mod queue;
 pub mod receipts;
 pub mod supervise;
 pub mod supervisor;
+pub mod tenure;
 pub mod test_target;
 pub mod throttle;

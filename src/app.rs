@@ -3,6 +3,8 @@
 //! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
 //! in the reverse order. Called by `smsc serve` and by tests.
 
+mod stock;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,23 +19,22 @@ use tokio::sync::mpsc;
 
 use crate::actors::admin::Admin;
 use crate::actors::cdr::Cdr;
+use crate::actors::cluster::{self, Cluster};
 use crate::actors::correlation::{self, Correlation};
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
 use crate::actors::listener::Listener;
 use crate::actors::plan::Plan;
-use crate::actors::queue::Seeds;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
-use crate::config::Config;
+use crate::app::stock::Stock;
+use crate::config::{Config, NodeRole};
 use crate::domain::id::IdGenerator;
 use crate::http;
-use crate::pb::PlanChanged;
-use crate::store::Store;
-use crate::store::sqlite::{SqliteOptions, SqliteStore};
+use crate::pb::{LeaveCluster, PlanChanged};
 use crate::telemetry::metrics::Metrics;
 
 /// Windows in flight get as long to be answered when the process stops.
@@ -46,6 +47,8 @@ const EXIT_ESCALATED: u8 = 70;
 pub struct App {
     pub hub: Arc<Hub>,
     pub supervisor: Addr<Supervisor>,
+    /// Our membership, when other nodes use the same store.
+    member: Option<Addr<Cluster>>,
     http: actix_web::dev::ServerHandle,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
@@ -65,24 +68,16 @@ pub async fn start(
 ) -> anyhow::Result<App> {
     let started = std::time::Instant::now();
     let config = Arc::new(config);
-    let sqlite = Arc::new(SqliteStore::open(SqliteOptions {
-        wal_autocheckpoint: config.store.wal_autocheckpoint,
-        batch_rows: config.store.batch_rows,
-        linger: config.store.linger,
-        min_free_mib: config.store.min_free_mib,
-        search_index: config.store.search_index,
-        ..SqliteOptions::new(&config.data_dir)
-    })?);
-    let store: Arc<dyn Store> = sqlite;
-    let reading = Arc::clone(&store);
-    let for_plan = Arc::clone(&config);
-    let (plan, seeds, parked, highest) = tokio::task::spawn_blocking(move || {
-        let plan = Plan::build(for_plan, reading.as_ref())?;
-        let seeds = Seeds::read(reading.as_ref())?;
-        let parked = reading.parked(usize::MAX)?;
-        Ok::<_, crate::store::StoreError>((plan, seeds, parked, reading.highest_id()?))
-    })
-    .await??;
+    let for_stock = Arc::clone(&config);
+    let Stock {
+        store,
+        cluster,
+        membership,
+        plan,
+        seeds,
+        parked,
+        highest,
+    } = tokio::task::spawn_blocking(move || Stock::open(for_stock)).await??;
     tracing::info!(
         active = seeds.active,
         ms = started.elapsed().as_millis() as u64,
@@ -98,7 +93,11 @@ pub async fn start(
     let (throttle, throttle_slot) = supervise::slot(throttle::MAILBOX);
     let hub = Hub::new(
         store,
-        IdGenerator::new(config.node, highest),
+        cluster.clone(),
+        IdGenerator::new(
+            membership.map_or(config.node, |membership| membership.node),
+            highest,
+        ),
         metrics,
         plan,
         correlation,
@@ -154,7 +153,17 @@ pub async fn start(
     root.apply();
     let (supervisor, root_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("supervisor", root_slot, move |_, _| root);
-    for address in &config.smpp.listen {
+    let mut member = None;
+    if let (Some(cluster), Some(me)) = (cluster, membership) {
+        let (addr, slot) = supervise::slot(cluster::MAILBOX);
+        let supervisor = supervisor.clone();
+        start.actor("cluster", slot, move |hub, _| {
+            Cluster::new(hub, cluster, supervisor, me)
+        });
+        member = Some(addr);
+    }
+    let listens = config.cluster.roles.contains(&NodeRole::Smpp);
+    for address in config.smpp.listen.iter().filter(|_| listens) {
         let socket = std::net::TcpListener::bind(address)
             .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
             .with_context(|| format!("smpp.listen: {address} cannot be used"))?;
@@ -180,6 +189,7 @@ pub async fn start(
     Ok(App {
         hub,
         supervisor,
+        member,
         http,
         arbiters,
         escalations,
@@ -290,6 +300,10 @@ impl App {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        if let Some(member) = &self.member {
+            // Before the threads end: queues and correlation are drained by this.
+            let _ = tokio::time::timeout(DRAIN, member.send(LeaveCluster {})).await;
         }
         self.http.stop(true).await;
         for arbiter in self.arbiters {

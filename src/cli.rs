@@ -7,6 +7,7 @@ pub mod client;
 pub mod fsck;
 pub mod load;
 pub mod message;
+pub mod nodes;
 pub mod queues;
 pub mod send;
 pub mod serve;
@@ -44,6 +45,8 @@ enum Command {
     Queues(queues::Args),
     /// Show binds and operators, or command an operator.
     Binds(binds::Args),
+    /// Show the nodes that share the store.
+    Nodes(nodes::Args),
     /// Show one message, or command it.
     Message(message::Args),
     /// Copy the store of a running SMSC into one file.
@@ -79,6 +82,7 @@ impl Command {
             Self::Load(args) => load::run(args),
             Self::Queues(args) => queues::run(args),
             Self::Binds(args) => binds::run(args),
+            Self::Nodes(args) => nodes::run(args),
             Self::Message(args) => message::run(args),
             Self::Backup(args) => backup::run(&args),
             Self::Fsck(args) => fsck::run(&args),

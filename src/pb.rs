@@ -15,6 +15,12 @@ macro_rules! actix_messages {
 
 actix_messages! {
     Enqueue => ();
+    ReleasePartitions => ();
+    DisownPartitions => ();
+    FlushCorrelation => ();
+    SlotsChanged => ();
+    LeaveCluster => ();
+    ListNodes => NodeList;
     Credit => ();
     DeliverBatch => ();
     SettleBatch => ();

@@ -7,6 +7,7 @@
 
 mod command;
 mod messages;
+mod nodes;
 mod readiness;
 mod snapshots;
 
@@ -20,8 +21,8 @@ use crate::clock;
 use crate::pb::refusal::Reason;
 use crate::pb::{
     BindList, CheckReadiness, CollectSnapshots, CommandMessage, CommandOperator, CommandQueue,
-    Commanded, FindMessage, ListBinds, ListOperators, ListQueues, MessageList, MessageView,
-    NodeSnapshot, OperatorList, QueueList, Readiness, Refusal, SearchMessages,
+    Commanded, FindMessage, ListBinds, ListNodes, ListOperators, ListQueues, MessageList,
+    MessageView, NodeSnapshot, OperatorList, QueueList, Readiness, Refusal, SearchMessages,
 };
 use crate::store::StoreError;
 
@@ -182,5 +183,13 @@ impl Handler<CommandMessage> for Admin {
 
     fn handle(&mut self, order: CommandMessage, _: &mut Self::Context) -> Self::Result {
         Box::pin(command::message(Arc::clone(&self.hub), order))
+    }
+}
+
+impl Handler<ListNodes> for Admin {
+    type Result = MessageResult<ListNodes>;
+
+    fn handle(&mut self, _: ListNodes, _: &mut Self::Context) -> Self::Result {
+        MessageResult(nodes::list(&self.hub))
     }
 }

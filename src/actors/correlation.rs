@@ -19,15 +19,15 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, W
 use tokio::time::Instant;
 
 use self::index::{Form, Index, Key};
-use self::parked::Parked;
+use self::parked::{Late, Parked};
 use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::supervise::Health;
 use crate::clock;
 use crate::config::MessageIdForm;
 use crate::pb::{
-    CorrelationSnapshot, Final, Message, MessageState, OperatorReceipt, ReceiptBatch, ReceiptReply,
-    ReceiptResult, SentBatch,
+    CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
+    ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
 };
 use crate::smpp::CommandStatus;
 use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
@@ -35,6 +35,7 @@ use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
 /// One batch per socket read of any operator.
 pub const MAILBOX: usize = 8192;
 const TICK: Duration = Duration::from_millis(50);
+const RETRY_PARKED: Duration = Duration::from_secs(1);
 /// Receipts held without an answer; beyond that they are parked at once.
 const EARLY: usize = 4096;
 
@@ -51,6 +52,9 @@ pub struct Correlation {
     /// that an old decimal id is never taken for somebody else's hexadecimal one.
     learned: HashMap<u32, Form>,
     next_sweep: Instant,
+    /// When parked receipts are compared with what other nodes have sent.
+    next_retry: Instant,
+    retries: u32,
     counters: Counters,
 }
 
@@ -113,6 +117,8 @@ impl Correlation {
             parked: Parked::new(config.correlation.parked_max),
             learned: HashMap::new(),
             next_sweep: Instant::now() + config.correlation.sweep,
+            next_retry: Instant::now(),
+            retries: 0,
             counters: Counters::default(),
             health,
             hub,
@@ -181,6 +187,9 @@ impl Correlation {
         let mut finals = Vec::new();
         let mut overdue = Vec::new();
         for sent in batch.sent {
+            let key = self
+                .index
+                .key(batch.operator, &sent.operator_message_id, form);
             rows.sent.push(SentRow {
                 id: sent.id,
                 attempt: sent.attempt,
@@ -189,7 +198,10 @@ impl Correlation {
                 status: 0,
                 operator_message_id: sent.operator_message_id.clone(),
                 latency_ms: sent.latency_ms,
-                correlation: 0,
+                correlation: match sent.receipt_expected {
+                    true => key as u64,
+                    false => 0,
+                },
             });
             if !sent.receipt_expected {
                 finals.push(Final {
@@ -203,9 +215,6 @@ impl Correlation {
                 });
                 continue;
             }
-            let key = self
-                .index
-                .key(batch.operator, &sent.operator_message_id, form);
             self.index.insert(key, sent.id, now);
             if !self.parked.is_empty()
                 && let Some((row, receipt)) = self.parked.take(key)
@@ -373,7 +382,13 @@ impl Correlation {
         }
         if self.next_sweep <= now {
             self.next_sweep = now + self.hub.config().correlation.sweep;
-            self.sweep(ctx);
+            if self.hub.tenure.is_janitor() {
+                self.sweep(ctx);
+            }
+        }
+        if self.hub.tenure.is_shared() && self.next_retry <= now {
+            self.next_retry = now + RETRY_PARKED;
+            self.retry_parked(ctx);
         }
         self.hub.correlation_snapshot.set(CorrelationSnapshot {
             in_memory: self.index.len() as u64,
@@ -415,7 +430,12 @@ impl Supervised for Correlation {
     fn restarting(&mut self, ctx: &mut Self::Context) {
         let hub = Arc::clone(&self.hub);
         let store = Arc::clone(&hub.store);
+        let shared = hub.tenure.is_shared();
         let read = tokio::task::spawn_blocking(move || {
+            if shared {
+                // Found in the store when a receipt asks for it.
+                return Ok((Vec::new(), Vec::new()));
+            }
             let seeds = super::queue::Seeds::read(store.as_ref())?;
             let parked = store.parked(usize::MAX)?;
             Ok::<_, crate::store::StoreError>((seeds.sent, parked))
@@ -445,6 +465,13 @@ impl Handler<SentBatch> for Correlation {
     fn handle(&mut self, batch: SentBatch, ctx: &mut Self::Context) {
         self.sent(batch, ctx);
     }
+}
+
+impl Handler<FlushCorrelation> for Correlation {
+    type Result = ();
+
+    /// Batches are given to the store as they are handled, so being handled is the answer.
+    fn handle(&mut self, _: FlushCorrelation, _: &mut Self::Context) {}
 }
 
 impl Handler<ReceiptBatch> for Correlation {

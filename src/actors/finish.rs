@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
+use crate::domain::partition;
 use crate::pb::{Final, FinalBatch, Message, MessageState};
-use crate::store::{FinRow, StoreError, WriteBatch};
+use crate::store::cluster::Partition;
+use crate::store::{FinRow, StoreError, Ticket, WriteBatch};
 
 /// Writes `finals` together with `batch` and passes the winners on. Resolves when durable.
 ///
@@ -28,25 +30,20 @@ pub async fn try_finish(
     finals: &mut Vec<Final>,
 ) -> Result<(), StoreError> {
     load_missing(hub, finals).await?;
-    batch.fin.extend(finals.iter().map(|ended| {
-        FinRow {
-            id: ended.id,
-            at: ended.at,
-            state: ended.state(),
-            error: ended.error.clone(),
-            operator: ended.operator,
-            tell: ended
-                .message
-                .as_ref()
-                .filter(|message| wants_receipt(hub, message, ended.state()))
-                .map_or(0, |message| message.sender),
-            hand_over: false,
-        }
-    }));
-    if batch.is_empty() {
+    let Some(ticket) = write(hub, batch, finals) else {
         return Ok(());
-    }
-    let written = hub.store.write(std::mem::take(batch)).await?;
+    };
+    let written = ticket.await?;
+    hub.wake_owners(
+        finals
+            .iter()
+            .filter(|ended| ended.handed_over)
+            .filter_map(|ended| ended.message.as_ref())
+            .map(|message| Partition {
+                queue: message.sender,
+                part: partition::WHOLE,
+            }),
+    );
     if !written.fin_lost.is_empty() {
         hub.metrics
             .repeated_finals
@@ -66,6 +63,31 @@ pub async fn try_finish(
         );
     }
     Ok(())
+}
+
+/// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
+/// the inbox with them.
+fn write(hub: &Hub, batch: &mut WriteBatch, finals: &mut [Final]) -> Option<Ticket> {
+    // Held until the store has the batch: see `tenure`.
+    let holdings = hub.tenure.hold();
+    batch.fin.extend(finals.iter_mut().map(|ended| {
+        let tell = ended
+            .message
+            .as_ref()
+            .filter(|message| wants_receipt(hub, message, ended.state()))
+            .map_or(0, |message| message.sender);
+        ended.handed_over = tell != 0 && !holdings.owns(tell, partition::WHOLE);
+        FinRow {
+            id: ended.id,
+            at: ended.at,
+            state: ended.state(),
+            error: ended.error.clone(),
+            operator: ended.operator,
+            tell,
+            hand_over: ended.handed_over,
+        }
+    }));
+    (!batch.is_empty()).then(|| hub.store.write(std::mem::take(batch)))
 }
 
 async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {

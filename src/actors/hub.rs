@@ -11,19 +11,24 @@ use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
-use crate::actors::ports::{BindBoard, Published, QueuePort, lock};
+use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::receipts::Receipts;
 use crate::actors::supervise::Health;
+use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
 use crate::config::Config;
 use crate::domain::account::Passwords;
 use crate::domain::id::IdGenerator;
-use crate::pb::{CorrelationSnapshot, ThrottleSnapshot};
+use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, ThrottleSnapshot};
 use crate::store::Store;
+use crate::store::cluster::{ClusterStore, Partition};
 use crate::telemetry::metrics::Metrics;
 
 pub struct Hub {
     pub store: Arc<dyn Store>,
+    /// The same store, when other nodes use it too.
+    pub cluster: Option<Arc<dyn ClusterStore>>,
+    pub tenure: Arc<Tenure>,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub passwords: Passwords,
@@ -49,6 +54,7 @@ impl Hub {
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         store: Arc<dyn Store>,
+        cluster: Option<Arc<dyn ClusterStore>>,
         ids: IdGenerator,
         metrics: Arc<Metrics>,
         plan: Plan,
@@ -58,6 +64,11 @@ impl Hub {
     ) -> Arc<Self> {
         Arc::new(Self {
             store,
+            tenure: Arc::new(match &cluster {
+                Some(_) => Tenure::member(),
+                None => Tenure::alone(),
+            }),
+            cluster,
             ids,
             metrics,
             passwords: Passwords::new(),
@@ -110,12 +121,45 @@ impl Hub {
         });
     }
 
-    /// Whether a message put into this queue now would be sent soon.
+    /// Gives items to a queue of this node.
+    pub fn enqueue(&self, queue: u32, items: Vec<QueueItem>) {
+        if let Some(port) = self.queue(queue) {
+            port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
+            post(&port.addr, Enqueue { items });
+        }
+    }
+
+    /// Whether a message put into this queue now would be sent soon, by this node or another.
     pub fn available(&self, queue: u32) -> bool {
-        self.queues
-            .load()
-            .get(&queue)
-            .is_some_and(|port| port.available())
+        self.queues.load().get(&queue).is_some_and(|port| {
+            port.available()
+                || (!port.suspended.load(Ordering::Relaxed)
+                    && self.tenure.is_shared()
+                    && self.tenure.neighbours().serves(queue))
+        })
+    }
+
+    /// The partition of a queue that a message for this destination belongs to.
+    pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
+        self.tenure.part_of(
+            self.tenure.is_shared() && self.is_account(queue),
+            destination,
+        )
+    }
+
+    /// Tells the owners of partitions that the inbox has something for them.
+    pub fn wake_owners(&self, partitions: impl IntoIterator<Item = Partition>) {
+        let Some(cluster) = &self.cluster else { return };
+        let neighbours = self.tenure.neighbours();
+        let mut nodes: Vec<u8> = partitions
+            .into_iter()
+            .filter_map(|partition| neighbours.owner_of(partition))
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        if !nodes.is_empty() {
+            cluster.wake(&nodes);
+        }
     }
 
     pub fn is_account(&self, id: u32) -> bool {

@@ -10,16 +10,15 @@ use std::sync::Arc;
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 use crate::actors::hub::Hub;
-use crate::actors::ports::post;
 use crate::clock;
 use crate::domain::{address, partition, validity};
 use crate::pb::delivery::What;
 use crate::pb::{
-    Enqueue, Kind, Message, QueueItem, Submission, SubmitBatch, SubmitReply, SubmitResult,
-    TakeTokens,
+    Kind, Message, QueueItem, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
 };
 use crate::smpp::{CommandStatus, time};
-use crate::store::{StoreError, WriteBatch};
+use crate::store::cluster::Partition;
+use crate::store::{HandOver, StoreError, Ticket, WriteBatch};
 
 /// Socket reads of one arbiter's sessions.
 pub const MAILBOX: usize = 4096;
@@ -34,7 +33,17 @@ pub struct Ingest {
 pub struct Accepted {
     pub reply: SubmitReply,
     hub: Arc<Hub>,
-    messages: Vec<(u32, Message)>,
+    taken: Vec<Taken>,
+}
+
+/// A message on its way from its submission to its queue.
+struct Taken {
+    sequence: u32,
+    message: Message,
+    /// The partition of its queue.
+    part: u8,
+    /// Another node owns that; the inbox has it.
+    elsewhere: bool,
 }
 
 /// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
@@ -45,18 +54,18 @@ impl actix::Message for SubmitBatch {
 // === impl Accepted ===
 
 impl Accepted {
-    fn new(results: Vec<SubmitResult>, hub: Arc<Hub>, messages: Vec<(u32, Message)>) -> Self {
+    fn new(results: Vec<SubmitResult>, hub: Arc<Hub>, taken: Vec<Taken>) -> Self {
         Self {
             reply: SubmitReply { results },
             hub,
-            messages,
+            taken,
         }
     }
 }
 
 impl Drop for Accepted {
     fn drop(&mut self) {
-        enqueue(&self.hub, std::mem::take(&mut self.messages));
+        enqueue(&self.hub, std::mem::take(&mut self.taken));
     }
 }
 
@@ -75,7 +84,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let count = batch.submissions.len();
     let granted = granted(&hub, sender, count).await;
     let mut results = Vec::with_capacity(count);
-    let mut accepted: Vec<(u32, Message)> = Vec::with_capacity(count);
+    let mut accepted: Vec<Taken> = Vec::with_capacity(count);
     for (at, Submission { sequence, message }) in batch.submissions.into_iter().enumerate() {
         let checked = if at >= granted {
             Err(CommandStatus::ESME_RTHROTTLED)
@@ -83,7 +92,12 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             check(&hub, sender, message.unwrap_or_default(), now)
         };
         match checked {
-            Ok(message) => accepted.push((sequence, message)),
+            Ok(message) => accepted.push(Taken {
+                sequence,
+                message,
+                part: partition::WHOLE,
+                elsewhere: false,
+            }),
             Err(status) => results.push(refusal(sequence, status)),
         }
     }
@@ -92,36 +106,27 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         return Accepted::new(results, hub, accepted);
     }
     let ids = hub.ids.next_block(now, accepted.len());
-    for ((_, message), id) in accepted.iter_mut().zip(ids) {
-        message.id = id;
-        route_by_id(&hub, message);
+    for (taken, id) in accepted.iter_mut().zip(ids) {
+        taken.message.id = id;
+        route_by_id(&hub, &mut taken.message);
+        taken.part = hub.part_of(taken.message.queue, &taken.message.destination);
     }
-    let rows = accepted
-        .iter()
-        .map(|(_, message)| message.clone())
-        .collect();
-    let written = hub
-        .store
-        .write(WriteBatch {
-            accept: rows,
-            ..WriteBatch::default()
-        })
-        .await;
+    let written = write(&hub, &mut accepted).await;
     match written {
         Ok(written) => {
             let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
-            accepted.retain(|(sequence, message)| {
-                let bad = rejected.contains(&message.id);
+            accepted.retain(|taken| {
+                let bad = rejected.contains(&taken.message.id);
                 if bad {
-                    hub.release(message.sender);
-                    results.push(refusal(*sequence, CommandStatus::ESME_RSYSERR));
+                    hub.release(taken.message.sender);
+                    results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
                 !bad
             });
-            results.extend(accepted.iter().map(|(sequence, message)| SubmitResult {
-                sequence: *sequence,
+            results.extend(accepted.iter().map(|taken| SubmitResult {
+                sequence: taken.sequence,
                 status: 0,
-                id: message.id,
+                id: taken.message.id,
             }));
         }
         Err(error) => {
@@ -130,14 +135,41 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 _ => CommandStatus::ESME_RSYSERR,
             };
             tracing::error!(%error, messages = accepted.len(), "messages refused");
-            for (sequence, message) in accepted.drain(..) {
-                hub.release(message.sender);
-                results.push(refusal(sequence, status));
+            for taken in accepted.drain(..) {
+                hub.release(taken.message.sender);
+                results.push(refusal(taken.sequence, status));
             }
         }
     }
     count_results(&hub, &results);
     Accepted::new(results, hub, accepted)
+}
+
+/// Gives a batch to the store; what belongs to other nodes goes into the inbox with it.
+fn write(hub: &Hub, accepted: &mut [Taken]) -> Ticket {
+    let mut batch = WriteBatch {
+        accept: accepted.iter().map(|taken| taken.message.clone()).collect(),
+        ..WriteBatch::default()
+    };
+    // Held until the store has the batch: see `tenure`.
+    let holdings = hub.tenure.hold();
+    for taken in accepted {
+        let message = &taken.message;
+        taken.elsewhere = !holdings.owns(message.queue, taken.part);
+        if taken.elsewhere {
+            batch.hand_over.push(HandOver {
+                queue: message.queue,
+                part: taken.part,
+                id: message.id,
+                what: What::Message,
+                priority: message.priority,
+                due_at: message.due_at,
+                expires_at: message.expires_at,
+                attempts: 0,
+            });
+        }
+    }
+    hub.store.write(batch)
 }
 
 async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
@@ -208,10 +240,24 @@ fn route_by_id(hub: &Hub, message: &mut Message) {
     }
 }
 
-fn enqueue(hub: &Hub, accepted: Vec<(u32, Message)>) {
+fn enqueue(hub: &Hub, accepted: Vec<Taken>) {
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
+    let mut elsewhere = Vec::new();
     let count = accepted.len();
-    for (_, message) in accepted {
+    for Taken {
+        message,
+        part,
+        elsewhere: away,
+        ..
+    } in accepted
+    {
+        if away {
+            elsewhere.push(Partition {
+                queue: message.queue,
+                part,
+            });
+            continue;
+        }
         by_queue
             .entry(message.queue)
             .or_insert_with(|| Vec::with_capacity(count))
@@ -223,16 +269,13 @@ fn enqueue(hub: &Hub, accepted: Vec<(u32, Message)>) {
                 expires_at: message.expires_at,
                 attempts: 0,
                 message: Some(message),
-                part: partition::WHOLE.into(),
+                part: part.into(),
             });
     }
     for (queue, items) in by_queue {
-        if let Some(port) = hub.queue(queue) {
-            port.depth
-                .fetch_add(items.len() as u64, std::sync::atomic::Ordering::Relaxed);
-            post(&port.addr, Enqueue { items });
-        }
+        hub.enqueue(queue, items);
     }
+    hub.wake_owners(elsewhere);
 }
 
 fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {

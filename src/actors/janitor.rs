@@ -26,7 +26,7 @@ impl Janitor {
 
     fn retire(&self, ctx: &mut Context<Self>) {
         let retention = self.hub.config().store.retention.as_millis() as i64;
-        if retention == 0 {
+        if retention == 0 || !self.hub.tenure.is_janitor() {
             return;
         }
         let store = Arc::clone(&self.hub.store);
@@ -52,6 +52,9 @@ impl Actor for Janitor {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
+            if !janitor.hub.tenure.is_janitor() {
+                return;
+            }
             let reply = janitor.hub.store.advance_low_water();
             let work = async move {
                 if let Err(error) = reply.await {

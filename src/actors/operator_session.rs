@@ -87,6 +87,8 @@ pub struct OperatorSession {
     /// Failed connections since the last successful bind.
     failures: u32,
     paused: bool,
+    /// The queue has been told that this bind takes no more.
+    retired: bool,
     /// This slot turned its transceiver into a pair; the receiver is another actor.
     paired: bool,
     snapshot: BindSnapshot,
@@ -107,6 +109,7 @@ impl SlotOptions {
         self.hub.watch(Arc::clone(&health));
         let port = BindPort::new(self.hub.binds.next_session(), Some(Arc::clone(&health)));
         port.owner.store(self.operator, Ordering::Relaxed);
+        port.slot.store(self.slot, Ordering::Relaxed);
         let (addr, slot) = supervise::slot::<OperatorSession>(MAILBOX);
         port.listen(addr.clone().recipient());
         *crate::actors::ports::lock(&port.replies) = Some(addr.recipient());
@@ -150,6 +153,7 @@ impl OperatorSession {
             submissions: Vec::new(),
             failures: 0,
             paused: false,
+            retired: false,
             paired: options_paired,
             snapshot,
         }
@@ -185,11 +189,34 @@ impl OperatorSession {
                 return;
             }
         }
-        let draining = self.hub().draining.load(Ordering::Relaxed);
-        if draining && self.core.in_flight() == 0 && self.intake == 0 {
-            self.write(|core, out| core.unbind(now, out));
+        if !self.hub().tenure.is_valid() {
+            // Another node may take this slot: not even the answers are ours to wait for.
+            return self.come_back("this node's lease is over", ctx);
+        }
+        if self.is_leaving() {
+            if !self.retired
+                && let Some(serving) = &self.serving
+            {
+                serving.retire();
+                self.retired = true;
+            }
+            if self.core.in_flight() == 0 && self.intake == 0 {
+                self.write(|core, out| core.unbind(now, out));
+            }
         }
         self.publish();
+    }
+
+    /// Whether the windows are to be finished and the bind ended: the process stops, or another
+    /// node shall have this slot.
+    fn is_leaving(&self) -> bool {
+        self.hub().draining.load(Ordering::Relaxed) || !self.holds_slot()
+    }
+
+    fn holds_slot(&self) -> bool {
+        self.hub()
+            .tenure
+            .holds_bind(self.options.operator, self.options.slot)
     }
 
     fn state(&mut self, state: BindState) {
@@ -279,6 +306,7 @@ impl Supervised for OperatorSession {
         self.leave();
         // A wake-up out of the paused state is a resume.
         self.paused = false;
+        self.retired = false;
         self.sent.clear();
         self.receipts.clear();
         self.submissions.clear();
@@ -352,7 +380,7 @@ impl Handler<DeliverBatch> for OperatorSession {
         };
         outbox.write(|out| {
             let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, operation, |message| {
+            let prepare = |message: &crate::pb::Message| {
                 let (registered, receipt_expected) = plan.registered_delivery(message);
                 let mut pdu = if as_deliver_sm {
                     convert::deliver_sm_of(message)
@@ -368,7 +396,8 @@ impl Handler<DeliverBatch> for OperatorSession {
                     keep_message: true,
                     receipt_expected,
                 }
-            });
+            };
+            serving.deliver(core, batch, now, out, operation, prepare);
         });
     }
 }

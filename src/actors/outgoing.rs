@@ -53,12 +53,13 @@ impl Serving {
         report: Recipient<ReportHeld>,
         window: usize,
     ) -> Self {
-        port.join(session, SessionPort { deliver, report });
+        port.join(session, SessionPort::new(deliver, report));
         post(
             &port.addr,
             Credit {
                 session,
                 room: window as u32,
+                retire: false,
             },
         );
         Self {
@@ -66,6 +67,19 @@ impl Serving {
             port,
             batch: SettleBatch::default(),
         }
+    }
+
+    /// Takes no more; what is in the window is still answered for.
+    pub fn retire(&self) {
+        self.port.retire(self.session);
+        post(
+            &self.port.addr,
+            Credit {
+                session: self.session,
+                room: 0,
+                retire: true,
+            },
+        );
     }
 
     /// Sends a batch as `operation`, prepared one by one. What cannot be sent is given back.
@@ -78,11 +92,17 @@ impl Serving {
         operation: fn(&mut BytesMut, u32, &SubmitSm),
         mut prepare: impl FnMut(&Message) -> Prepared,
     ) {
+        // Without a valid lease another node may be sending the same.
+        let lawful = self.port.tenure.is_valid();
         for delivery in batch.deliveries {
             let what = delivery.what();
             let Some(message) = delivery.message else {
                 continue;
             };
+            if !lawful {
+                self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
+                continue;
+            }
             let prepared = prepare(&message);
             let context = InFlight {
                 id: delivery.id,

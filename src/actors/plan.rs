@@ -173,6 +173,16 @@ impl Plan {
         self.operators.values()
     }
 
+    /// Interned names of everything that messages can wait for, configured or not.
+    pub fn destinations(&self) -> impl Iterator<Item = u32> {
+        let is_destination =
+            |name: &str| name.starts_with("account:") || name.starts_with("operator:");
+        self.names
+            .iter()
+            .filter(move |(_, name)| is_destination(name))
+            .map(|(id, _)| *id)
+    }
+
     /// An interned name.
     pub fn name_of(&self, id: u32) -> &str {
         self.names.get(&id).map_or("", String::as_str)

@@ -13,6 +13,7 @@ use arc_swap::ArcSwap;
 
 use crate::actors::queue::Queue;
 use crate::actors::supervise::Health;
+use crate::actors::tenure::Tenure;
 use crate::pb;
 use crate::pb::bind_command::Verb;
 
@@ -34,6 +35,7 @@ pub struct QueuePort {
     pub name: String,
     pub kind: QueueKind,
     pub addr: Addr<Queue>,
+    pub tenure: Arc<Tenure>,
     pub health: Arc<Health>,
     /// Sessions that can be given deliveries.
     pub bound: AtomicU32,
@@ -51,6 +53,18 @@ pub struct QueuePort {
 pub struct SessionPort {
     pub deliver: Recipient<pb::DeliverBatch>,
     pub report: Recipient<pb::ReportHeld>,
+    /// It finishes what it has and takes no more.
+    pub retiring: bool,
+}
+
+impl SessionPort {
+    pub fn new(deliver: Recipient<pb::DeliverBatch>, report: Recipient<pb::ReportHeld>) -> Self {
+        Self {
+            deliver,
+            report,
+            retiring: false,
+        }
+    }
 }
 
 /// A snapshot that its actor replaces and anyone reads, also while the actor is down.
@@ -68,6 +82,8 @@ pub struct BindPort {
     pub session: u64,
     /// Interned name of the account or operator, 0 before the bind.
     pub owner: AtomicU32,
+    /// Number of the outbound slot; `u32::MAX` for an inbound bind.
+    pub slot: AtomicU32,
     pub snapshot: Published<pb::BindSnapshot>,
     pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
     /// Where answers to its receipts go.
@@ -81,13 +97,20 @@ pub struct BindPort {
 // === impl QueuePort ===
 
 impl QueuePort {
-    pub fn new(id: u32, name: String, kind: QueueKind, addr: Addr<Queue>) -> Self {
+    pub fn new(
+        id: u32,
+        name: String,
+        kind: QueueKind,
+        addr: Addr<Queue>,
+        tenure: Arc<Tenure>,
+    ) -> Self {
         Self {
             id,
             health: Health::new(name.clone()),
             name,
             kind,
             addr,
+            tenure,
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
             depth: AtomicU64::new(0),
@@ -103,9 +126,22 @@ impl QueuePort {
         self.bound.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A session will take nothing more, but still answers for what it has.
+    pub fn retire(&self, session: u64) {
+        if let Some(port) = lock(&self.sessions).get_mut(&session)
+            && !port.retiring
+        {
+            port.retiring = true;
+            self.bound.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// A session is gone.
     pub fn leave(&self, session: u64) {
-        if lock(&self.sessions).remove(&session).is_some() {
+        if lock(&self.sessions)
+            .remove(&session)
+            .is_some_and(|port| !port.retiring)
+        {
             self.bound.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -208,6 +244,7 @@ impl BindPort {
         Arc::new(Self {
             session,
             owner: AtomicU32::new(0),
+            slot: AtomicU32::new(u32::MAX),
             snapshot: Published::default(),
             commands: Mutex::default(),
             replies: Mutex::default(),
@@ -240,6 +277,10 @@ impl BindPort {
             return true;
         }
         recipient.try_send(command).is_ok()
+    }
+
+    pub fn is_bound(&self) -> bool {
+        self.snapshot.get().state() == pb::BindState::Bound
     }
 
     /// Ends a pause; the bind looks again whether and how it is wanted.

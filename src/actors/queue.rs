@@ -8,6 +8,7 @@
 
 mod grant;
 mod move_on;
+mod partitions;
 mod recovery;
 mod settle;
 mod waiting;
@@ -19,9 +20,11 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 
+pub use partitions::AdoptPartitions;
 pub use recovery::{Seed, Seeds};
 pub use waiting::{Item, Waiting};
 
+use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::clock;
@@ -29,9 +32,10 @@ use crate::pb::delivery::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
-    Credit, Enqueue, Held, Message, QueueCommand, QueueCommandReply, QueueItem, QueueSnapshot,
-    SessionDown, SettleBatch,
+    Credit, Enqueue, Final, Held, Message, QueueCommand, QueueCommandReply, QueueItem,
+    QueueSnapshot, SessionDown, SettleBatch,
 };
+use crate::store::WriteBatch;
 
 /// Batches that may wait in the mailbox: an ingest commit, a settlement, a credit each.
 pub const MAILBOX: usize = 8192;
@@ -68,6 +72,15 @@ pub struct Queue {
     /// The second for which expiry has been looked after.
     expired_upto: u32,
     phase: recovery::Phase,
+    /// Partitions on their way to another node.
+    leaving: partitions::Leaving,
+    /// Results that are being written: what leaves waits for them.
+    writing: usize,
+    /// Partitions came while the store was being read: it is read once more.
+    read_again: bool,
+    /// What came with partitions lately; a late hand-over of the same is dropped.
+    adopted: std::collections::HashSet<(u64, u8), ahash::RandomState>,
+    adopted_at: i64,
     /// Since when no session serves this queue (Unix ms), for failover.
     unserved_since: Option<i64>,
     counters: Counters,
@@ -116,6 +129,11 @@ impl Queue {
             unsure: HashMap::default(),
             expired_upto: 0,
             phase: recovery::Phase::Running,
+            leaving: partitions::Leaving::default(),
+            writing: 0,
+            read_again: false,
+            adopted: Default::default(),
+            adopted_at: 0,
             unserved_since: None,
             counters: Counters::default(),
         };
@@ -184,10 +202,12 @@ impl Queue {
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.wake_due(now);
+        self.forget_adopted(now);
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
         self.watch_failover(now, ctx);
+        self.check_released(ctx);
         self.pump(ctx);
         self.publish();
     }
@@ -318,6 +338,24 @@ impl Queue {
         self.port.kind != QueueKind::Account
     }
 
+    /// Writes results; partitions that leave wait for it.
+    fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
+        let hub = Arc::clone(&self.hub);
+        self.write(
+            ctx,
+            async move { finish::finish(&hub, batch, finals).await },
+        );
+    }
+
+    /// Runs work that ends in a write; partitions that leave wait for it.
+    fn write(&mut self, ctx: &mut Context<Self>, work: impl Future<Output = ()> + 'static) {
+        self.writing += 1;
+        self.run(ctx, work, |queue, (), ctx| {
+            queue.writing = queue.writing.saturating_sub(1);
+            queue.check_released(ctx);
+        });
+    }
+
     /// Runs `work` on this arbiter and `then` with its result inside the actor.
     fn run<F, T>(
         &self,
@@ -371,7 +409,15 @@ impl Handler<Enqueue> for Queue {
 
     fn handle(&mut self, batch: Enqueue, ctx: &mut Self::Context) {
         let now = clock::now_ms();
+        let tenure = Arc::clone(&self.hub.tenure);
+        let holdings = tenure.hold();
         for item in batch.items {
+            // Left meanwhile, and found in the store by who owns it now; or found by us before.
+            if !holdings.owns(self.port.id, item.part as u8)
+                || (!self.adopted.is_empty() && self.adopted.remove(&(item.id, item.what as u8)))
+            {
+                continue;
+            }
             if self.phase.running() {
                 self.take_in(item, now);
             } else {
@@ -386,6 +432,10 @@ impl Handler<Credit> for Queue {
     type Result = ();
 
     fn handle(&mut self, credit: Credit, ctx: &mut Self::Context) {
+        if credit.retire {
+            self.sessions.retain(|slot| slot.session != credit.session);
+            return;
+        }
         self.add_room(credit.session, credit.room);
         self.pump(ctx);
     }
@@ -396,6 +446,7 @@ impl Handler<SettleBatch> for Queue {
 
     fn handle(&mut self, batch: SettleBatch, ctx: &mut Self::Context) {
         self.settle(batch, ctx);
+        self.check_released(ctx);
         self.pump(ctx);
     }
 }
@@ -405,6 +456,7 @@ impl Handler<SessionDown> for Queue {
 
     fn handle(&mut self, down: SessionDown, ctx: &mut Self::Context) {
         self.session_down(down.session, ctx);
+        self.check_released(ctx);
     }
 }
 

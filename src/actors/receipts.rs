@@ -14,6 +14,7 @@ use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
+use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Enqueue, Final, FinalBatch, Kind, Message, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
@@ -58,7 +59,7 @@ impl Receipts {
                 tell: message.sender,
                 hand_over: false,
             };
-            if finish::wants_receipt(&self.hub, message, ended.state()) {
+            if !ended.handed_over && finish::wants_receipt(&self.hub, message, ended.state()) {
                 by_account
                     .entry(message.sender)
                     .or_default()
@@ -66,6 +67,7 @@ impl Receipts {
                         id: ended.id,
                         what: What::Receipt.into(),
                         expires_at: i64::MAX,
+                        part: partition::WHOLE.into(),
                         message: Some(receipt_for(message, &row)),
                         ..QueueItem::default()
                     });

@@ -16,7 +16,7 @@ use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::test_target::{Behaviour, TestTarget};
 use crate::config::BindKind;
 use crate::pb::bind_command::Verb;
-use crate::pb::{BindCommand, PlanChanged};
+use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
 
 pub struct Supervisor {
@@ -69,7 +69,11 @@ impl Supervisor {
         }
         // Messages of destinations that are not configured any more keep their queue: they wait
         // for the configuration to come back, or expire.
-        let orphans: Vec<u32> = self.seeds.keys().copied().collect();
+        let mut orphans: Vec<u32> = self.seeds.keys().copied().collect();
+        if self.hub.tenure.is_shared() {
+            // What waits there is known only to the store.
+            orphans.extend(plan.destinations());
+        }
         for id in orphans {
             let name = plan.name_of(id).to_owned();
             let kind = if name.starts_with("account:") {
@@ -105,7 +109,9 @@ impl Supervisor {
             BindKind::Receiver => &[BindType::Receiver],
             BindKind::TransmitterReceiver => &[BindType::Transmitter, BindType::Receiver],
         };
-        for slot in 0..operator.config.binds {
+        let tenure = Arc::clone(&self.hub.tenure);
+        for slot in (0..operator.config.binds).filter(|slot| tenure.holds_bind(operator.id, *slot))
+        {
             for bind_type in types {
                 self.ensure_slot(operator.id, slot, *bind_type);
             }
@@ -152,7 +158,13 @@ impl Supervisor {
             return;
         }
         let (addr, slot) = supervise::slot::<Queue>(queue::MAILBOX);
-        let port = Arc::new(QueuePort::new(id, name.to_owned(), kind, addr));
+        let port = Arc::new(QueuePort::new(
+            id,
+            name.to_owned(),
+            kind,
+            addr,
+            Arc::clone(&self.hub.tenure),
+        ));
         self.hub.watch(Arc::clone(&port.health));
         self.hub.add_queue(Arc::clone(&port));
         let seeds = self.seeds.remove(&id).unwrap_or_default();
@@ -183,6 +195,14 @@ impl Actor for Supervisor {
 }
 
 impl Supervised for Supervisor {}
+
+impl Handler<SlotsChanged> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, _: SlotsChanged, _: &mut Self::Context) {
+        self.apply();
+    }
+}
 
 impl Handler<PlanChanged> for Supervisor {
     type Result = ();

@@ -143,16 +143,14 @@ impl Actor for TestTarget {
         let addr = ctx.address();
         self.queue.join(
             self.session,
-            SessionPort {
-                deliver: addr.clone().recipient(),
-                report: addr.recipient(),
-            },
+            SessionPort::new(addr.clone().recipient(), addr.recipient()),
         );
         post(
             &self.queue.addr,
             Credit {
                 session: self.session,
                 room: WINDOW,
+                retire: false,
             },
         );
     }

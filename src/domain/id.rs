@@ -69,6 +69,11 @@ impl IdGenerator {
         self.last.load(Ordering::Relaxed)
     }
 
+    /// The node whose ids these are.
+    pub fn node(&self) -> u8 {
+        self.node as u8
+    }
+
     /// The lowest id not below `floor` from which `count` ids of this node follow one another.
     fn start_of_block(&self, floor: u64, count: u64) -> u64 {
         let slot = (floor >> TIME_SHIFT << TIME_SHIFT) | (self.node << SEQUENCE_BITS);

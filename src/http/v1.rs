@@ -2,6 +2,7 @@
 
 mod binds;
 mod messages;
+mod nodes;
 mod operators;
 mod queues;
 
@@ -31,6 +32,7 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(read("/operators").to(operators::list))
         .service(read("/operators/{id}").to(operators::one))
         .service(command("/operators/{id}/{verb}").to(operators::order))
+        .service(read("/nodes").to(nodes::list))
         .service(read("/messages").to(messages::search))
         .service(read("/messages/{id}").to(messages::one))
         .service(command("/messages/{id}/{verb}").to(messages::order));

@@ -4,10 +4,12 @@
 //! what has not happened is `null`.
 
 mod message;
+mod nodes;
 
 use serde::{Deserialize, Serialize};
 
 pub use message::{Attempt, Change, Final, Message, Messages, Text};
+pub use nodes::{Node, Nodes, QueueShare};
 
 use crate::pb;
 

@@ -99,6 +99,12 @@ metrics! {
     binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();
+    /// Times that this node lost its lease and stood back.
+    leases_lost: Counter = "cluster_leases_lost", Counter::default();
+    /// Dead nodes that this node has taken over.
+    nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
+    /// Items that other nodes have handed over to this one through the inbox.
+    handed_over: Counter = "cluster_items_collected", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
     /// PDUs that could not be read, by the command_status of the answer.

@@ -15,6 +15,9 @@ const HOUR_MS: i64 = 3_600_000;
 /// 128 bits of a keyed hash: long enough that different ids are not taken for one another.
 pub type Key = u128;
 
+/// Fixed, because nodes that share a store find each other's attempts by these keys.
+const KEYS: (u64, u64) = (0x736d_7363_6964_6b31, 0x736d_7363_6964_6b32);
+
 /// How an id in a receipt relates to the id in the submit_sm_resp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
@@ -55,7 +58,7 @@ struct Generation {
 impl Index {
     pub fn new(limit: usize) -> Self {
         Self {
-            hasher: SipHasher13::new_with_keys(rand::random(), rand::random()),
+            hasher: SipHasher13::new_with_keys(KEYS.0, KEYS.1),
             generations: VecDeque::new(),
             limit: limit.max(1024),
             spilling: false,

@@ -12,9 +12,19 @@ pub struct Parked {
     by_key: HashMap<Key, u64>,
 }
 
+/// A parked receipt to be looked for once more.
+#[derive(Clone)]
+pub struct Late {
+    pub row: u64,
+    pub operator: u32,
+    pub keys: Vec<Key>,
+    pub receipt: OperatorReceipt,
+}
+
 struct Row {
     /// Unix milliseconds.
     at: i64,
+    operator: u32,
     keys: Vec<Key>,
     receipt: OperatorReceipt,
 }
@@ -43,13 +53,22 @@ impl Parked {
         &mut self,
         id: u64,
         at: i64,
+        operator: u32,
         keys: Vec<Key>,
         receipt: OperatorReceipt,
     ) -> Option<u64> {
         for key in &keys {
             self.by_key.insert(*key, id);
         }
-        self.rows.insert(id, Row { at, keys, receipt });
+        self.rows.insert(
+            id,
+            Row {
+                at,
+                operator,
+                keys,
+                receipt,
+            },
+        );
         if self.rows.len() <= self.limit {
             return None;
         }
@@ -62,6 +81,27 @@ impl Parked {
     pub fn take(&mut self, key: Key) -> Option<(u64, OperatorReceipt)> {
         let id = *self.by_key.get(&key)?;
         self.remove(id).map(|row| (id, row.receipt))
+    }
+
+    /// Up to `limit` receipts that came at `since` (Unix ms) or later, newest first.
+    pub fn since(&self, since: i64, limit: usize) -> Vec<Late> {
+        self.rows
+            .iter()
+            .rev()
+            .take_while(|(_, row)| row.at >= since)
+            .take(limit)
+            .map(|(id, row)| Late {
+                row: *id,
+                operator: row.operator,
+                keys: row.keys.clone(),
+                receipt: row.receipt.clone(),
+            })
+            .collect()
+    }
+
+    /// Takes a receipt out; false when it is not here any more.
+    pub fn forget(&mut self, id: u64) -> bool {
+        self.remove(id).is_some()
     }
 
     /// Drops what is older; gives back the row ids.
@@ -100,9 +140,9 @@ mod tests {
             sequence,
             ..OperatorReceipt::default()
         };
-        assert_eq!(parked.add(1, 10, vec![100, 101], receipt(1)), None);
-        assert_eq!(parked.add(2, 20, vec![200], receipt(2)), None);
-        assert_eq!(parked.add(3, 30, vec![300], receipt(3)), Some(1));
+        assert_eq!(parked.add(1, 10, 7, vec![100, 101], receipt(1)), None);
+        assert_eq!(parked.add(2, 20, 7, vec![200], receipt(2)), None);
+        assert_eq!(parked.add(3, 30, 7, vec![300], receipt(3)), Some(1));
         assert!(parked.take(101).is_none());
         assert_eq!(
             parked.take(200).map(|(id, found)| (id, found.sequence)),

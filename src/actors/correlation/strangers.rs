@@ -3,6 +3,12 @@
 
 use super::*;
 
+/// Every so many rounds all parked receipts are looked at.
+const RETRY_ALL: u32 = 60;
+/// How long a parked receipt counts as just come, in milliseconds.
+const LATE_MS: i64 = 60_000;
+const RETRY_AT_ONCE: usize = 1000;
+
 impl Correlation {
     /// Asks the spilled hours, then holds what is still unknown.
     pub(super) fn look_further(
@@ -12,7 +18,7 @@ impl Correlation {
         strangers: Vec<OperatorReceipt>,
         ctx: &mut Context<Self>,
     ) {
-        if self.index.spilled == 0 {
+        if self.index.spilled == 0 && !self.hub.tenure.is_shared() {
             self.hold(operator, session, strangers, ctx);
             return;
         }
@@ -108,6 +114,64 @@ impl Correlation {
         }
     }
 
+    /// Compares parked receipts with what other nodes have sent meanwhile: the late ones often, all
+    /// of them, those of lost nodes too, now and then and on one node.
+    pub(super) fn retry_parked(&mut self, ctx: &mut Context<Self>) {
+        self.retries = self.retries.wrapping_add(1);
+        let all = self.retries.is_multiple_of(RETRY_ALL) && self.hub.tenure.is_janitor();
+        if !all {
+            let since = clock::now_ms() - LATE_MS;
+            let rows = self.parked.since(since, RETRY_AT_ONCE);
+            return self.find_parked(rows, ctx);
+        }
+        let store = Arc::clone(&self.hub.store);
+        let most = self.hub.config().correlation.parked_max;
+        let read = tokio::task::spawn_blocking(move || store.parked(most));
+        ctx.spawn(read.into_actor(self).map(|read, correlation, ctx| {
+            let Ok(Ok(rows)) = read else { return };
+            correlation.parked = Parked::new(correlation.hub.config().correlation.parked_max);
+            for row in rows {
+                correlation.park_in_memory(row);
+            }
+            let rows = correlation.parked.since(0, usize::MAX);
+            for chunk in rows.chunks(RETRY_AT_ONCE) {
+                correlation.find_parked(chunk.to_vec(), ctx);
+            }
+        }));
+    }
+
+    fn find_parked(&mut self, rows: Vec<Late>, ctx: &mut Context<Self>) {
+        if rows.is_empty() {
+            return;
+        }
+        let keys = rows.iter().flat_map(|late| late.keys.clone()).collect();
+        let reply = self.hub.store.find_correlations(keys);
+        ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
+            let mut found = found.unwrap_or_default().into_iter();
+            let mut matches = Vec::new();
+            for late in rows {
+                // As many answers as this row has keys.
+                let answers: Vec<Option<u64>> = found.by_ref().take(late.keys.len()).collect();
+                let Some(id) = answers.into_iter().flatten().next() else {
+                    continue;
+                };
+                if correlation.parked.forget(late.row) {
+                    matches.push(Match {
+                        id,
+                        receipt: late.receipt,
+                        operator: late.operator,
+                        session: 0,
+                        parked: late.row,
+                        key: None,
+                    });
+                }
+            }
+            if !matches.is_empty() {
+                correlation.settle(matches, ctx);
+            }
+        }));
+    }
+
     /// Makes unmatched receipts durable, then answers them.
     pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
         if receipts.is_empty() {
@@ -159,7 +223,7 @@ impl Correlation {
             .into_iter()
             .map(|(_, key)| key)
             .collect();
-        let dropped = self.parked.add(row.id, row.at, keys, receipt);
+        let dropped = self.parked.add(row.id, row.at, row.operator, keys, receipt);
         if dropped.is_some() {
             self.hub.metrics.receipts_dropped.inc();
         }

@@ -14,7 +14,7 @@ impl OperatorSession {
                 BindKind::Receiver => self.options.bind_type == BindType::Receiver,
                 BindKind::TransmitterReceiver => self.options.bind_type != BindType::Transceiver,
             };
-            kind && self.options.slot < plan.config.binds
+            kind && self.options.slot < plan.config.binds && self.holds_slot()
         })
     }
 
@@ -154,7 +154,7 @@ impl OperatorSession {
         self.snapshot.reconnect_attempts = self.failures;
         self.hub().metrics.binds_lost.inc();
         self.leave();
-        let wish = if self.hub().draining.load(Ordering::Relaxed) {
+        let wish = if self.is_leaving() {
             self.state(BindState::Closed);
             AfterStop::End
         } else if self.paused {

@@ -30,7 +30,11 @@ impl Queue {
             .find(|slot| slot.session == session)
         {
             slot.room += room;
-        } else if self.port.session(session).is_some() {
+        } else if self
+            .port
+            .session(session)
+            .is_some_and(|port| !port.retiring)
+        {
             self.sessions.push(SessionSlot { session, room });
         }
     }
@@ -40,6 +44,7 @@ impl Queue {
         if !self.phase.running()
             || self.port.suspended.load(Ordering::Relaxed)
             || self.hub.draining.load(Ordering::Relaxed)
+            || !self.hub.tenure.is_valid()
         {
             return;
         }
@@ -254,6 +259,9 @@ impl Queue {
     fn page_read(&mut self, page: &[Item], loaded: Vec<Option<Stored>>) {
         for (item, stored) in page.iter().zip(loaded) {
             let Some(stored) = stored else { continue };
+            if self.is_leaving(item) {
+                continue;
+            }
             let body = match (item.what, &stored.fin) {
                 (What::Message, None) => stored.message,
                 // Cancelled or finished meanwhile.

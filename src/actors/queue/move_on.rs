@@ -6,14 +6,14 @@ use actix::{AsyncContext, Context};
 
 use super::waiting::Popped;
 use super::{Item, PRIORITIES, Queue};
-use crate::actors::finish;
-use crate::actors::ports::post;
+use crate::actors::hub::Hub;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::partition;
 use crate::pb::delivery::What;
-use crate::pb::{Enqueue, Final, Message, MessageState, QueueItem};
-use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+use crate::pb::{Final, Message, MessageState, QueueItem};
+use crate::store::cluster::Partition;
+use crate::store::{ChangeKind, ChangeRow, HandOver, Ticket, WriteBatch};
 
 /// Most messages that are moved or ended in one step.
 const STEP: usize = 1000;
@@ -141,12 +141,7 @@ impl Queue {
                 }
             }
         }
-        let hub = self.hub();
-        self.run(
-            ctx,
-            async move { finish::finish(&hub, batch, finals).await },
-            |_, (), _| {},
-        );
+        self.finish(batch, finals, ctx);
     }
 
     /// Ends everything that waits, a step at a time so that commits stay small.
@@ -258,7 +253,7 @@ impl Queue {
         let plan = self.hub.plan();
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
-        let mut moved: Vec<(u32, QueueItem)> = Vec::new();
+        let mut moved: Vec<Moved> = Vec::new();
         for (item, message) in items.into_iter().rev() {
             let Some(queue) = self.alternative(&message) else {
                 self.waiting[usize::from(item.priority)].push_front(item);
@@ -271,22 +266,18 @@ impl Queue {
                 queue,
                 by: self.port.name.clone(),
             });
-            moved.push((
+            let due_at = match plan.is_later(&message, self.port.id, queue) {
+                true => 0,
+                false => due_at,
+            };
+            moved.push(Moved {
+                item,
+                part: self.hub.part_of(queue, &message.destination),
+                message,
                 queue,
-                QueueItem {
-                    id: item.id,
-                    what: item.what.into(),
-                    priority: u32::from(item.priority),
-                    due_at: match plan.is_later(&message, self.port.id, queue) {
-                        true => 0,
-                        false => due_at,
-                    },
-                    expires_at: i64::from(item.expires) * 1000,
-                    attempts: u32::from(item.attempts),
-                    message: Some(message),
-                    part: partition::WHOLE.into(),
-                },
-            ));
+                due_at,
+                elsewhere: false,
+            });
         }
         let count = moved.len();
         if count == 0 {
@@ -295,28 +286,26 @@ impl Queue {
         moved.reverse();
         self.hub.metrics.failovers.inc_by(count as u64);
         let hub = self.hub();
-        let ticket = hub.store.write(batch);
-        self.run(ctx, ticket, move |queue, written, _| {
+        let ticket = write(&hub, batch, &mut moved);
+        self.writing += 1;
+        self.run(ctx, ticket, move |queue, written, ctx| {
+            queue.writing = queue.writing.saturating_sub(1);
             if let Err(error) = written {
                 tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
-                let now = clock::now_ms();
-                moved
-                    .into_iter()
-                    .for_each(|(_, item)| queue.take_in(item, now));
-                return;
+                moved.iter().for_each(|moved| {
+                    queue.waiting[usize::from(moved.item.priority)].push_back(moved.item);
+                });
+            } else {
+                enqueue(&hub, moved);
             }
-            for (target, item) in moved {
-                if let Some(port) = hub.queue(target) {
-                    post(&port.addr, Enqueue { items: vec![item] });
-                }
-            }
+            queue.check_released(ctx);
         });
         count
     }
 
     /// When nobody serves this queue for long, what waits goes to the next target of its route.
     pub(super) fn watch_failover(&mut self, now: i64, ctx: &mut Context<Self>) {
-        if self.port.available() || !self.has_alternative() {
+        if self.hub.available(self.port.id) || !self.has_alternative() {
             self.unserved_since = None;
             return;
         }
@@ -377,4 +366,63 @@ impl Queue {
             }
         });
     }
+}
+
+/// A message on its way to another queue.
+struct Moved {
+    item: Item,
+    message: Message,
+    queue: u32,
+    part: u8,
+    /// Unix milliseconds, 0 for now.
+    due_at: i64,
+    /// Another node owns that partition; the inbox has it.
+    elsewhere: bool,
+}
+
+/// Gives the moves to the store; what belongs to other nodes goes into the inbox with them.
+fn write(hub: &Hub, mut batch: WriteBatch, moved: &mut [Moved]) -> Ticket {
+    // Held until the store has the batch: see `tenure`.
+    let holdings = hub.tenure.hold();
+    for moved in moved {
+        moved.elsewhere = !holdings.owns(moved.queue, moved.part);
+        if moved.elsewhere {
+            batch.hand_over.push(HandOver {
+                queue: moved.queue,
+                part: moved.part,
+                id: moved.item.id,
+                what: moved.item.what,
+                priority: u32::from(moved.item.priority),
+                due_at: moved.due_at,
+                expires_at: i64::from(moved.item.expires) * 1000,
+                attempts: u32::from(moved.item.attempts),
+            });
+        }
+    }
+    hub.store.write(batch)
+}
+
+fn enqueue(hub: &Hub, moved: Vec<Moved>) {
+    let mut elsewhere = Vec::new();
+    for moved in moved {
+        if moved.elsewhere {
+            elsewhere.push(Partition {
+                queue: moved.queue,
+                part: moved.part,
+            });
+            continue;
+        }
+        let item = QueueItem {
+            id: moved.item.id,
+            what: moved.item.what.into(),
+            priority: u32::from(moved.item.priority),
+            due_at: moved.due_at,
+            expires_at: i64::from(moved.item.expires) * 1000,
+            attempts: u32::from(moved.item.attempts),
+            message: Some(moved.message),
+            part: moved.part.into(),
+        };
+        hub.enqueue(moved.queue, vec![item]);
+    }
+    hub.wake_owners(elsewhere);
 }

@@ -7,11 +7,13 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 
 use super::{HeldItem, Item, PRIORITIES, Queue};
+use crate::actors::hub::Hub;
 use crate::actors::ports::post_to;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::pb::delivery::What;
 use crate::pb::{Held, QueueItem, ReportHeld};
+use crate::store::cluster::Partition;
 use crate::store::{Active, Stage, Store, StoreError};
 
 /// How long a session may take to say what it holds.
@@ -63,7 +65,8 @@ impl Seeds {
         Ok(seeds)
     }
 
-    fn add(&mut self, active: Active) {
+    /// Sorts one active message in.
+    pub fn add(&mut self, active: Active) {
         self.active += 1;
         if !matches!(active.stage, Stage::Untold { .. }) {
             *self.unfinished.entry(active.sender).or_default() += 1;
@@ -141,6 +144,8 @@ impl Queue {
     pub(super) fn recover_again(&mut self, ctx: &mut Context<Self>) {
         let mut fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
         std::mem::swap(&mut fresh.counters, &mut self.counters);
+        std::mem::swap(&mut fresh.leaving, &mut self.leaving);
+        fresh.writing = self.writing;
         fresh.phase = Phase::Wanted;
         *self = fresh;
         self.begin_recovery(ctx);
@@ -172,25 +177,15 @@ impl Queue {
             }
             queue.finish_recovery(ctx);
         });
-        let store = Arc::clone(&self.hub.store);
-        let own = self.port.id;
-        let reading = tokio::task::spawn_blocking(move || {
-            Seeds::read(store.as_ref())
-                .map(|mut seeds| seeds.queues.remove(&own).unwrap_or_default())
-        });
-        self.run(ctx, reading, |queue, read, ctx| {
-            match read {
-                Ok(Ok(read)) => {
-                    if let Phase::Reading { seeds, .. } = &mut queue.phase {
-                        *seeds = Some(read);
-                    }
-                    queue.finish_recovery(ctx);
+        let reading = read_queue(self.hub(), self.port.id);
+        self.run(ctx, reading, |queue, read, ctx| match read {
+            Ok(read) => {
+                if let Phase::Reading { seeds, .. } = &mut queue.phase {
+                    *seeds = Some(read);
                 }
-                Ok(Err(error)) => {
-                    panic!("queue {} cannot read the store: {error}", queue.port.name)
-                }
-                Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
-            };
+                queue.finish_recovery(ctx);
+            }
+            Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
         });
     }
 
@@ -247,6 +242,38 @@ impl Queue {
             }
         }
         tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
+        if std::mem::take(&mut self.read_again) {
+            return self.recover_again(ctx);
+        }
         self.pump(ctx);
     }
+}
+
+/// What waits in this node's part of a queue.
+async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
+    let seeds = match &hub.cluster {
+        Some(cluster) => {
+            let partitions = hub
+                .tenure
+                .hold()
+                .parts_of(own)
+                .into_iter()
+                .map(|part| Partition { queue: own, part })
+                .collect();
+            let mut seeds = Seeds::default();
+            cluster
+                .take_over(partitions)
+                .await?
+                .into_iter()
+                .for_each(|active| seeds.add(active));
+            Ok(seeds)
+        }
+        None => {
+            let store = Arc::clone(&hub.store);
+            tokio::task::spawn_blocking(move || Seeds::read(store.as_ref()))
+                .await
+                .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+        }
+    };
+    seeds.map(|mut seeds| seeds.queues.remove(&own).unwrap_or_default())
 }

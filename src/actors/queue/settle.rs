@@ -68,43 +68,39 @@ impl Queue {
         let hub = self.hub();
         let queue = self.port.id;
         let at = clock::now_ms();
-        self.run(
-            ctx,
-            async move {
-                let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
-                let loaded = hub.store.load(ids).await.unwrap_or_default();
-                let mut batch = WriteBatch::default();
-                let mut finals = Vec::with_capacity(items.len());
-                for (item, stored) in items.iter().zip(loaded) {
-                    let Some(stored) = stored else { continue };
-                    let state = match stored.message.kind() {
-                        Kind::Mo => MessageState::Delivered,
-                        Kind::Mt => MessageState::Accepted,
-                    };
-                    batch.sent.push(SentRow {
-                        id: item.id,
-                        attempt: u32::from(item.attempts) + 1,
-                        at,
-                        operator: queue,
-                        status: 0,
-                        operator_message_id: bytes::Bytes::new(),
-                        latency_ms: 0,
-                        correlation: 0,
-                    });
-                    finals.push(Final {
-                        id: item.id,
-                        state: state.into(),
-                        at,
-                        message: Some(stored.message),
-                        operator: queue,
-                        attempts: u32::from(item.attempts) + 1,
-                        ..Final::default()
-                    });
-                }
-                finish::finish(&hub, batch, finals).await;
-            },
-            |_, (), _| {},
-        );
+        self.write(ctx, async move {
+            let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
+            let loaded = hub.store.load(ids).await.unwrap_or_default();
+            let mut batch = WriteBatch::default();
+            let mut finals = Vec::with_capacity(items.len());
+            for (item, stored) in items.iter().zip(loaded) {
+                let Some(stored) = stored else { continue };
+                let state = match stored.message.kind() {
+                    Kind::Mo => MessageState::Delivered,
+                    Kind::Mt => MessageState::Accepted,
+                };
+                batch.sent.push(SentRow {
+                    id: item.id,
+                    attempt: u32::from(item.attempts) + 1,
+                    at,
+                    operator: queue,
+                    status: 0,
+                    operator_message_id: bytes::Bytes::new(),
+                    latency_ms: 0,
+                    correlation: 0,
+                });
+                finals.push(Final {
+                    id: item.id,
+                    state: state.into(),
+                    at,
+                    message: Some(stored.message),
+                    operator: queue,
+                    attempts: u32::from(item.attempts) + 1,
+                    ..Final::default()
+                });
+            }
+            finish::finish(&hub, batch, finals).await;
+        });
     }
 
     pub(super) fn settle_failed(&mut self, failed: Vec<Failed>, ctx: &mut Context<Self>) {
@@ -118,15 +114,9 @@ impl Queue {
             };
             self.fail(item, &failure, now, &mut batch, &mut finals, ctx);
         }
-        let hub = self.hub();
-        if batch.is_empty() && finals.is_empty() {
-            return;
+        if !batch.is_empty() || !finals.is_empty() {
+            self.finish(batch, finals, ctx);
         }
-        self.run(
-            ctx,
-            async move { finish::finish(&hub, batch, finals).await },
-            |_, (), _| {},
-        );
     }
 
     fn fail(

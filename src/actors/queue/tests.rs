@@ -118,13 +118,23 @@ async fn rig() -> Rig {
     let (throttle, _) = supervise::slot(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
     let ids = IdGenerator::new(0, 0);
-    let hub = Hub::new(store, ids, metrics, plan, correlation, receipts, throttle);
+    let hub = Hub::new(
+        store,
+        None,
+        ids,
+        metrics,
+        plan,
+        correlation,
+        receipts,
+        throttle,
+    );
     let (addr, slot) = supervise::slot::<Queue>(MAILBOX);
     let port = Arc::new(QueuePort::new(
         queue,
         "operator:up".to_owned(),
         QueueKind::Operator,
         addr.clone(),
+        Arc::clone(&hub.tenure),
     ));
     hub.add_queue(Arc::clone(&port));
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));

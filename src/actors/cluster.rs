@@ -1,0 +1,369 @@
+//! This node among the others: keeps its lease, takes what it should hold and gives back the rest.
+//!
+//! Every node runs the same rule ([`shares`]) on the same view of the database; nobody leads. With
+//! each beat the lease is renewed and the view read; what is free and ours is claimed by
+//! compare-and-set and read from the store ([`work`]); what exceeds our share is drained and given
+//! back ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds
+//! nothing any more, sends nothing any more, and begins anew when the database answers again.
+
+mod release;
+pub mod shares;
+mod work;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseActFuture, Supervised,
+    WrapFuture,
+};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use self::shares::{BindNeed, QueueNeed, Shares, partitions_of};
+use crate::actors::hub::Hub;
+use crate::actors::ports::{QueueKind, post};
+use crate::actors::supervisor::Supervisor;
+use crate::config::{Config, NodeRole};
+use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
+use crate::store::StoreError;
+use crate::store::cluster::{ClusterStore, Membership, NodeCard, Resource, View};
+
+pub const MAILBOX: usize = 64;
+const TICK: Duration = Duration::from_millis(100);
+
+pub struct Cluster {
+    hub: Arc<Hub>,
+    store: Arc<dyn ClusterStore>,
+    supervisor: Addr<Supervisor>,
+    me: Membership,
+    card: NodeCard,
+    beating: bool,
+    next_beat: Instant,
+    /// Claims, takeovers and the inbox, one after another.
+    working: bool,
+    wanted: work::Wanted,
+    woken: Arc<Notify>,
+    next_poll: Instant,
+    declared: HashSet<Resource>,
+    /// On their way out.
+    releasing: HashSet<Resource>,
+    burying: HashSet<(u8, u64)>,
+    /// Beats with something free that we left to others.
+    patience: u32,
+    /// The lease was lost; nothing is held until a beat succeeds.
+    stood_back: bool,
+    leaving: bool,
+}
+
+/// What the card says from the start.
+pub fn card(config: &Config) -> NodeCard {
+    let has = |role| config.cluster.roles.contains(&role);
+    NodeCard {
+        name: format!(
+            "{}:{}",
+            rustix::system::uname().nodename().to_string_lossy(),
+            std::process::id()
+        ),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        roles: [
+            (NodeRole::Smpp, "smpp"),
+            (NodeRole::Delivery, "delivery"),
+            (NodeRole::Http, "http"),
+            (NodeRole::Janitor, "janitor"),
+        ]
+        .into_iter()
+        .filter(|(role, _)| has(*role))
+        .map(|(_, name)| name.to_owned())
+        .collect(),
+        http: config.http.listen.to_string(),
+        smpp: match has(NodeRole::Smpp) {
+            true => config.smpp.listen.iter().map(ToString::to_string).collect(),
+            false => Vec::new(),
+        },
+        serving: Vec::new(),
+        draining: false,
+    }
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// `me`: the membership from [`ClusterStore::join`].
+    pub fn new(
+        hub: Arc<Hub>,
+        store: Arc<dyn ClusterStore>,
+        supervisor: Addr<Supervisor>,
+        me: Membership,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            card: card(&hub.config()),
+            woken: store.woken(),
+            hub,
+            store,
+            supervisor,
+            me,
+            beating: false,
+            next_beat: now,
+            working: false,
+            wanted: work::Wanted::default(),
+            next_poll: now,
+            declared: HashSet::new(),
+            releasing: HashSet::new(),
+            burying: HashSet::new(),
+            patience: 0,
+            stood_back: false,
+            leaving: false,
+        }
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        if !self.stood_back && self.next_beat < now && !self.hub.tenure.is_valid() {
+            self.stand_back("the lease could not be renewed in time");
+        }
+        let serving = self.serving();
+        let changed = serving != self.card.serving
+            || self.card.draining != self.hub.draining.load(Ordering::Relaxed);
+        if now >= self.next_beat || changed {
+            self.card.serving = serving;
+            self.card.draining = self.hub.draining.load(Ordering::Relaxed);
+            self.beat(ctx);
+        }
+        if now >= self.next_poll {
+            self.wanted.collect = true;
+            self.work(ctx);
+        }
+    }
+
+    /// The queues that this node has sessions for.
+    fn serving(&self) -> Vec<u32> {
+        let delivers = self.card.roles.iter().any(|role| role == "delivery");
+        let mut serving: Vec<u32> = self
+            .hub
+            .queues()
+            .iter()
+            .filter(|port| match port.kind {
+                QueueKind::Test => delivers,
+                _ => port.bound.load(Ordering::Relaxed) > 0,
+            })
+            .map(|port| port.id)
+            .collect();
+        serving.sort_unstable();
+        serving
+    }
+
+    fn beat(&mut self, ctx: &mut Context<Self>) {
+        if self.beating || self.leaving {
+            return;
+        }
+        self.beating = true;
+        let asked = Instant::now();
+        let settings = self.hub.config().cluster.clone();
+        self.next_beat = asked + settings.heartbeat;
+        let reply = self.store.beat(self.card.clone());
+        // A database that is silent must not keep the next beat from being tried.
+        let reply = async move { tokio::time::timeout(settings.lease, reply).await };
+        ctx.spawn(reply.into_actor(self).map(move |reply, cluster, ctx| {
+            cluster.beating = false;
+            match reply {
+                Ok(Ok(view)) => {
+                    cluster
+                        .hub
+                        .tenure
+                        .renew(asked + settings.lease - settings.margin);
+                    cluster.look(view, ctx);
+                }
+                Ok(Err(StoreError::Fenced)) => {
+                    cluster.stand_back("another node has taken this one for dead");
+                    cluster.rejoin(ctx);
+                }
+                Ok(Err(error)) => tracing::warn!(%error, "the lease was not renewed"),
+                Err(_) => tracing::warn!("the lease was not renewed: the database is silent"),
+            }
+        }));
+    }
+
+    /// Holds nothing, sends nothing; what waits here may be another node's by now.
+    fn stand_back(&mut self, why: &str) {
+        if self.stood_back {
+            return;
+        }
+        tracing::error!(node = self.me.node, why, "standing back");
+        self.hub.metrics.leases_lost.inc();
+        self.stood_back = true;
+        self.hub.tenure.lose_everything();
+        self.releasing.clear();
+        for port in self.hub.queues() {
+            post(&port.addr, DisownPartitions {});
+        }
+        post(&self.supervisor, SlotsChanged {});
+    }
+
+    /// Becomes a member again, under the same number, which is part of the ids made here.
+    fn rejoin(&mut self, ctx: &mut Context<Self>) {
+        let store = Arc::clone(&self.store);
+        let (card, node) = (self.card.clone(), self.me.node);
+        let lease = self.hub.config().cluster.lease;
+        self.beating = true;
+        let join = tokio::task::spawn_blocking(move || store.join(card, lease, Some(node)));
+        ctx.spawn(join.into_actor(self).map(|joined, cluster, _| {
+            cluster.beating = false;
+            match joined {
+                Ok(Ok(me)) if me.node == cluster.me.node => {
+                    tracing::info!(node = me.node, epoch = me.epoch, "joined again");
+                    cluster.me = me;
+                    cluster.next_beat = Instant::now();
+                }
+                // Ids of this process carry the old number: only a new process can go on.
+                Ok(Ok(me)) => panic!(
+                    "number {} of this node was given away, got {}",
+                    cluster.me.node, me.node
+                ),
+                Ok(Err(error)) => tracing::warn!(%error, "could not join again"),
+                Err(error) => tracing::warn!(%error, "could not join again"),
+            }
+        }));
+    }
+
+    /// Acts on what the cluster looks like.
+    fn look(&mut self, view: View, ctx: &mut Context<Self>) {
+        if self.leaving {
+            return;
+        }
+        if std::mem::take(&mut self.stood_back) {
+            tracing::info!(node = self.me.node, "the database answers again");
+        }
+        self.bury_the_dead(&view, ctx);
+        let queues: Vec<QueueNeed> = self
+            .hub
+            .queues()
+            .iter()
+            .map(|port| QueueNeed {
+                queue: port.id,
+                is_account: port.kind == QueueKind::Account,
+            })
+            .collect();
+        let binds: Vec<BindNeed> = self
+            .hub
+            .plan()
+            .operators()
+            .map(|operator| BindNeed {
+                operator: operator.id,
+                slots: operator.config.binds,
+            })
+            .collect();
+        self.declare(&queues, &binds);
+        let wish = Shares {
+            me: self.me.node,
+            view: &view,
+            queues: &queues,
+            binds: &binds,
+            patience: self.patience,
+        }
+        .wish();
+        self.patience = match wish.claim.is_empty() {
+            true => self.patience.saturating_add(1),
+            false => 0,
+        };
+        let holdings_lack: Vec<Resource> = {
+            let holdings = self.hub.tenure.hold();
+            view.held
+                .iter()
+                .filter(|held| held.node == self.me.node && held.epoch == self.me.epoch)
+                .map(|held| held.resource)
+                .filter(|resource| !holdings.has(resource) && !self.releasing.contains(resource))
+                .collect()
+        };
+        self.hub.tenure.set_view(view);
+        // After standing back: still ours in the database, so nobody else has touched it.
+        self.wanted.adopt = holdings_lack;
+        self.wanted.claim = wish.claim;
+        self.work(ctx);
+        self.give_back(wish.release, ctx);
+    }
+
+    fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed]) {
+        let partitions = queues.iter().flat_map(partitions_of).map(Resource::Queue);
+        let slots = binds.iter().flat_map(|need| {
+            let operator = need.operator;
+            (0..need.slots).map(move |slot| Resource::Bind { operator, slot })
+        });
+        let new: Vec<Resource> = partitions
+            .chain(slots)
+            .chain([Resource::Janitor])
+            .filter(|resource| !self.declared.contains(resource))
+            .collect();
+        if !new.is_empty() {
+            self.declared.extend(new.iter().copied());
+            // Should it fail, the claims find nothing and the next start declares again.
+            drop(self.store.declare(new));
+        }
+    }
+
+    fn bury_the_dead(&mut self, view: &View, ctx: &mut Context<Self>) {
+        let margin = self.hub.config().cluster.margin;
+        for node in &view.nodes {
+            let key = (node.node, node.epoch);
+            let wait = margin + Duration::from_millis(rand::random_range(0..200));
+            if node.lives_for.is_some() || node.dead_for < wait || !self.burying.insert(key) {
+                continue;
+            }
+            let reply = self.store.bury(node.node, node.epoch, margin);
+            let name = node.card.name.clone();
+            ctx.spawn(reply.into_actor(self).map(move |buried, cluster, _| {
+                cluster.burying.remove(&key);
+                match buried {
+                    Ok(true) => {
+                        tracing::warn!(node = key.0, epoch = key.1, %name, "a dead node is taken over");
+                        cluster.hub.metrics.nodes_buried.inc();
+                        cluster.next_beat = Instant::now();
+                    }
+                    Ok(false) => {}
+                    Err(error) => tracing::warn!(node = key.0, %error, "a dead node is still writing"),
+                }
+            }));
+        }
+    }
+
+    fn slots_changed(&self) {
+        post(&self.supervisor, SlotsChanged {});
+    }
+}
+
+impl Actor for Cluster {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(TICK, |cluster, ctx| cluster.tick(ctx));
+        self.listen(ctx);
+        self.tick(ctx);
+    }
+}
+
+impl Supervised for Cluster {
+    /// What was under way is found again: leases in the view, work by its partition.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        let fresh = Self::new(
+            Arc::clone(&self.hub),
+            Arc::clone(&self.store),
+            self.supervisor.clone(),
+            self.me,
+        );
+        *self = fresh;
+    }
+}
+
+impl Handler<LeaveCluster> for Cluster {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, _: LeaveCluster, _: &mut Self::Context) -> Self::Result {
+        self.leaving = true;
+        let leave = release::leave(Arc::clone(&self.hub), Arc::clone(&self.store));
+        Box::pin(leave.into_actor(self))
+    }
+}

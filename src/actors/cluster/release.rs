@@ -1,0 +1,168 @@
+//! Giving back: drained first, so that the next holder begins where this one has ended.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::actors::ports::BindPort;
+use crate::pb::{FlushCorrelation, ReleasePartitions};
+use crate::store::cluster::Partition;
+
+/// Longer than an operator may take to answer.
+const DRAIN: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(50);
+
+// === impl Cluster ===
+
+impl Cluster {
+    pub(super) fn give_back(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
+        let resources: Vec<Resource> = {
+            let holdings = self.hub.tenure.hold();
+            resources
+                .into_iter()
+                .filter(|resource| holdings.has(resource))
+                .filter(|resource| !self.releasing.contains(resource))
+                .collect()
+        };
+        if resources.is_empty() {
+            return;
+        }
+        self.releasing.extend(resources.iter().copied());
+        let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
+        let epoch = self.me.epoch;
+        let work = async move {
+            let released = release(&hub, store.as_ref(), &resources).await;
+            (resources, released)
+        };
+        ctx.spawn(
+            work.into_actor(self)
+                .map(move |(resources, released), cluster, _| {
+                    if cluster.me.epoch != epoch {
+                        return;
+                    }
+                    for resource in &resources {
+                        cluster.releasing.remove(resource);
+                    }
+                    match released {
+                        Ok(()) => {
+                            let others: Vec<u8> = cluster
+                                .hub
+                                .tenure
+                                .neighbours()
+                                .view
+                                .nodes
+                                .iter()
+                                .map(|node| node.node)
+                                .collect();
+                            cluster.store.wake(&others);
+                        }
+                        // Ours in the database still: taken up again with the next beat.
+                        Err(error) => tracing::warn!(%error, "could not be given back"),
+                    }
+                    cluster.next_beat = Instant::now();
+                }),
+        );
+    }
+}
+
+/// Drains resources and gives them back to the cluster.
+async fn release(
+    hub: &Hub,
+    store: &dyn ClusterStore,
+    resources: &[Resource],
+) -> Result<(), StoreError> {
+    hub.tenure.lose(resources);
+    let mut by_queue: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+    let mut slots = Vec::new();
+    for resource in resources {
+        match *resource {
+            Resource::Queue(Partition { queue, part }) => {
+                by_queue.entry(queue).or_default().push(part);
+            }
+            Resource::Bind { operator, slot } => slots.push((operator, slot)),
+            Resource::Janitor => {}
+        }
+    }
+    let drained = async {
+        // Binds first: their answers settle what the queues hold.
+        slots_are_free(hub, &slots).await;
+        let queues = by_queue.into_iter().filter_map(|(queue, parts)| {
+            let port = hub.queue(queue)?;
+            Some(port.addr.send(ReleasePartitions {
+                parts: parts.into_iter().map(u32::from).collect(),
+            }))
+        });
+        for released in queues.collect::<Vec<_>>() {
+            let _ = released.await;
+        }
+    };
+    if tokio::time::timeout(DRAIN, drained).await.is_err() {
+        tracing::warn!("given back although something is still unanswered");
+    }
+    settled(hub, store).await?;
+    store.release(resources.to_vec()).await
+}
+
+/// Waits until no session uses these slots any more.
+async fn slots_are_free(hub: &Hub, slots: &[(u32, u32)]) {
+    let uses = |port: &Arc<BindPort>| {
+        slots.iter().any(|(operator, slot)| {
+            port.owner.load(Ordering::Relaxed) == *operator
+                && port.slot.load(Ordering::Relaxed) == *slot
+        })
+    };
+    while !slots.is_empty() && hub.binds.all().iter().any(uses) {
+        // A bind between two attempts looks at once whether it is still wanted.
+        hub.binds
+            .all()
+            .iter()
+            .filter(|port| uses(port))
+            .for_each(|port| {
+                if !port.is_bound() {
+                    port.wake();
+                }
+            });
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Waits until everything that sessions have reported is in the store.
+async fn settled(hub: &Hub, store: &dyn ClusterStore) -> Result<(), StoreError> {
+    let _ = hub.correlation.send(FlushCorrelation {}).await;
+    store.barrier().await
+}
+
+/// Gives everything back and ends the membership; sessions have been drained before.
+pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
+    let mine: Vec<Resource> = {
+        let holdings = hub.tenure.hold();
+        let neighbours = hub.tenure.neighbours();
+        neighbours
+            .view
+            .held
+            .iter()
+            .map(|held| held.resource)
+            .filter(|resource| holdings.has(resource))
+            .collect()
+    };
+    if let Err(error) = release(&hub, store.as_ref(), &mine).await {
+        tracing::warn!(%error, "other nodes take over when the lease is over");
+    }
+    let others: Vec<u8> = hub
+        .tenure
+        .neighbours()
+        .view
+        .nodes
+        .iter()
+        .map(|node| node.node)
+        .collect();
+    let left = tokio::task::spawn_blocking({
+        let store = Arc::clone(&store);
+        move || store.leave()
+    });
+    match left.await {
+        Ok(Ok(())) => tracing::info!("left the cluster"),
+        Ok(Err(error)) => tracing::warn!(%error, "left the cluster without saying so"),
+        Err(error) => tracing::warn!(%error, "left the cluster without saying so"),
+    }
+    store.wake(&others);
+}

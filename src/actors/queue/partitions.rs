@@ -1,0 +1,174 @@
+//! Partitions that come to this node and leave it.
+//!
+//! A partition comes with everything that waits in it, read from the shared store, and leaves when
+//! nothing of it is with a session or on its way to the store: so what its next owner reads is
+//! complete, and no message is sent by both.
+
+use actix::{ActorFutureExt, Context, Handler, ResponseActFuture, WrapFuture};
+use tokio::sync::oneshot;
+
+use super::{Item, Queue, Seed};
+use crate::clock;
+use crate::domain::id;
+use crate::pb::delivery::What;
+use crate::pb::{DisownPartitions, ReleasePartitions};
+
+/// Longer than any hand-over in memory is under way, in milliseconds.
+const HAND_OVER_MS: i64 = 30_000;
+
+/// This node owns partitions of the queue from now on.
+///
+/// Not protobuf: a takeover may bring a million items, and these are 32 octets each.
+pub struct AdoptPartitions {
+    pub parts: Vec<u8>,
+    /// What waits in them, in id order.
+    pub seeds: Vec<Seed>,
+}
+
+impl actix::Message for AdoptPartitions {
+    type Result = ();
+}
+
+/// Partitions on their way out.
+#[derive(Default)]
+pub(super) struct Leaving {
+    parts: Parts,
+    waiters: Vec<(Parts, oneshot::Sender<()>)>,
+}
+
+/// A set of partitions.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parts(u64);
+
+// === impl Parts ===
+
+impl Parts {
+    /// Numbers are below 32, or WHOLE, which has the highest bit.
+    fn bit(part: u8) -> u64 {
+        1 << part.min(63)
+    }
+
+    fn of(parts: impl IntoIterator<Item = u8>) -> Self {
+        Self(parts.into_iter().fold(0, |all, part| all | Self::bit(part)))
+    }
+
+    fn has(self, part: u8) -> bool {
+        self.0 & Self::bit(part) != 0
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Whether this item's partition is on its way to another node.
+    pub(super) fn is_leaving(&self, item: &Item) -> bool {
+        self.leaving.parts.has(item.part)
+    }
+
+    /// A hand-over in memory takes no longer than this.
+    pub(super) fn forget_adopted(&mut self, now: i64) {
+        if !self.adopted.is_empty() && now - self.adopted_at > HAND_OVER_MS {
+            self.adopted = Default::default();
+        }
+    }
+
+    /// Forgets what waits in these partitions; it is all in the store.
+    fn forget(&mut self, parts: Parts) {
+        for level in &mut self.ready {
+            level.retain(|(item, _)| !parts.has(item.part));
+        }
+        for level in &mut self.waiting {
+            level.take_if(|item| parts.has(item.part));
+        }
+        for items in self.scheduled.values_mut() {
+            items.retain(|item| !parts.has(item.part));
+        }
+        self.scheduled.retain(|_, items| !items.is_empty());
+        self.scheduled_len = self.scheduled.values().map(Vec::len).sum();
+        self.unsure.retain(|_, (_, item)| !parts.has(item.part));
+    }
+
+    /// Tells those who wait when nothing of their partitions is under way any more.
+    pub(super) fn check_released(&mut self, ctx: &mut Context<Self>) {
+        if self.leaving.waiters.is_empty() || self.writing > 0 {
+            return;
+        }
+        let parts = self.leaving.parts;
+        let held: Parts = Parts::of(self.held.values().map(|held| held.item.part));
+        let (done, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.leaving.waiters)
+            .into_iter()
+            .partition(|(parts, _)| parts.0 & held.0 == 0);
+        self.leaving.waiters = waiting;
+        if done.is_empty() {
+            return;
+        }
+        // What was given back meanwhile.
+        self.forget(parts);
+        for (_, waiter) in done {
+            let _ = waiter.send(());
+        }
+        if self.waiting.iter().any(|level| level.spilled() > 0) {
+            // Blocks out of memory hold items of all partitions: the rest is read again.
+            self.recover_again(ctx);
+        }
+    }
+}
+
+impl Handler<AdoptPartitions> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, adopted: AdoptPartitions, ctx: &mut Self::Context) {
+        let parts = Parts::of(adopted.parts);
+        self.leaving.parts.0 &= !parts.0;
+        if !self.phase.running() {
+            // What is being read now may lack them.
+            self.read_again = true;
+            return;
+        }
+        let now = clock::now_ms();
+        self.adopted_at = now;
+        // Should something of an earlier ownership be left, what the store says is right.
+        self.forget(parts);
+        for seed in adopted.seeds {
+            let item = seed.item;
+            if self.held.contains_key(&item.id) {
+                continue;
+            }
+            if item.what == What::Receipt || id::millis(item.id) > now - HAND_OVER_MS {
+                self.adopted.insert((item.id, item.what as u8));
+            }
+            self.plant(seed);
+        }
+        self.pump(ctx);
+        self.publish();
+    }
+}
+
+impl Handler<ReleasePartitions> for Queue {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, release: ReleasePartitions, ctx: &mut Self::Context) -> Self::Result {
+        let parts = Parts::of(release.parts.iter().map(|part| *part as u8));
+        self.leaving.parts.0 |= parts.0;
+        self.forget(parts);
+        let (waiter, released) = oneshot::channel();
+        self.leaving.waiters.push((parts, waiter));
+        self.check_released(ctx);
+        self.publish();
+        Box::pin(released.into_actor(self).map(|_, _, _| ()))
+    }
+}
+
+impl Handler<DisownPartitions> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, _: DisownPartitions, _: &mut Self::Context) {
+        let counters = std::mem::take(&mut self.counters);
+        let sessions = std::mem::take(&mut self.sessions);
+        let writing = self.writing;
+        *self = Self::new(self.hub(), std::sync::Arc::clone(&self.port), Vec::new());
+        self.counters = counters;
+        self.sessions = sessions;
+        self.writing = writing;
+    }
+}

@@ -1,0 +1,229 @@
+//! What this node may do at this moment: its lease, its queue partitions, its bind slots.
+//!
+//! The cluster actor writes it, everybody reads it. With the embedded store everything belongs to
+//! the one node for ever, and nothing here costs more than a branch. Keeps true that work for a
+//! partition is either handed over in memory, while the partition is held, or goes through the
+//! shared inbox in the same transaction: whoever decides holds [`Tenure::hold`] until its batch is
+//! with the store, and a partition is given up under the same lock before the store is waited for.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use arc_swap::ArcSwap;
+use tokio::time::Instant;
+
+use crate::domain::partition;
+use crate::store::cluster::{Partition, Resource, View};
+
+/// The rights of this node.
+pub struct Tenure {
+    shared: bool,
+    began: Instant,
+    /// Until when this node may act, in milliseconds since `began`.
+    until_ms: AtomicU64,
+    holdings: RwLock<Holdings>,
+    neighbours: ArcSwap<Neighbours>,
+}
+
+/// What this node holds.
+#[derive(Debug, Default)]
+pub struct Holdings {
+    everything: bool,
+    partitions: HashSet<Partition, ahash::RandomState>,
+    binds: HashSet<(u32, u32)>,
+    janitor: bool,
+}
+
+/// What is known of the whole cluster, as of the last beat.
+#[derive(Debug, Default)]
+pub struct Neighbours {
+    pub view: View,
+    owners: HashMap<Partition, u8, ahash::RandomState>,
+    served: HashSet<u32, ahash::RandomState>,
+}
+
+// === impl Tenure ===
+
+impl Tenure {
+    /// The one node of an embedded store: everything is its own.
+    pub fn alone() -> Self {
+        Self::new(false, u64::MAX)
+    }
+
+    /// A member of a cluster, which holds nothing before its first beat.
+    pub fn member() -> Self {
+        Self::new(true, 0)
+    }
+
+    fn new(shared: bool, until_ms: u64) -> Self {
+        Self {
+            shared,
+            began: Instant::now(),
+            until_ms: AtomicU64::new(until_ms),
+            holdings: RwLock::new(Holdings {
+                everything: !shared,
+                janitor: !shared,
+                ..Holdings::default()
+            }),
+            neighbours: ArcSwap::default(),
+        }
+    }
+
+    /// Whether other nodes use the same store.
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Whether the lease still holds, by this machine's monotonic clock.
+    pub fn is_valid(&self) -> bool {
+        let until = self.until_ms.load(Ordering::Relaxed);
+        until == u64::MAX || (self.began.elapsed().as_millis() as u64) < until
+    }
+
+    /// The lease was renewed and may be relied on until then.
+    pub fn renew(&self, until: Instant) {
+        let until = until.saturating_duration_since(self.began).as_millis() as u64;
+        self.until_ms.store(until, Ordering::Relaxed);
+    }
+
+    /// Keeps what is held as it is while a decision is made and its batch given to the store.
+    pub fn hold(&self) -> RwLockReadGuard<'_, Holdings> {
+        self.holdings.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, Holdings> {
+        self.holdings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The partition of a queue that a destination belongs to.
+    pub fn part_of(&self, is_account: bool, destination: &[u8]) -> u8 {
+        if is_account || !self.shared {
+            partition::WHOLE
+        } else {
+            partition::of(destination)
+        }
+    }
+
+    /// Takes resources in; `then` runs before anybody can act on them.
+    pub fn gain(&self, resources: &[Resource], then: impl FnOnce()) {
+        let mut holdings = self.change();
+        for resource in resources {
+            match *resource {
+                Resource::Queue(partition) => {
+                    holdings.partitions.insert(partition);
+                }
+                Resource::Bind { operator, slot } => {
+                    holdings.binds.insert((operator, slot));
+                }
+                Resource::Janitor => holdings.janitor = true,
+            }
+        }
+        then();
+    }
+
+    /// Gives resources up: from now on nobody here acts in their name.
+    pub fn lose(&self, resources: &[Resource]) {
+        let mut holdings = self.change();
+        for resource in resources {
+            match *resource {
+                Resource::Queue(partition) => {
+                    holdings.partitions.remove(&partition);
+                }
+                Resource::Bind { operator, slot } => {
+                    holdings.binds.remove(&(operator, slot));
+                }
+                Resource::Janitor => holdings.janitor = false,
+            }
+        }
+    }
+
+    /// The lease is over: nothing is held any more.
+    pub fn lose_everything(&self) {
+        self.until_ms.store(0, Ordering::Relaxed);
+        *self.change() = Holdings::default();
+    }
+
+    pub fn holds_bind(&self, operator: u32, slot: u32) -> bool {
+        let holdings = self.hold();
+        holdings.everything || (self.is_valid() && holdings.binds.contains(&(operator, slot)))
+    }
+
+    /// Whether this node does what one node does for all.
+    pub fn is_janitor(&self) -> bool {
+        self.hold().janitor && self.is_valid()
+    }
+
+    pub fn neighbours(&self) -> arc_swap::Guard<std::sync::Arc<Neighbours>> {
+        self.neighbours.load()
+    }
+
+    pub fn set_view(&self, view: View) {
+        self.neighbours
+            .store(std::sync::Arc::new(Neighbours::new(view)));
+    }
+}
+
+// === impl Holdings ===
+
+impl Holdings {
+    pub fn owns(&self, queue: u32, part: u8) -> bool {
+        self.everything || self.partitions.contains(&Partition { queue, part })
+    }
+
+    pub fn has(&self, resource: &Resource) -> bool {
+        self.everything
+            || match *resource {
+                Resource::Queue(partition) => self.partitions.contains(&partition),
+                Resource::Bind { operator, slot } => self.binds.contains(&(operator, slot)),
+                Resource::Janitor => self.janitor,
+            }
+    }
+
+    /// The partitions held of one queue.
+    pub fn parts_of(&self, queue: u32) -> Vec<u8> {
+        self.partitions
+            .iter()
+            .filter(|partition| partition.queue == queue)
+            .map(|partition| partition.part)
+            .collect()
+    }
+}
+
+// === impl Neighbours ===
+
+impl Neighbours {
+    fn new(view: View) -> Self {
+        let owners = view
+            .held
+            .iter()
+            .filter_map(|held| match held.resource {
+                Resource::Queue(partition) => Some((partition, held.node)),
+                _ => None,
+            })
+            .collect();
+        let served = view
+            .nodes
+            .iter()
+            .filter(|node| node.lives_for.is_some() && !node.card.draining)
+            .flat_map(|node| node.card.serving.iter().copied())
+            .collect();
+        Self {
+            view,
+            owners,
+            served,
+        }
+    }
+
+    /// The node that owns a partition, as far as is known.
+    pub fn owner_of(&self, partition: Partition) -> Option<u8> {
+        self.owners.get(&partition).copied()
+    }
+
+    /// Whether any node has a session for this queue.
+    pub fn serves(&self, queue: u32) -> bool {
+        self.served.contains(&queue)
+    }
+}
