@@ -5,6 +5,7 @@
 //! would be lost with it. Every command leaves a line with the target `audit`: who, what, result.
 //! Runs on the core arbiter under `supervise`.
 
+mod abroad;
 mod command;
 mod messages;
 mod nodes;
@@ -25,6 +26,8 @@ use crate::pb::{
     MessageView, NodeSnapshot, OperatorList, QueueList, Readiness, Refusal, SearchMessages,
 };
 use crate::store::StoreError;
+
+pub use command::execute;
 
 use readiness::RestartWatch;
 
@@ -171,10 +174,10 @@ impl Handler<CommandQueue> for Admin {
 }
 
 impl Handler<CommandOperator> for Admin {
-    type Result = Result<Commanded, Refusal>;
+    type Result = ResponseFuture<Result<Commanded, Refusal>>;
 
     fn handle(&mut self, order: CommandOperator, _: &mut Self::Context) -> Self::Result {
-        command::operator(&self.hub, &order)
+        Box::pin(command::operator(Arc::clone(&self.hub), order))
     }
 }
 

@@ -143,6 +143,13 @@ pub trait ClusterStore: Store {
     /// Notified when this node is woken.
     fn woken(&self) -> Arc<Notify>;
 
+    /// Leaves an encoded [`crate::pb::Order`] for each of these nodes; call [`ClusterStore::wake`]
+    /// afterwards.
+    fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()>;
+
+    /// Takes the orders that were left for this node, oldest first.
+    fn orders(&self) -> Reply<Vec<Vec<u8>>>;
+
     /// Gives back everything and stops being a member; what is left is found by others. Blocks.
     fn leave(&self) -> Result<(), StoreError>;
 }

@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::abroad;
 use super::messages::{self, handed_over};
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
 use crate::domain::state;
+use crate::pb::order::What;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
-    BindCommand, BindState, CommandMessage, CommandOperator, CommandQueue, Commanded, QueueCommand,
-    QueueCommandReply, Refusal, bind_command, queue_command,
+    BindCommand, BindState, CommandMessage, CommandOperator, CommandQueue, Commanded, Order,
+    QueueCommand, QueueCommandReply, Refusal, bind_command, queue_command,
 };
 use crate::store::History;
 
@@ -24,13 +26,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Suspends, resumes or purges a queue.
 pub(super) async fn queue(hub: Arc<Hub>, order: CommandQueue) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let result = queue_ordered(&hub, &order, verb).await;
+    let mut result = queue_ordered(&hub, &order, verb).await;
     audit(
         &order.by,
         verb.as_str_name(),
         &format!("queue {}", order.name),
         &result,
     );
+    if let Ok(done) = &mut result {
+        done.pending |= abroad::to_others(&hub, What::Queue(order)).await?;
+    }
     result
 }
 
@@ -57,16 +62,41 @@ async fn queue_ordered(
     })
 }
 
+/// Carries out what was ordered on another node.
+pub async fn execute(hub: Arc<Hub>, order: Order) {
+    match order.what {
+        Some(What::Queue(order)) => {
+            let result = queue_ordered(&hub, &order, order.verb()).await;
+            let what = format!("queue {}", order.name);
+            audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Operator(order)) => {
+            let result = operator_ordered(&hub, &order, order.verb());
+            let what = format!("operator {}", order.id);
+            audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Message(order)) => {
+            let result = message_ordered(&hub, order.id, order.verb(), &order.by).await;
+            let what = format!("message {}", order.id);
+            audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        None => {}
+    }
+}
+
 /// Commands every bind of an operator.
-pub(super) fn operator(hub: &Hub, order: &CommandOperator) -> Result<Commanded, Refusal> {
+pub(super) async fn operator(hub: Arc<Hub>, order: CommandOperator) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let result = operator_ordered(hub, order, verb);
+    let mut result = operator_ordered(&hub, &order, verb);
     audit(
         &order.by,
         verb.as_str_name(),
         &format!("operator {}", order.id),
         &result,
     );
+    if let Ok(done) = &mut result {
+        done.pending |= abroad::to_others(&hub, What::Operator(order)).await?;
+    }
     result
 }
 
@@ -145,6 +175,16 @@ async fn message_ordered(
             hub.name_of(queue)
         ))
     })?;
+    if let Some(owner) = abroad::owner_of(hub, queue, &history.stored.message) {
+        let verb = verb.into();
+        let by = by.to_owned();
+        abroad::to_node(hub, owner, What::Message(CommandMessage { id, verb, by })).await?;
+        let cancels = verb == queue_command::Verb::Cancel as i32;
+        return Ok(Commanded {
+            count: 1,
+            pending: !(cancels && is_final_soon(hub, id).await),
+        });
+    }
     let reply = ask(&port, verb, id, by).await?;
     match reply.outcome() {
         Outcome::Done if verb == queue_command::Verb::Cancel => Ok(Commanded {

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::actors::admin;
 use crate::actors::ports::QueuePort;
 use crate::actors::queue::{AdoptPartitions, Seeds};
-use crate::pb::QueueItem;
+use crate::pb::{Order, QueueItem};
 use crate::store::cluster::Partition;
 
 /// Most items taken out of the inbox at a time.
@@ -81,6 +82,12 @@ async fn step(
         adopt(&hub, store.as_ref(), partitions).await?;
     }
     collect(&hub, store.as_ref()).await?;
+    for octets in store.orders().await? {
+        match <Order as prost::Message>::decode(octets.as_slice()) {
+            Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(&hub), order))),
+            Err(error) => tracing::warn!(%error, "an order that cannot be read is dropped"),
+        }
+    }
     Ok(others
         .iter()
         .any(|resource| matches!(resource, Resource::Bind { .. })))

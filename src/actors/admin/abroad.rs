@@ -1,0 +1,56 @@
+//! Operators' commands for other nodes: left in the shared store, carried out by the node's Admin.
+//!
+//! A queue and an operator are there on every node, a message is in the hands of one.
+
+use prost::Message as _;
+
+use crate::actors::hub::Hub;
+use crate::domain::partition;
+use crate::pb::order::What;
+use crate::pb::{Message, Order, Refusal};
+use crate::store::cluster::Partition;
+
+/// Leaves a command for every other living node; whether there is one.
+pub(super) async fn to_others(hub: &Hub, what: What) -> Result<bool, Refusal> {
+    let own = hub.ids.node();
+    let others: Vec<u8> = hub
+        .tenure
+        .neighbours()
+        .view
+        .nodes
+        .iter()
+        .filter(|node| node.lives_for.is_some() && node.node != own)
+        .map(|node| node.node)
+        .collect();
+    send(hub, others, what).await
+}
+
+/// Leaves a command for one node.
+pub(super) async fn to_node(hub: &Hub, node: u8, what: What) -> Result<bool, Refusal> {
+    send(hub, vec![node], what).await
+}
+
+async fn send(hub: &Hub, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
+    let Some(cluster) = hub.cluster.as_ref().filter(|_| !nodes.is_empty()) else {
+        return Ok(false);
+    };
+    let order = Order { what: Some(what) }.encode_to_vec();
+    cluster.order(nodes.clone(), order).await?;
+    cluster.wake(&nodes);
+    Ok(true)
+}
+
+/// The other node that has this message in its queue; `None` for this one.
+pub(super) fn owner_of(hub: &Hub, queue: u32, message: &Message) -> Option<u8> {
+    if !hub.tenure.is_shared() {
+        return None;
+    }
+    let part = match hub.is_account(queue) {
+        true => partition::WHOLE,
+        false => partition::of(&message.destination),
+    };
+    hub.tenure
+        .neighbours()
+        .owner_of(Partition { queue, part })
+        .filter(|owner| *owner != hub.ids.node())
+}
