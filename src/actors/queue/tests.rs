@@ -13,7 +13,9 @@ use crate::config::{Account, Config, Operator, Route};
 use crate::domain::id::IdGenerator;
 use crate::domain::route::Step;
 use crate::pb::failed::Why;
-use crate::pb::{DeliverBatch, Failed, MessageState, ReportHeld};
+use crate::pb::{
+    DeliverBatch, DisownPartitions, Failed, MessageState, ReleasePartitions, ReportHeld,
+};
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
 use crate::store::{Store, WriteBatch};
 use crate::telemetry::metrics::Metrics;
@@ -155,7 +157,7 @@ async fn rig() -> Rig {
     .start();
     let deliver: Recipient<DeliverBatch> = session.clone().recipient();
     let report: Recipient<ReportHeld> = session.recipient();
-    port.join(SESSION, SessionPort { deliver, report });
+    port.join(SESSION, SessionPort::new(deliver, report));
     Rig {
         hub,
         port,
@@ -169,6 +171,10 @@ async fn rig() -> Rig {
 impl Rig {
     /// Makes messages durable and puts them into the queue, as Ingest does.
     async fn accept(&self, count: usize, priority: u32) -> Vec<u64> {
+        self.accept_in(0, count, priority).await
+    }
+
+    async fn accept_in(&self, part: u32, count: usize, priority: u32) -> Vec<u64> {
         let now = clock::now_ms();
         let messages: Vec<Message> = self
             .hub
@@ -197,6 +203,7 @@ impl Rig {
             priority,
             expires_at: message.expires_at,
             message: Some(message),
+            part,
             ..QueueItem::default()
         });
         self.send(Enqueue {
@@ -219,6 +226,7 @@ impl Rig {
         self.send(Credit {
             session: SESSION,
             room,
+            retire: false,
         })
         .await;
     }
@@ -332,4 +340,98 @@ async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
     tokio::time::sleep(TICK * 2).await;
     let snapshot = rig.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (4, 0));
+}
+
+#[actix::test]
+async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
+    let rig = rig().await;
+    let leaving = rig.accept_in(1, 3, 0).await;
+    let staying = rig.accept_in(2, 2, 0).await;
+    rig.credit(1).await;
+    assert_eq!(rig.given(1).await, leaving[..1]);
+
+    let release = rig.port.addr.send(ReleasePartitions { parts: vec![1] });
+    let mut release = Box::pin(release);
+    assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
+    rig.credit(10).await;
+    // The rest of what leaves is not granted any more, the other partition is.
+    assert_eq!(rig.given(3).await[1..], staying);
+    assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
+
+    rig.send(SettleBatch {
+        session: SESSION,
+        done: leaving[..1].to_vec(),
+        ..SettleBatch::default()
+    })
+    .await;
+    release.await.expect("released");
+
+    // Back again, with what the store says.
+    let seeds = leaving[1..].iter().map(|id| Seed {
+        item: Item {
+            id: *id,
+            expires: u32::MAX,
+            attempts: 0,
+            priority: 0,
+            what: What::Message,
+            part: 1,
+        },
+        due_at: 0,
+        unsure: false,
+    });
+    let parts = vec![1];
+    rig.send(AdoptPartitions {
+        parts,
+        seeds: seeds.collect(),
+    })
+    .await;
+    // A hand-over in memory that was under way meanwhile brings nothing twice.
+    let late = QueueItem {
+        id: leaving[1],
+        expires_at: i64::MAX,
+        part: 1,
+        ..QueueItem::default()
+    };
+    rig.send(Enqueue { items: vec![late] }).await;
+    assert_eq!(rig.given(5).await[3..], leaving[1..]);
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(lock(&rig.got).len(), 5);
+}
+
+#[actix::test]
+async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
+    let rig = rig().await;
+    let ids = rig.accept(4, 0).await;
+    rig.credit(2).await;
+    assert_eq!(rig.given(2).await, ids[..2]);
+    rig.port.retire(SESSION);
+    rig.send(Credit {
+        session: SESSION,
+        room: 0,
+        retire: true,
+    })
+    .await;
+    rig.send(SettleBatch {
+        session: SESSION,
+        done: ids[..2].to_vec(),
+        room: 2,
+        ..SettleBatch::default()
+    })
+    .await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(lock(&rig.got).len(), 2);
+    assert!(!rig.port.available());
+    let snapshot = rig.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (2, 0));
+}
+
+#[actix::test]
+async fn without_a_lease_nothing_is_granted_and_everything_forgotten() {
+    let rig = rig().await;
+    rig.accept(3, 0).await;
+    rig.send(DisownPartitions {}).await;
+    rig.credit(10).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert!(lock(&rig.got).is_empty());
+    assert_eq!(rig.port.snapshot.get().waiting, 0);
 }
