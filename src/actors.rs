@@ -11,6 +11,7 @@
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
+//!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
 //!  ├─ Janitor                      low-water mark, retention
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
@@ -41,6 +42,7 @@ pub mod plan;
 pub mod ports;
 pub mod queue;
 pub mod receipts;
+pub mod registry;
 pub mod supervise;
 pub mod supervisor;
 pub mod tenure;

@@ -27,6 +27,7 @@ use crate::actors::janitor::Janitor;
 use crate::actors::listener::Listener;
 use crate::actors::plan::Plan;
 use crate::actors::receipts::{self, Receipts};
+use crate::actors::registry::Registry as SessionRegistry;
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
@@ -35,6 +36,7 @@ use crate::config::{Config, NodeRole};
 use crate::domain::id::IdGenerator;
 use crate::http;
 use crate::pb::{LeaveCluster, PlanChanged};
+use crate::store::redis::{Redis, RedisOptions};
 use crate::telemetry::metrics::Metrics;
 
 /// Windows in flight get as long to be answered when the process stops.
@@ -111,7 +113,14 @@ pub async fn start(
         core: core.handle(),
         escalate: &escalate,
     };
-    start.actor("throttle", throttle_slot, Throttle::new);
+    let redis = open_redis(&config)?;
+    if let Some(redis) = redis.clone() {
+        let (_, slot) = supervise::slot(CONTROL_MAILBOX);
+        start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
+    }
+    start.actor("throttle", throttle_slot, |hub, health| {
+        Throttle::new(hub, health, redis)
+    });
     let cdr = Cdr::start(&config)
         .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
     start.actor("receipts", receipts_slot, move |hub, _| {
@@ -195,6 +204,20 @@ pub async fn start(
         escalations,
         config_file,
     })
+}
+
+/// A client of the configured Redis. It connects later: a Redis that is down stops no start.
+fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
+    let Some(url) = config.redis.url.clone() else {
+        return Ok(None);
+    };
+    let options = RedisOptions {
+        url,
+        timeout: config.redis.timeout,
+        hash_tags: config.redis.hash_tags,
+    };
+    let redis = Redis::open(&options).context("redis.url")?;
+    Ok(Some(Arc::new(redis)))
 }
 
 /// Starts actors on the core arbiter.

@@ -10,6 +10,7 @@
 //! - One bad row never fails its batch mates.
 
 pub mod cluster;
+pub mod redis;
 pub mod sqlite;
 
 use std::future::Future;

@@ -101,6 +101,24 @@ fn server_tables() {
             "queue.memory_items: must be at least queue.page",
         ),
         (
+            "redis.url = 'http://:hush@h'",
+            "redis.url: is no URL of a Redis; write \"redis://:password@redis.example:6379/0\"",
+        ),
+        (
+            "redis.url = 'rediss://:hush@h'",
+            "redis.url: asks for TLS, which this build does not speak to Redis; write \"redis://\" \
+             and a private network or a tunnel",
+        ),
+        (
+            "redis.timeout = '2s'",
+            "redis.timeout: must be at most \"1s\": the tokens of a second are worth nothing after \
+             it",
+        ),
+        (
+            "redis.retry_in = '0s'",
+            "redis.retry_in: must be longer than \"0s\"",
+        ),
+        (
             "validity.max = '1d'",
             "validity.default: is longer than validity.max (24h)",
         ),
@@ -381,6 +399,16 @@ fn oddities_are_warnings() {
     let disabled = "[[operator]]\nid = 'o'\naddress = 'h:1'\nsystem_id = 's'\nenabled = false\n\
                     [[route]]\nto = 'o'";
     assert_eq!(warnings(disabled), ["route[0].to[0]: \"o\" is not enabled"]);
+    assert_eq!(
+        warnings(
+            "[redis]\nurl = 'redis://:hush@h'\n[[operator]]\nid = 'o'\naddress = 'h:1'\n\
+             system_id = 's'\nrate = 5.0\nburst = 2\n[[route]]\nto = 'o'"
+        ),
+        [
+            "operator[0].burst: means nothing while Redis counts by the second; remove it, or set \
+             redis.limit = \"strict\""
+        ]
+    );
     assert_eq!(
         warnings("[smpp]\ninactivity_timeout = '10s'"),
         [

@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
+use tokio::time::Instant;
 
 pub use partitions::AdoptPartitions;
 pub use recovery::{Seed, Seeds};
@@ -60,8 +61,10 @@ pub struct Queue {
     reading: bool,
     spilling: bool,
     next_block: u64,
-    /// Tokens granted by Throttle and not used yet; `None` when the destination has no limit.
+    /// Tokens granted by Throttle and not used yet.
     tokens: u32,
+    /// They are lost then: a limit that nodes share counts them for this moment only.
+    tokens_until: Option<Instant>,
     asking: bool,
     /// Nothing is granted before this (Unix ms): the operator said that it is throttled.
     hold_until: i64,
@@ -123,6 +126,7 @@ impl Queue {
             spilling: false,
             next_block: 0,
             tokens: 0,
+            tokens_until: None,
             asking: false,
             hold_until: 0,
             gone: Default::default(),

@@ -1,16 +1,22 @@
 //! Token buckets of accounts and operators (GCRA), asked in batches and only for what has a limit.
+//!
+//! With Redis the limits are the cluster's ([`shared`]); while it does not answer, and without it,
+//! each node keeps them for itself, here.
+
+mod shared;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, MessageResult, Supervised};
+use actix::{Actor, AsyncContext, Context, Handler, Response, Supervised, WrapFuture};
 use tokio::time::Instant;
 
 use crate::actors::hub::Hub;
 use crate::actors::supervise::Health;
 use crate::domain::limit::Gcra;
 use crate::pb::{TakeTokens, TakenTokens, ThrottleSnapshot};
+use crate::store::redis::Redis;
 
 /// One question per batch of a limited account or operator.
 pub const MAILBOX: usize = 4096;
@@ -22,6 +28,10 @@ pub struct Throttle {
     buckets: HashMap<u32, Bucket>,
     granted: u64,
     refused: u64,
+    redis: Option<Arc<Redis>>,
+    lanes: HashMap<u32, shared::Lane>,
+    shared_granted: u64,
+    fallbacks: u64,
 }
 
 struct Bucket {
@@ -32,7 +42,8 @@ struct Bucket {
 // === impl Throttle ===
 
 impl Throttle {
-    pub fn new(hub: Arc<Hub>, health: Arc<Health>) -> Self {
+    /// `redis`: where limits are shared; without it this node keeps them alone.
+    pub fn new(hub: Arc<Hub>, health: Arc<Health>, redis: Option<Arc<Redis>>) -> Self {
         Self {
             hub,
             health,
@@ -40,8 +51,14 @@ impl Throttle {
             buckets: HashMap::new(),
             granted: 0,
             refused: 0,
+            redis,
+            lanes: HashMap::new(),
+            shared_granted: 0,
+            fallbacks: 0,
         }
     }
+
+    /// Decides here and now, with this node's own buckets.
 
     fn take(&mut self, ask: TakeTokens) -> TakenTokens {
         let Some(rate) = self.hub.plan().rate_of(ask.key) else {
@@ -69,6 +86,19 @@ impl Throttle {
             valid_ms: 0,
         }
     }
+
+    fn publish(&self) {
+        self.hub.throttle_snapshot.set(ThrottleSnapshot {
+            buckets: (self.buckets.len() + self.lanes.len()) as u64,
+            granted_total: self.granted,
+            refused_total: self.refused,
+            restarts: self.health.restarts(),
+            shared: self.redis.is_some(),
+            redis_up: self.redis.as_ref().is_some_and(|redis| redis.is_up()),
+            shared_granted_total: self.shared_granted,
+            fallbacks_total: self.fallbacks,
+        });
+    }
 }
 
 impl Actor for Throttle {
@@ -76,28 +106,29 @@ impl Actor for Throttle {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-        ctx.run_interval(Duration::from_secs(1), |throttle, _| {
-            throttle.hub.throttle_snapshot.set(ThrottleSnapshot {
-                buckets: throttle.buckets.len() as u64,
-                granted_total: throttle.granted,
-                refused_total: throttle.refused,
-                restarts: throttle.health.restarts(),
-            });
-        });
+        ctx.run_interval(Duration::from_secs(1), |throttle, _| throttle.publish());
+        if let Some(redis) = self.redis.clone() {
+            let connected = async move { redis.keep_connected().await };
+            ctx.spawn(connected.into_actor(self));
+        }
     }
 }
 
 impl Supervised for Throttle {
     /// Buckets start full again: for a moment the limit is exceeded by one burst at most.
     fn restarting(&mut self, _: &mut Self::Context) {
-        *self = Self::new(Arc::clone(&self.hub), Arc::clone(&self.health));
+        let redis = self.redis.take();
+        *self = Self::new(Arc::clone(&self.hub), Arc::clone(&self.health), redis);
     }
 }
 
 impl Handler<TakeTokens> for Throttle {
-    type Result = MessageResult<TakeTokens>;
+    type Result = Response<TakenTokens>;
 
-    fn handle(&mut self, ask: TakeTokens, _: &mut Self::Context) -> Self::Result {
-        MessageResult(self.take(ask))
+    fn handle(&mut self, ask: TakeTokens, ctx: &mut Self::Context) -> Self::Result {
+        match self.redis.clone() {
+            Some(redis) => self.take_shared(ask, redis, ctx),
+            None => Response::reply(self.take(ask)),
+        }
     }
 }

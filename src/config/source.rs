@@ -165,6 +165,10 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
         let given = config.http.admin_token.is_some();
         config.http.admin_token = read("http.admin_token_file".to_owned(), file, given);
     }
+    if let Some(file) = &config.redis.url_file {
+        let given = config.redis.url.is_some();
+        config.redis.url = read("redis.url_file".to_owned(), file, given);
+    }
     for (index, account) in config.account.iter_mut().enumerate() {
         if let Some(file) = &account.password_file {
             let given = !account.password.expose_secret().is_empty();

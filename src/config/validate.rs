@@ -4,6 +4,7 @@
 //! everything. Warnings are for what works but is probably not meant.
 
 mod peers;
+mod redis;
 mod routes;
 
 use std::time::Duration;
@@ -39,6 +40,7 @@ struct Findings {
 pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     let mut found = Findings::default();
     check_server(config, &mut found);
+    redis::check_redis(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);

@@ -3,6 +3,8 @@
 //! The generic cell rate algorithm (ITU-T I.371 annex A) keeps only the *theoretical arrival time*
 //! of the next message; a batch is granted with one subtraction and one division. Used by Throttle
 //! for accounts and operators; never grants more than `rate * t + burst` in any span `t`.
+//! [`Pace`] is the same for a limiter that many nodes share, where tokens are used later than they
+//! were granted.
 
 use std::time::Duration;
 
@@ -28,6 +30,73 @@ pub struct Taken {
     pub granted: u32,
     /// When the next one may go; zero when everything was granted.
     pub retry_in: Duration,
+}
+
+/// A shared GCRA's parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Microseconds between two tokens.
+    pub interval_us: f64,
+    /// Tokens at once.
+    pub burst: u32,
+    /// Tokens must be used within this time of the grant; none: whenever.
+    pub slice: Option<Duration>,
+}
+
+/// How long strictly limited tokens live. Longer costs rate, shorter is too short for the way from
+/// Redis to the socket.
+const STRICT_SLICE: Duration = Duration::from_millis(40);
+/// Clocks of nodes and of Redis run apart by less than this within a second.
+const CLOCKS: Duration = Duration::from_millis(1);
+/// Strict batches are a fiftieth of a second's tokens: what is granted at once is missing from the
+/// rate that keeps coming.
+const STRICT_BATCHES: u32 = 50;
+/// Most tokens of an account that a node holds in reserve, and for how long they last at its rate.
+const RESERVE: u32 = 100;
+const RESERVE_SECONDS: f64 = 0.1;
+
+// === impl Pace ===
+
+impl Pace {
+    /// A token bucket as it is: `rate` on average, `burst` at once.
+    pub fn bucket(rate: f64, burst: u32) -> Self {
+        Self {
+            interval_us: interval_us(rate),
+            burst: burst.max(1),
+            slice: None,
+        }
+    }
+
+    /// Never more than `rate` messages *sent* in any second, wherever it begins.
+    ///
+    /// A token granted at `t` is used in `[t, t + slice]`, so what is sent within one second was
+    /// granted within `1 s + slice`. In a span that long a GCRA with interval `T` and burst `B`
+    /// grants at most `(1 s + slice) / T + B`, rounded down. With whole tokens that is at most `R`
+    /// (the rate, rounded down) when `T > (1 s + slice) / (R - B + 1)`. The price is about a
+    /// twentieth of the rate.
+    pub fn strict(rate: f64, burst: u32) -> Self {
+        let whole = if rate < 1.0 { 1 } else { rate as u32 };
+        let burst = (whole / STRICT_BATCHES).clamp(1, burst.max(1));
+        let span = Duration::from_secs(1) + STRICT_SLICE + CLOCKS;
+        let strict = span.as_micros() as f64 / f64::from(whole - burst + 1);
+        Self {
+            // A microsecond more: the bound is open.
+            interval_us: (strict + 1.0).ceil().max(interval_us(rate)),
+            burst,
+            slice: Some(STRICT_SLICE),
+        }
+    }
+}
+
+fn interval_us(rate: f64) -> f64 {
+    1e6 / rate.clamp(RATE_RANGE.0, RATE_RANGE.1)
+}
+
+/// How many tokens of an account to ask for when `wanted` are needed now: at least those, and a
+/// tenth of a second's worth to spend without asking.
+pub fn with_reserve(rate: f64, wanted: u32) -> u32 {
+    let reserve = (rate * RESERVE_SECONDS) as u32;
+    wanted.max(reserve.min(RESERVE))
 }
 
 // === impl Gcra ===
@@ -145,7 +214,51 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_account_asks_for_at_most_a_tenth_of_a_second_more() {
+        assert_eq!(with_reserve(2.0, 1), 1);
+        assert_eq!(with_reserve(200.0, 1), 20);
+        assert_eq!(with_reserve(1e6, 1), 100);
+        assert_eq!(with_reserve(100.0, 64), 64);
+    }
+
+    #[test]
+    fn strictness_costs_little() {
+        for rate in [1.0, 2.0, 10.0, 100.0, 1_000.0, 20_000.0] {
+            let pace = Pace::strict(rate, u32::MAX);
+            let kept = 1e6 / pace.interval_us / rate;
+            assert!((0.9..=1.0).contains(&kept), "{rate}: {kept}");
+        }
+        assert!((Pace::strict(0.25, 1).interval_us - 4e6).abs() < 1e-3);
+    }
+
     proptest! {
+        /// Every second, counted from sends as late or early as they may be.
+        #[test]
+        fn strict_tokens_sent_whenever_they_may_be_keep_any_second(
+            rate in 1f64..400.0,
+            steps in proptest::collection::vec((0u64..60_000, 0u32..40, any::<bool>()), 50..400),
+        ) {
+            let pace = Pace::strict(rate, u32::MAX);
+            let slice = pace.slice.map_or(0, |slice| slice.as_micros() as u64);
+            let (mut full, mut now) = (0f64, 0u64);
+            let mut sent: Vec<u64> = Vec::new();
+            for (wait, wanted, late) in steps {
+                now += wait;
+                full = full.max(now as f64);
+                let room = pace.interval_us * f64::from(pace.burst) - (full - now as f64);
+                let granted = f64::from(wanted).min((room / pace.interval_us + 1e-6).floor());
+                full += granted * pace.interval_us;
+                let at = if late { now + slice } else { now };
+                sent.extend(std::iter::repeat_n(at, granted as usize));
+            }
+            sent.sort_unstable();
+            let limit = rate as usize;
+            for pair in sent.windows(limit + 1) {
+                prop_assert!(pair[limit] - pair[0] >= 1_000_000, "{:?}", pair);
+            }
+        }
+
         #[test]
         fn never_more_than_rate_times_time_plus_burst(
             rate in 0.5f64..50_000.0,

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{AsyncContext, Context};
+use tokio::time::Instant;
 
 use super::waiting::{Item, Popped};
 use super::{HeldItem, PRIORITIES, Queue, SessionSlot};
@@ -14,7 +15,7 @@ use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
-use crate::pb::{DeliverBatch, Delivery, Failed, Message, SettleBatch, TakeTokens};
+use crate::pb::{DeliverBatch, Delivery, Failed, Message, SettleBatch, TakeTokens, TakenTokens};
 use crate::store::{Stored, TryRow, WriteBatch};
 
 /// Most deliveries in one batch to one session.
@@ -54,6 +55,7 @@ impl Queue {
         }
         self.read_ahead(ctx);
         let limited = self.hub.plan().rate_of(self.port.id).is_some();
+        self.drop_dead_tokens();
         let mut expired = Vec::new();
         while let Some(at) = self.next_session() {
             let mut room = self.sessions[at].room.min(BATCH);
@@ -335,15 +337,17 @@ impl Queue {
             async move { throttle.send(ask).await },
             |queue, taken, ctx| {
                 queue.asking = false;
-                let (granted, retry_in_ms) =
-                    taken.map_or((0, 100), |taken| (taken.granted, taken.retry_in_ms));
-                queue.tokens += granted;
-                if granted > 0 {
+                let taken = taken.unwrap_or(TakenTokens {
+                    retry_in_ms: 100,
+                    ..TakenTokens::default()
+                });
+                queue.take_tokens(taken.granted, taken.valid_ms);
+                if taken.granted > 0 {
                     queue.pump(ctx);
                 } else {
                     // Meanwhile nobody asks again: one timer per pause, not one per message.
                     queue.asking = true;
-                    let pause = Duration::from_millis(u64::from(retry_in_ms.max(1)));
+                    let pause = Duration::from_millis(u64::from(taken.retry_in_ms.max(1)));
                     ctx.run_later(pause, |queue, ctx| {
                         queue.asking = false;
                         queue.pump(ctx);
@@ -351,6 +355,33 @@ impl Queue {
                 }
             },
         );
+    }
+
+    /// Adds tokens to those that are left. Those of different moments end with the first of them.
+    fn take_tokens(&mut self, granted: u32, valid_ms: u32) {
+        self.drop_dead_tokens();
+        if granted == 0 {
+            return;
+        }
+        let until =
+            (valid_ms > 0).then(|| Instant::now() + Duration::from_millis(u64::from(valid_ms)));
+        self.tokens_until = match self.tokens_until {
+            Some(before) if self.tokens > 0 => {
+                Some(until.map_or(before, |until| until.min(before)))
+            }
+            _ => until,
+        };
+        self.tokens += granted;
+    }
+
+    fn drop_dead_tokens(&mut self) {
+        if self
+            .tokens_until
+            .is_some_and(|until| Instant::now() >= until)
+        {
+            self.tokens = 0;
+            self.tokens_until = None;
+        }
     }
 
     /// The hub, for futures that outlive a borrow of the queue.

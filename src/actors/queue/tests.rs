@@ -435,3 +435,27 @@ async fn without_a_lease_nothing_is_granted_and_everything_forgotten() {
     assert!(lock(&rig.got).is_empty());
     assert_eq!(rig.port.snapshot.get().waiting, 0);
 }
+
+#[actix::test]
+async fn tokens_that_live_in_time_are_lost_with_it() {
+    let rig = rig().await;
+    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), Vec::new());
+    queue.take_tokens(5, 0);
+    queue.drop_dead_tokens();
+    assert_eq!((queue.tokens, queue.tokens_until), (5, None), "kept");
+
+    queue.take_tokens(3, 60_000);
+    let long = queue.tokens_until.expect("an end");
+    assert_eq!(queue.tokens, 8);
+    queue.take_tokens(2, 30_000);
+    assert!(
+        queue.tokens_until.expect("an end") < long,
+        "the earlier end holds"
+    );
+    queue.take_tokens(2, 0);
+    assert!(queue.tokens_until.is_some(), "and is not forgotten");
+
+    queue.tokens_until = Some(Instant::now());
+    queue.take_tokens(4, 60_000);
+    assert_eq!(queue.tokens, 4, "the dead ones are not among them");
+}

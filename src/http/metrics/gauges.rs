@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::http::view::bind_state;
-use crate::pb::NodeSnapshot;
+use crate::pb::{NodeSnapshot, ThrottleSnapshot};
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,12 @@ families! {
         |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.granted_total) };
     Counter "smsc_throttle_refused" [""] "Tokens refused to limited accounts and operators.",
         |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.refused_total) };
+    Gauge "smsc_throttle_redis_up" [""] "1 while limits are shared through Redis, 0 while it does not answer; absent without Redis.",
+        |node, _, to| if let Some(throttle) = shared(node) { to.one(u8::from(throttle.redis_up)) };
+    Counter "smsc_throttle_redis_granted" [""] "Tokens granted by Redis, part of smsc_throttle_granted.",
+        |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.shared_granted_total) };
+    Counter "smsc_throttle_redis_fallback" [""] "Decisions that this node took alone because Redis did not answer.",
+        |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.fallbacks_total) };
     Counter "smsc_store_commits" [""] "Commits of the store.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.commits_total) };
     Counter "smsc_store_rows" [""] "Rows written by those commits.",
@@ -127,6 +133,11 @@ pub(super) fn head(page: &mut String, name: &str, kind: Kind, help: &str) {
 /// Appends to the page; writing to a `String` cannot fail.
 pub(super) fn push(page: &mut String, text: fmt::Arguments<'_>) {
     let _ = page.write_fmt(text);
+}
+
+/// The limiter, if it shares limits.
+fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
+    node.throttle.as_ref().filter(|throttle| throttle.shared)
 }
 
 fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {

@@ -1,0 +1,174 @@
+//! Tells Redis which binds this node has, for people and programs that look there.
+//!
+//! Started only when Redis is configured. Everything is written again every [`EVERY`] and ends in
+//! Redis by itself after a minute; what has changed is written within a second. A Redis that is down
+//! is left alone, and gets everything when it is back.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
+use tokio::time::Instant;
+
+use crate::actors::hub::Hub;
+use crate::pb::{BindSnapshot, BindState};
+use crate::store::redis::{OperatorHealth, Redis, SessionEntry};
+
+/// A third of an entry's life in Redis.
+const EVERY: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_secs(1);
+
+pub struct Registry {
+    hub: Arc<Hub>,
+    redis: Arc<Redis>,
+    /// Sessions and operators' bind counts as Redis has them.
+    sessions: HashSet<u64>,
+    health: BTreeMap<String, u32>,
+    /// When everything was written; `None` while Redis may know nothing.
+    written: Option<Instant>,
+    writing: bool,
+}
+
+/// What is to be written, and what Redis has afterwards.
+struct Update {
+    sessions: Vec<SessionEntry>,
+    ended: Vec<u64>,
+    health: Vec<OperatorHealth>,
+    all_sessions: HashSet<u64>,
+    all_health: BTreeMap<String, u32>,
+    whole: bool,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    pub fn new(hub: Arc<Hub>, redis: Arc<Redis>) -> Self {
+        Self {
+            hub,
+            redis,
+            sessions: HashSet::new(),
+            health: BTreeMap::new(),
+            written: None,
+            writing: false,
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Context<Self>) {
+        if self.writing || !self.redis.is_up() {
+            return;
+        }
+        let binds = self.hub.binds.all();
+        let snapshots: Vec<Arc<BindSnapshot>> =
+            binds.iter().map(|port| port.snapshot.get()).collect();
+        let plan = self.hub.full_plan();
+        let operators = plan.operators().map(|operator| operator.config.id.clone());
+        let Some(update) = self.update(&snapshots, operators) else {
+            return;
+        };
+        self.writing = true;
+        let redis = Arc::clone(&self.redis);
+        let node = u32::from(self.hub.config().node);
+        let work = async move {
+            let written = redis
+                .register(node, &update.sessions, &update.ended, &update.health)
+                .await;
+            (update, written)
+        };
+        let asked = Instant::now();
+        ctx.spawn(
+            work.into_actor(self)
+                .map(move |(update, written), registry, _| {
+                    registry.writing = false;
+                    match written {
+                        Ok(()) => {
+                            registry.sessions = update.all_sessions;
+                            registry.health = update.all_health;
+                            if update.whole {
+                                registry.written = Some(asked);
+                            }
+                        }
+                        // The client has said so in the log.
+                        Err(_) => registry.written = None,
+                    }
+                }),
+        );
+    }
+
+    /// What differs from what Redis has; everything when it is time. `None`: nothing to do.
+    fn update(
+        &self,
+        binds: &[Arc<BindSnapshot>],
+        operators: impl Iterator<Item = String>,
+    ) -> Option<Update> {
+        let bound = |bind: &&Arc<BindSnapshot>| bind.state() == BindState::Bound;
+        let all_sessions: HashSet<u64> = binds
+            .iter()
+            .filter(bound)
+            .map(|bind| bind.session)
+            .collect();
+        let mut all_health: BTreeMap<String, u32> = operators.map(|id| (id, 0)).collect();
+        for bind in binds.iter().filter(bound) {
+            if let Some(count) = all_health
+                .get_mut(&bind.name)
+                .filter(|_| bind.direction == "out")
+            {
+                *count += 1;
+            }
+        }
+        let whole = self
+            .written
+            .is_none_or(|written| written.elapsed() >= EVERY);
+        let sessions = binds
+            .iter()
+            .filter(bound)
+            .filter(|bind| whole || !self.sessions.contains(&bind.session))
+            .map(|bind| entry(bind))
+            .collect::<Vec<_>>();
+        let ended: Vec<u64> = self.sessions.difference(&all_sessions).copied().collect();
+        let health = all_health
+            .iter()
+            .filter(|(id, binds)| whole || self.health.get(*id) != Some(binds))
+            .map(|(operator, binds)| OperatorHealth {
+                operator: operator.clone(),
+                binds: *binds,
+            })
+            .collect::<Vec<_>>();
+        let changed = !(sessions.is_empty() && ended.is_empty() && health.is_empty());
+        changed.then_some(Update {
+            sessions,
+            ended,
+            health,
+            all_sessions,
+            all_health,
+            whole,
+        })
+    }
+}
+
+fn entry(bind: &BindSnapshot) -> SessionEntry {
+    SessionEntry {
+        session: bind.session,
+        name: bind.name.clone(),
+        direction: bind.direction.clone(),
+        bind_type: bind.bind_type.clone(),
+        peer: bind.peer.clone(),
+        since: bind.since,
+    }
+}
+
+impl Actor for Registry {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(LOOK, |registry, ctx| registry.look(ctx));
+    }
+}
+
+impl Supervised for Registry {
+    /// What Redis has is remembered; a write that was under way is made again.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.writing = false;
+        self.written = None;
+    }
+}

@@ -1,0 +1,249 @@
+//! Limits that all nodes keep together, in Redis, without anyone waiting for a dead one.
+//!
+//! One question per account or operator is under way at a time; who asks meanwhile shares the next
+//! one. Questions of different names pipeline on the one connection. Whatever Redis does not answer
+//! is decided by this node alone, as without Redis.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, Response, WrapFuture};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Throttle;
+use crate::config::LimitMode;
+use crate::domain::limit::{Pace, with_reserve};
+use crate::pb::{TakeTokens, TakenTokens};
+use crate::store::redis::{Redis, RedisError, Shared};
+
+/// So many answers in a row that came after the end of their tokens are as bad as none: Redis is
+/// too far away for the limit that was asked of it.
+const LATE: u32 = 10;
+
+/// The questions about one account or operator.
+#[derive(Default)]
+pub(super) struct Lane {
+    /// Granted to an account by Redis and not used yet.
+    reserve: u32,
+    asking: bool,
+    waiting: VecDeque<Waiting>,
+    /// Answers in a row that were too late to use.
+    late: u32,
+}
+
+struct Waiting {
+    wanted: u32,
+    reply: oneshot::Sender<TakenTokens>,
+}
+
+/// An operator's tokens live in time, an account's are kept: what Redis is asked differs.
+enum Question {
+    OfSecond {
+        operator: String,
+        rate: f64,
+        wanted: u32,
+    },
+    Strictly {
+        operator: String,
+        pace: Pace,
+        wanted: u32,
+    },
+    OfAccount {
+        account: String,
+        pace: Pace,
+        wanted: u32,
+    },
+}
+
+// === impl Throttle ===
+
+impl Throttle {
+    /// Answers from the reserve, from Redis, or alone.
+    pub(super) fn take_shared(
+        &mut self,
+        ask: TakeTokens,
+        redis: Arc<Redis>,
+        ctx: &mut Context<Self>,
+    ) -> Response<TakenTokens> {
+        if self.hub.plan().rate_of(ask.key).is_none() {
+            return Response::reply(self.take(ask));
+        }
+        let lane = self.lanes.entry(ask.key).or_default();
+        if lane.reserve >= ask.wanted {
+            lane.reserve -= ask.wanted;
+            self.granted += u64::from(ask.wanted);
+            return Response::reply(granted(ask.wanted));
+        }
+        if !lane.asking && !redis.is_up() {
+            self.fallbacks += 1;
+            return Response::reply(self.take(ask));
+        }
+        let (reply, answer) = oneshot::channel();
+        lane.waiting.push_back(Waiting {
+            wanted: ask.wanted,
+            reply,
+        });
+        if !lane.asking {
+            self.ask_redis(ask.key, redis, ctx);
+        }
+        // Without a reply the actor was restarted: nothing is granted, and asking again is cheap.
+        Response::fut(async move {
+            answer.await.unwrap_or(TakenTokens {
+                retry_in_ms: 100,
+                ..TakenTokens::default()
+            })
+        })
+    }
+
+    fn ask_redis(&mut self, key: u32, redis: Arc<Redis>, ctx: &mut Context<Self>) {
+        let Some(lane) = self.lanes.get_mut(&key) else {
+            return;
+        };
+        lane.asking = true;
+        let asked: Vec<Waiting> = lane.waiting.drain(..).collect();
+        // Without the reserve: others may spend that while Redis is asked.
+        let wanted = asked
+            .iter()
+            .fold(0u32, |sum, one| sum.saturating_add(one.wanted));
+        let question = self.question(key, wanted);
+        let asking = Arc::clone(&redis);
+        let answer = async move {
+            match question {
+                Some(question) => question.put(&asking).await,
+                // The limit is gone with a reload; the buckets here know that.
+                None => Err(RedisError::Down),
+            }
+        };
+        ctx.spawn(
+            answer.into_actor(self).map(move |answer, throttle, ctx| {
+                throttle.answered(key, asked, answer, redis, ctx)
+            }),
+        );
+    }
+
+    fn question(&self, key: u32, wanted: u32) -> Option<Question> {
+        let plan = self.hub.plan();
+        let (rate, burst) = plan.rate_of(key)?;
+        let (kind, name) = plan.name_of(key).split_once(':')?;
+        let name = name.to_owned();
+        if kind == "account" {
+            return Some(Question::OfAccount {
+                account: name,
+                pace: Pace::bucket(rate, burst),
+                wanted: with_reserve(rate, wanted),
+            });
+        }
+        Some(match plan.config.redis.limit {
+            LimitMode::Fixed => Question::OfSecond {
+                operator: name,
+                rate,
+                wanted,
+            },
+            LimitMode::Strict => Question::Strictly {
+                operator: name,
+                pace: Pace::strict(rate, burst),
+                wanted,
+            },
+        })
+    }
+
+    fn answered(
+        &mut self,
+        key: u32,
+        asked: Vec<Waiting>,
+        answer: Result<Shared, RedisError>,
+        redis: Arc<Redis>,
+        ctx: &mut Context<Self>,
+    ) {
+        match answer {
+            Ok(shared) => self.hand_out(key, asked, shared),
+            Err(_) => self.decide_alone(key, asked),
+        }
+        let Some(lane) = self.lanes.get_mut(&key) else {
+            return;
+        };
+        lane.asking = false;
+        if !lane.waiting.is_empty() {
+            self.ask_redis(key, redis, ctx);
+        }
+    }
+
+    fn decide_alone(&mut self, key: u32, asked: Vec<Waiting>) {
+        for one in asked {
+            self.fallbacks += 1;
+            let wanted = one.wanted;
+            // Who asked may be gone.
+            let _ = one.reply.send(self.take(TakeTokens { key, wanted }));
+        }
+    }
+
+    /// First come, first served.
+    fn hand_out(&mut self, key: u32, asked: Vec<Waiting>, shared: Shared) {
+        let Some(lane) = self.lanes.get_mut(&key) else {
+            return;
+        };
+        let valid_ms = shared.until.map(|until| {
+            let left = until.saturating_duration_since(Instant::now());
+            left.as_millis() as u32
+        });
+        let dead = valid_ms == Some(0) && shared.granted > 0;
+        lane.late = if dead { lane.late + 1 } else { 0 };
+        if lane.late >= LATE {
+            return self.decide_alone(key, asked);
+        }
+        let mut left = lane.reserve + if dead { 0 } else { shared.granted };
+        let retry_in_ms = if dead {
+            1
+        } else if shared.retry_in.is_zero() {
+            self.hub.plan().config.redis.retry_in.as_millis() as u32
+        } else {
+            shared.retry_in.as_micros().div_ceil(1_000).min(60_000) as u32
+        };
+        for one in asked {
+            let granted = one.wanted.min(left);
+            left -= granted;
+            self.granted += u64::from(granted);
+            self.shared_granted += u64::from(granted);
+            self.refused += u64::from(one.wanted - granted);
+            let _ = one.reply.send(TakenTokens {
+                granted,
+                retry_in_ms: if granted < one.wanted { retry_in_ms } else { 0 },
+                valid_ms: valid_ms.unwrap_or(0),
+            });
+        }
+        // Tokens that live in time were asked for by somebody: none is left of them.
+        lane.reserve = if valid_ms.is_none() { left } else { 0 };
+    }
+}
+
+fn granted(tokens: u32) -> TakenTokens {
+    TakenTokens {
+        granted: tokens,
+        ..TakenTokens::default()
+    }
+}
+
+// === impl Question ===
+
+impl Question {
+    async fn put(self, redis: &Redis) -> Result<Shared, RedisError> {
+        match self {
+            Self::OfSecond {
+                operator,
+                rate,
+                wanted,
+            } => redis.take_of_second(&operator, rate, wanted).await,
+            Self::Strictly {
+                operator,
+                pace,
+                wanted,
+            } => redis.take_strictly(&operator, &pace, wanted).await,
+            Self::OfAccount {
+                account,
+                pace,
+                wanted,
+            } => redis.take_of_account(&account, &pace, wanted).await,
+        }
+    }
+}

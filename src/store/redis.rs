@@ -1,0 +1,281 @@
+//! Redis: what nodes share that may be lost, which is limits and who is bound where.
+//!
+//! Used by Throttle and the session registry. Nothing waits for Redis to come up: it is connected
+//! in the background ([`Redis::keep_connected`]), and while it is down every call fails at once, so
+//! that the caller decides by itself. One multiplexed connection serves all calls, which pipeline on
+//! it; the pool, which pings at every checkout, is gone back to only after an error.
+
+mod limits;
+mod registry;
+
+use std::future::Future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use deadpool_redis::redis::aio::MultiplexedConnection;
+use deadpool_redis::redis::{self, AsyncConnectionConfig, RedisResult};
+use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use limits::Scripts;
+pub use limits::Shared;
+pub use registry::{OperatorHealth, SessionEntry};
+
+/// Between two attempts to connect; also the least time between two calls that find out, at the
+/// cost of the timeout, that Redis is dead.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// A connection that lasted as long was a good one.
+const GOOD: Duration = Duration::from_secs(30);
+
+/// How to reach Redis.
+#[derive(Debug, Clone)]
+pub struct RedisOptions {
+    /// `redis://[user][:password]@host:port/database`.
+    pub url: SecretString,
+    /// Silence for this long is an outage.
+    pub timeout: Duration,
+    /// Names of operators and accounts stand in braces in keys.
+    pub hash_tags: bool,
+}
+
+/// Why Redis gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RedisError {
+    /// Known to be unreachable, so not asked.
+    #[error("Redis is not connected")]
+    Down,
+    #[error("Redis has not answered within {0:?}")]
+    Silent(Duration),
+    /// Its own words, or the system's.
+    #[error("Redis: {0}")]
+    Failed(String),
+}
+
+/// A Redis that may be absent.
+pub struct Redis {
+    pool: Pool,
+    timeout: Duration,
+    hash_tags: bool,
+    scripts: Scripts,
+    link: Mutex<Link>,
+    /// The connection was given up.
+    lost: Notify,
+}
+
+#[derive(Default)]
+struct Link {
+    connection: Option<Connection>,
+    /// Counts connections: a call that fails late must not end the next one.
+    number: u64,
+    /// The warning about this outage has been written.
+    warned: bool,
+}
+
+// === impl Redis ===
+
+impl Redis {
+    /// Prepares a client; connects later.
+    ///
+    /// # Errors
+    /// The URL is none. The text does not contain it.
+    pub fn open(options: &RedisOptions) -> Result<Self, RedisError> {
+        let wrong = |_| RedisError::Failed("the URL cannot be used".to_owned());
+        let connecting = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(options.timeout))
+            // Calls have a deadline of their own, which covers what they wait for before the wire.
+            .set_response_timeout(None);
+        let manager =
+            Manager::new_with_config(options.url.expose_secret(), connecting).map_err(wrong)?;
+        let pool = Pool::builder(manager)
+            .max_size(1)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| RedisError::Failed(error.to_string()))?;
+        Ok(Self {
+            pool,
+            timeout: options.timeout,
+            hash_tags: options.hash_tags,
+            scripts: Scripts::new(),
+            link: Mutex::default(),
+            lost: Notify::new(),
+        })
+    }
+
+    /// Whether calls are answered by Redis, as far as is known.
+    pub fn is_up(&self) -> bool {
+        self.link().connection.is_some()
+    }
+
+    /// Connects, and again after every loss; never ends. The runtime that polls it also drives the
+    /// connection.
+    pub async fn keep_connected(&self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if !self.is_up() {
+                match self.connect().await {
+                    Ok(connection) => self.connected(connection),
+                    Err(error) => {
+                        self.warn_once(&error);
+                        sleep_about(pause).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                        continue;
+                    }
+                }
+            }
+            let since = Instant::now();
+            self.lost.notified().await;
+            if since.elapsed() >= GOOD {
+                pause = FIRST_PAUSE;
+            }
+            sleep_about(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// A connection that can do what calls need: write and run scripts. A replica, a full or a
+    /// loading server, and missing rights show here and not with the first message.
+    async fn connect(&self) -> Result<Connection, RedisError> {
+        let attempt = async {
+            let mut connection = self
+                .pool
+                .get()
+                .await
+                .map_err(|error| RedisError::Failed(error.to_string()))?;
+            let probed: RedisResult<()> = async {
+                redis::cmd("SET")
+                    .arg("smsc:probe")
+                    .arg(1)
+                    .arg("PX")
+                    .arg(1_000)
+                    .query_async::<()>(&mut connection)
+                    .await?;
+                self.scripts.probe(&mut connection).await
+            }
+            .await;
+            match probed {
+                Ok(()) => Ok(connection),
+                Err(error) => {
+                    drop(Connection::take(connection));
+                    Err(RedisError::Failed(error.to_string()))
+                }
+            }
+        };
+        tokio::time::timeout(self.timeout * 2, attempt)
+            .await
+            .unwrap_or(Err(RedisError::Silent(self.timeout * 2)))
+    }
+
+    fn connected(&self, connection: Connection) {
+        let mut link = self.link();
+        link.connection = Some(connection);
+        link.number += 1;
+        if std::mem::take(&mut link.warned) {
+            tracing::info!("Redis is back, limits are shared again");
+        } else {
+            tracing::info!("Redis is connected, limits are shared");
+        }
+    }
+
+    /// Runs `work` on the connection. The first failure or silence ends the connection for everyone:
+    /// what comes after it fails at once until Redis is back.
+    async fn call<T, F>(
+        &self,
+        work: impl FnOnce(MultiplexedConnection) -> F,
+    ) -> Result<T, RedisError>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        let (connection, number) = {
+            let link = self.link();
+            let connection = link.connection.as_ref().ok_or(RedisError::Down)?;
+            (MultiplexedConnection::clone(connection), link.number)
+        };
+        let error = match tokio::time::timeout(self.timeout, work(connection)).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => RedisError::Failed(error.to_string()),
+            Err(_) => RedisError::Silent(self.timeout),
+        };
+        let broken = {
+            let mut link = self.link();
+            if link.number == number {
+                link.connection.take()
+            } else {
+                None
+            }
+        };
+        if let Some(broken) = broken {
+            // Not back into the pool: the next one is a new one.
+            drop(Connection::take(broken));
+            self.warn_once(&error);
+            self.lost.notify_one();
+        }
+        Err(error)
+    }
+
+    fn warn_once(&self, error: &RedisError) {
+        let before = std::mem::replace(&mut self.link().warned, true);
+        if !before {
+            tracing::warn!(%error, "limits are kept by this node alone until Redis is back");
+        }
+    }
+
+    /// A key of an operator or account: `tps:up`, or `tps:{up}` with hash tags.
+    fn key(&self, kind: &str, name: &str) -> String {
+        if self.hash_tags {
+            format!("{kind}:{{{name}}}")
+        } else {
+            format!("{kind}:{name}")
+        }
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not come back together.
+async fn sleep_about(pause: Duration) {
+    tokio::time::sleep(pause.mul_f64(rand::random_range(0.75..1.25))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(hash_tags: bool) -> Redis {
+        Redis::open(&RedisOptions {
+            url: SecretString::from("redis://:hush@127.0.0.1:1/0"),
+            timeout: Duration::from_millis(200),
+            hash_tags,
+        })
+        .expect("a client")
+    }
+
+    #[test]
+    fn names_stand_in_braces_only_with_hash_tags() {
+        assert_eq!(client(false).key("tps", "up"), "tps:up");
+        assert_eq!(client(true).key("tps", "up"), "tps:{up}");
+    }
+
+    #[test]
+    fn a_bad_url_is_refused_without_showing_it() {
+        let options = RedisOptions {
+            url: SecretString::from("http://:hush@redis.example"),
+            timeout: Duration::from_secs(1),
+            hash_tags: false,
+        };
+        let error = Redis::open(&options).err().expect("no client").to_string();
+        assert!(!error.contains("hush"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_connected_is_not_waited_for() {
+        let redis = client(false);
+        assert!(!redis.is_up());
+        let taken = redis.take_of_second("up", 100.0, 5).await;
+        assert_eq!(taken, Err(RedisError::Down));
+    }
+}
