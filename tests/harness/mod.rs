@@ -24,6 +24,8 @@
 #![allow(clippy::disallowed_methods)]
 
 mod admin;
+mod cluster;
+mod gate;
 mod keeper;
 mod operator;
 mod pcap;
@@ -40,6 +42,8 @@ mod tools;
 use std::time::{Duration, Instant};
 
 pub use admin::Admin;
+pub use cluster::{Cluster, ClusterBuilder};
+pub use gate::Gate;
 pub use operator::FakeOperator;
 pub use pcap::Capture;
 pub use peer::{Peer, PeerError, pdu, submit};
