@@ -77,7 +77,8 @@ fn killed_five_times_at_full_load() {
     smsc.fsck();
 
     let sender = history::Sender::read(&smsc.file("load.journal"));
-    let found = history::check(&smsc, &sender, &operator.journal());
+    let stored = history::Stored::embedded(&smsc);
+    let found = history::check(&stored, &sender, &operator.journal());
     println!("{found:?}");
     let bound = KILLS * (BINDS * WINDOW + COMMIT_BATCH);
     assert!(
@@ -119,7 +120,8 @@ fn the_operator_is_dead_for_the_whole_load_and_comes_back() {
     smsc.fsck();
 
     let sender = history::Sender::read(&smsc.file("load.journal"));
-    let found = history::check(&smsc, &sender, &operator.journal());
+    let stored = history::Stored::embedded(&smsc);
+    let found = history::check(&stored, &sender, &operator.journal());
     println!("{found:?}");
     assert_eq!(
         found.duplicates_by_us, 0,

@@ -52,7 +52,7 @@ fn a_queue_longer_than_its_memory_is_delivered_once() {
     smsc.fsck();
     let journal = operator.journal();
     let found = history::check(
-        &smsc,
+        &history::Stored::embedded(&smsc),
         &history::Sender::read(&smsc.file("load.journal")),
         &journal,
     );
@@ -84,7 +84,7 @@ fn more_awaited_receipts_than_memory_find_their_messages() {
     smsc.terminate();
     smsc.assert_no_panic();
     let found = history::check(
-        &smsc,
+        &history::Stored::embedded(&smsc),
         &history::Sender::read(&smsc.file("load.journal")),
         &operator.journal(),
     );

@@ -21,6 +21,15 @@ pub struct SmscBuilder {
     smpp: String,
     tables: String,
     lists: String,
+    run: Run,
+}
+
+/// How its process is run.
+#[derive(Default, Clone)]
+struct Run {
+    environment: Vec<(String, String)>,
+    /// Ready without an SMPP port.
+    without_listener: bool,
 }
 
 /// A running SMSC; its process and its data folder go with it.
@@ -29,6 +38,7 @@ pub struct Smsc {
     process: Process,
     smpp_port: u16,
     http_port: u16,
+    run: Run,
     folder: TempDir,
 }
 
@@ -101,17 +111,31 @@ impl SmscBuilder {
         self
     }
 
+    /// Sets a variable of its environment.
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        let variable = (key.to_owned(), value.to_owned());
+        self.run.environment.push(variable);
+        self
+    }
+
+    /// It is configured not to listen for ESMEs, so that nobody waits for its port.
+    pub fn without_listener(mut self) -> Self {
+        self.run.without_listener = true;
+        self
+    }
+
     /// Starts it and waits until it is ready.
     pub fn start(self) -> Smsc {
         let folder = tempfile::tempdir().unwrap();
         let (smpp_port, http_port) = (free_port(), free_port());
         let config = self.write_out(folder.path(), smpp_port, http_port);
         fs::write(folder.path().join("smsc.toml"), config).unwrap();
-        let process = serve(folder.path());
+        let process = serve(folder.path(), &self.run);
         let mut smsc = Smsc {
             process,
             smpp_port,
             http_port,
+            run: self.run,
             folder,
         };
         smsc.wait_until_ready();
@@ -141,12 +165,13 @@ fn names_key(keys: &str, key: &str) -> bool {
     })
 }
 
-fn serve(folder: &Path) -> Process {
+fn serve(folder: &Path, run: &Run) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
     command
         .args(["serve", "--config", "smsc.toml"])
         .current_dir(folder)
-        .env("RUST_BACKTRACE", "1");
+        .env("RUST_BACKTRACE", "1")
+        .envs(run.environment.iter().cloned());
     Process::start("smsc serve", command, &folder.join("smsc.log"))
 }
 
@@ -218,14 +243,14 @@ impl Smsc {
     /// [`Self::terminate`].
     pub fn start_again(&mut self) {
         assert!(!self.process.is_running(), "the smsc still runs");
-        self.process = serve(self.folder.path());
+        self.process = serve(self.folder.path(), &self.run);
         self.wait_until_ready();
     }
 
     /// The same, for a start that is meant not to become ready.
     pub fn start_again_unready(&mut self) {
         assert!(!self.process.is_running(), "the smsc still runs");
-        self.process = serve(self.folder.path());
+        self.process = serve(self.folder.path(), &self.run);
         let smpp = self.smpp();
         until("the smsc to listen", || TcpStream::connect(smpp).ok());
     }
@@ -276,7 +301,9 @@ impl Smsc {
         let (smpp, admin) = (self.smpp(), self.admin());
         until("the smsc to be ready", || {
             self.process.assert_running();
-            TcpStream::connect(smpp).ok()?;
+            if !self.run.without_listener {
+                TcpStream::connect(smpp).ok()?;
+            }
             admin.try_get("/health/ready").ok()
         });
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::harness::{JournalLine, Smsc};
+use crate::harness::{JournalLine, Smsc, rows};
 
 /// What one run of `smsc load` left.
 #[derive(Debug, Default)]
@@ -52,19 +52,67 @@ impl Sender {
     }
 }
 
-/// Fails unless every acknowledged message is in exactly one final state, was told to its sender
-/// and reached the operator; counts what came twice. The SMSC must have stopped.
-pub fn check(smsc: &Smsc, sender: &Sender, operator: &[JournalLine]) -> Findings {
-    let database = smsc.data_dir().join("smsc.db");
-    let connection =
-        Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let mut states: HashMap<u64, i64> = HashMap::new();
-    let mut statement = connection.prepare("SELECT id, state FROM fin").unwrap();
-    let mut rows = statement.query([]).unwrap();
-    while let Some(row) = rows.next().unwrap() {
-        let before = states.insert(row.get::<_, i64>(0).unwrap() as u64, row.get(1).unwrap());
-        assert_eq!(before, None, "two final states");
+/// What the store holds in the end.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// Rows of `msg`.
+    messages: usize,
+    /// Final states by message id.
+    states: HashMap<u64, i64>,
+}
+
+// === impl Stored ===
+
+impl Stored {
+    /// Reads the embedded store of an SMSC that has stopped.
+    pub fn embedded(smsc: &Smsc) -> Self {
+        let database = smsc.data_dir().join("smsc.db");
+        let connection =
+            Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let mut stored = Self::default();
+        let mut statement = connection.prepare("SELECT id, state FROM fin").unwrap();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            stored.add(row.get(0).unwrap(), row.get(1).unwrap());
+        }
+        let count = "SELECT count(*) FROM msg";
+        let messages: i64 = connection.query_row(count, [], |row| row.get(0)).unwrap();
+        stored.messages = messages as usize;
+        stored
     }
+
+    /// Reads the store that nodes have shared. Nothing may be unfinished, untold, left for another
+    /// node or put aside as unwritable.
+    pub fn shared(url: &str) -> Self {
+        let mut stored = Self::default();
+        for row in rows(url, "SELECT id, state::bigint FROM fin") {
+            stored.add(row.get(0), row.get(1));
+        }
+        let count =
+            |from: &str| -> i64 { rows(url, &format!("SELECT count(*) FROM {from}"))[0].get(0) };
+        stored.messages = count("msg") as usize;
+        for nothing in ["active", "inbox", "dead"] {
+            assert_eq!(count(nothing), 0, "rows of {nothing}");
+        }
+        let without_message = "fin f WHERE NOT EXISTS (SELECT 1 FROM msg m WHERE m.id = f.id)";
+        assert_eq!(
+            count(without_message),
+            0,
+            "final states of unknown messages"
+        );
+        stored
+    }
+
+    fn add(&mut self, id: i64, state: i64) {
+        let before = self.states.insert(id as u64, state);
+        assert_eq!(before, None, "message {id} has two final states");
+    }
+}
+
+/// Fails unless every acknowledged message is in exactly one final state, was told to its sender
+/// and reached the operator; counts what came twice.
+pub fn check(stored: &Stored, sender: &Sender, operator: &[JournalLine]) -> Findings {
+    let states = &stored.states;
     let lost: Vec<_> = sender
         .accepted
         .iter()
@@ -101,13 +149,11 @@ pub fn check(smsc: &Smsc, sender: &Sender, operator: &[JournalLine]) -> Findings
     }
     // Every message of the store goes out once, so a reference may reach the operator as often as
     // the store has messages with it; the store also has those whose answer was lost.
-    let stored: i64 = connection
-        .query_row("SELECT count(*) FROM msg", [], |row| row.get(0))
-        .unwrap();
+    let stored = stored.messages;
     Findings {
         acknowledged: sender.accepted.len(),
-        duplicates_by_us: operator.len().saturating_sub(stored as usize),
-        sent_again: stored as usize - copies.len().min(stored as usize),
+        duplicates_by_us: operator.len().saturating_sub(stored),
+        sent_again: stored - copies.len().min(stored),
         repeated_receipts: sender
             .receipts
             .values()

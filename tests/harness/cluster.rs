@@ -1,0 +1,304 @@
+//! Several nodes on one PostgreSQL server, and everything that can happen to them.
+//!
+//! ```text
+//! let mut cluster = Cluster::of(3)
+//!     .roles(1, &["delivery", "http", "janitor"])      others keep all roles
+//!     .skew(2, "+10s")                                 its wall clock is wrong
+//!     .each(|smsc| smsc.account("test", "test"))       the same configuration for all
+//!     .start();                                        joined and ready when this returns
+//! cluster.nodes[0].kill();                             a node is an [`Smsc`]
+//! ```
+
+use std::ops::{Deref, DerefMut};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_library, run, until};
+
+/// Short, so that tests need not wait long for a takeover.
+const CLUSTER: &str = r#"lease = "3s"
+margin = "500ms"
+heartbeat = "300ms"
+poll = "300ms""#;
+
+/// How a cluster is to be.
+pub struct ClusterBuilder {
+    plans: Vec<NodePlan>,
+    redis: bool,
+    gated: bool,
+    each: Box<dyn Fn(SmscBuilder) -> SmscBuilder>,
+}
+
+#[derive(Default)]
+struct NodePlan {
+    roles: Option<String>,
+    skew: Option<String>,
+}
+
+/// A running cluster. Its servers go with it.
+pub struct Cluster {
+    // Dropped in this order: nodes before what they use.
+    pub nodes: Vec<Node>,
+    pub redis: Option<PrivateRedis>,
+    pub postgres: PrivatePostgres,
+}
+
+/// One node.
+pub struct Node {
+    smsc: Smsc,
+    gate: Option<Gate>,
+}
+
+/// What the living nodes hold together, as one of them sees it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Names (host and process) of the living nodes.
+    pub alive: Vec<String>,
+    /// Those that are dead and not taken over yet.
+    pub lost: usize,
+    /// Bind slots of all operators.
+    pub binds: usize,
+    /// Partitions of the queue that was asked for.
+    pub partitions: u64,
+}
+
+// === impl ClusterBuilder ===
+
+impl ClusterBuilder {
+    /// Limits are shared through a Redis server of the cluster's own.
+    pub fn redis(mut self) -> Self {
+        self.redis = true;
+        self
+    }
+
+    /// Each node reaches PostgreSQL through a [`Gate`] of its own.
+    pub fn gated(mut self) -> Self {
+        self.gated = true;
+        self
+    }
+
+    /// What one node does.
+    pub fn roles(mut self, node: usize, roles: &[&str]) -> Self {
+        self.plans[node].roles = Some(format!("roles = {roles:?}"));
+        self
+    }
+
+    /// How far the wall clock of one node is off: `+10s`.
+    pub fn skew(mut self, node: usize, skew: &str) -> Self {
+        self.plans[node].skew = Some(skew.to_owned());
+        self
+    }
+
+    /// The configuration of all nodes.
+    pub fn each(mut self, configure: impl Fn(SmscBuilder) -> SmscBuilder + 'static) -> Self {
+        self.each = Box::new(configure);
+        self
+    }
+
+    /// Starts the servers, makes the tables, starts the nodes one after another.
+    pub fn start(self) -> Cluster {
+        let postgres = PrivatePostgres::start();
+        let redis = self.redis.then(PrivateRedis::start);
+        migrate(&postgres.url());
+        let nodes = self
+            .plans
+            .iter()
+            .map(|plan| {
+                let gate = self
+                    .gated
+                    .then(|| Gate::to(([127, 0, 0, 1], postgres.port()).into()));
+                let url = match &gate {
+                    Some(gate) => format!("postgres://postgres@{}/postgres", gate.address()),
+                    None => postgres.url(),
+                };
+                let mut smsc = (self.each)(Smsc::new())
+                    .toml(&format!("[postgres]\nurl = {url:?}"))
+                    .toml(&format!(
+                        "[cluster]\n{CLUSTER}\n{}",
+                        plan.roles.as_deref().unwrap_or_default()
+                    ));
+                if let Some(redis) = &redis {
+                    smsc = smsc.toml(&format!("[redis]\nurl = {:?}", redis.url()));
+                }
+                if let Some(roles) = &plan.roles
+                    && !roles.contains("smpp")
+                {
+                    smsc = smsc.without_listener();
+                }
+                if let Some(skew) = &plan.skew {
+                    let library = debian_library("faketime/libfaketimeMT.so.1");
+                    smsc = smsc
+                        .env("LD_PRELOAD", library.to_str().unwrap())
+                        .env("FAKETIME", skew)
+                        .env("DONT_FAKE_MONOTONIC", "1")
+                        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+                }
+                Node {
+                    smsc: smsc.start(),
+                    gate,
+                }
+            })
+            .collect();
+        Cluster {
+            nodes,
+            redis,
+            postgres,
+        }
+    }
+}
+
+/// `smsc migrate`, as an operator runs it before the first node starts.
+fn migrate(url: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!("data_dir = \"data\"\n[postgres]\nurl = {url:?}\n");
+    std::fs::write(folder.path().join("smsc.toml"), config).unwrap();
+    let made = run(Command::new(env!("CARGO_BIN_EXE_smsc"))
+        .args(["migrate", "--config", "smsc.toml"])
+        .current_dir(folder.path()));
+    assert!(made.success, "migrate: {}{}", made.stdout, made.stderr);
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// So many nodes, with all roles, correct clocks and an empty configuration.
+    pub fn of(nodes: usize) -> ClusterBuilder {
+        ClusterBuilder {
+            plans: (0..nodes).map(|_| NodePlan::default()).collect(),
+            redis: false,
+            gated: false,
+            each: Box::new(|smsc| smsc),
+        }
+    }
+
+    /// A gate to the SMPP ports of all nodes, like the load balancer in front of a cluster.
+    pub fn entry(&self) -> Gate {
+        Gate::to_any(self.nodes.iter().map(|node| node.smpp()).collect())
+    }
+
+    /// What the living nodes hold, as this node sees it; `None` when it does not answer.
+    pub fn held(&self, seen_by: usize, queue: &str) -> Option<Held> {
+        let answer = self.nodes[seen_by].admin().try_get("/v1/nodes").ok()?;
+        let mut held = Held::default();
+        for node in answer["nodes"].as_array()? {
+            if node["state"] == "lost" {
+                held.lost += 1;
+                continue;
+            }
+            held.alive.push(node["name"].as_str()?.to_owned());
+            held.binds += node["binds"].as_array()?.len();
+            let shares = node["queues"].as_array()?.iter();
+            held.partitions += shares
+                .filter(|share| share["queue"] == queue)
+                .filter_map(|share| share["partitions"].as_u64())
+                .sum::<u64>();
+        }
+        Some(held)
+    }
+
+    /// Waits until this node sees exactly these nodes alive, nobody dead, and all bind slots and
+    /// partitions of an operator's queue held by them.
+    pub fn wait_until_held_by(&self, seen_by: usize, nodes: &[usize], queue: &str, binds: usize) {
+        let mut names: Vec<String> = nodes.iter().map(|node| self.process_of(*node)).collect();
+        names.sort();
+        let what = format!("{queue} and {binds} binds to be held by the nodes {nodes:?}");
+        let mut last = None;
+        let settled = super::within(super::PATIENCE, || {
+            let held = self.held(seen_by, queue);
+            let is_so = held.as_ref().is_some_and(|held| {
+                let mut alive: Vec<String> = held.alive.iter().map(|name| process(name)).collect();
+                alive.sort();
+                alive == names && held.lost == 0 && held.binds == binds && held.partitions == 32
+            });
+            last = held;
+            is_so.then_some(())
+        });
+        assert!(settled.is_some(), "waited in vain for {what}: {last:?}");
+    }
+
+    /// The operator's binds that a node holds, as another one sees it.
+    pub fn binds_of(&self, node: usize, seen_by: usize) -> usize {
+        let wanted = self.process_of(node);
+        let answer = self.nodes[seen_by].admin().get("/v1/nodes");
+        let all = answer["nodes"].as_array().unwrap();
+        all.iter()
+            .filter(|node| process(node["name"].as_str().unwrap()) == wanted)
+            .filter_map(|node| node["binds"].as_array().map(Vec::len))
+            .sum()
+    }
+
+    /// Waits until everything stored is in a final state and its sender was told.
+    pub fn wait_until_idle(&self, limit: Duration) {
+        let count = || -> i64 {
+            let rows = self.postgres.rows("SELECT count(*) FROM active");
+            rows[0].get(0)
+        };
+        let idle = super::within(limit, || (count() == 0).then_some(()));
+        assert!(
+            idle.is_some(),
+            "{} messages are not finished after {limit:?}",
+            count()
+        );
+    }
+
+    fn process_of(&self, node: usize) -> String {
+        self.nodes[node].process().id().to_string()
+    }
+}
+
+/// A node's name is its host and its process.
+fn process(name: &str) -> String {
+    name.rsplit(':').next().unwrap_or(name).to_owned()
+}
+
+// === impl Node ===
+
+impl Node {
+    /// The gate between it and PostgreSQL.
+    pub fn gate(&self) -> &Gate {
+        self.gate.as_ref().expect("a cluster that is gated()")
+    }
+
+    /// SIGSTOP, and waits until it really stands still.
+    pub fn freeze(&self) {
+        self.process().signal("STOP");
+        let path = format!("/proc/{}/stat", self.process().id());
+        until("the node to stand still", || {
+            let stat = std::fs::read_to_string(&path).ok()?;
+            let state = stat.rsplit(')').next()?.split_whitespace().next()?;
+            (state == "T").then_some(())
+        });
+    }
+
+    /// SIGCONT.
+    pub fn thaw(&self) {
+        self.process().signal("CONT");
+    }
+
+    /// How often its log says this.
+    pub fn log_lines_with(&self, text: &str) -> usize {
+        let log = self.log();
+        log.lines().filter(|line| line.contains(text)).count()
+    }
+
+    /// The state of one message here, as the admin API shows it.
+    pub fn message(&self, id: &str) -> Option<Value> {
+        self.admin().try_get(&format!("/v1/messages/{id}")).ok()
+    }
+}
+
+impl Deref for Node {
+    type Target = Smsc;
+
+    fn deref(&self) -> &Smsc {
+        &self.smsc
+    }
+}
+
+impl DerefMut for Node {
+    fn deref_mut(&mut self) -> &mut Smsc {
+        &mut self.smsc
+    }
+}

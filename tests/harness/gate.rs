@@ -1,0 +1,118 @@
+//! A TCP gate in front of one or several addresses, which can be shut as a network fails: silently.
+//!
+//! While it is shut nothing passes in either direction, connections stay open, and what was sent
+//! waits, as segments do that are sent again and again. What waited arrives when it opens.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use super::free_port;
+
+/// Octets passed on at once.
+const PIECE: usize = 64 * 1024;
+
+/// Listens on a port of its own for as long as the test process lives.
+pub struct Gate {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    shut: Mutex<bool>,
+    opened: Condvar,
+    connections: AtomicUsize,
+    most_connections: AtomicUsize,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    /// An open gate to one address.
+    pub fn to(target: SocketAddr) -> Self {
+        Self::to_any(vec![target])
+    }
+
+    /// An open gate that spreads connections evenly over the addresses that take them.
+    pub fn to_any(targets: Vec<SocketAddr>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", free_port())).unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State::default());
+        let for_thread = Arc::clone(&state);
+        thread::spawn(move || {
+            for (turn, client) in listener.incoming().flatten().enumerate() {
+                for_thread.wait_until_open();
+                let server = (0..targets.len())
+                    .map(|step| targets[(turn + step) % targets.len()])
+                    .find_map(|target| TcpStream::connect(target).ok());
+                if let Some(server) = server {
+                    for_thread.join(&client, &server);
+                }
+            }
+        });
+        Self { address, state }
+    }
+
+    /// Where to connect instead.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Nothing passes any more.
+    pub fn shut(&self) {
+        *self.state.shut.lock().unwrap() = true;
+    }
+
+    /// Everything passes again, what has waited first.
+    pub fn open(&self) {
+        *self.state.shut.lock().unwrap() = false;
+        self.state.opened.notify_all();
+    }
+
+    /// Connections that their client has not closed.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
+    /// The most that there have been at once.
+    pub fn most_connections(&self) -> usize {
+        self.state.most_connections.load(Ordering::SeqCst)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn wait_until_open(&self) {
+        let shut = self.shut.lock().unwrap();
+        drop(self.opened.wait_while(shut, |shut| *shut).unwrap());
+    }
+
+    fn join(self: &Arc<Self>, client: &TcpStream, server: &TcpStream) {
+        let now = self.connections.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_connections.fetch_max(now, Ordering::SeqCst);
+        for (from, to, from_client) in [(client, server, true), (server, client, false)] {
+            let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+            let state = Arc::clone(self);
+            let _ = to.set_nodelay(true);
+            thread::spawn(move || {
+                let mut piece = vec![0; PIECE];
+                while let Ok(count) = from.read(&mut piece) {
+                    state.wait_until_open();
+                    if count == 0 || to.write_all(&piece[..count]).is_err() {
+                        break;
+                    }
+                }
+                if from_client {
+                    state.connections.fetch_sub(1, Ordering::SeqCst);
+                }
+                // A side that is gone takes the other one with it.
+                let _ = to.shutdown(Shutdown::Both);
+                let _ = from.shutdown(Shutdown::Both);
+            });
+        }
+    }
+}
