@@ -10,6 +10,8 @@
 //! - One bad row never fails its batch mates.
 
 pub mod cluster;
+pub mod postgres;
+mod record;
 pub mod redis;
 pub mod sqlite;
 
