@@ -4,6 +4,7 @@ mod binds;
 mod messages;
 mod operators;
 mod queues;
+mod subscribers;
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use actix::dev::ToEnvelope;
 use actix_web::{HttpResponse, web};
 
 use super::State;
-use super::guard::{command, read};
+use super::guard::{command, read, removal};
 use super::problem::Problem;
 use super::view::Done;
 use crate::actors::admin::Admin;
@@ -33,7 +34,8 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(command("/operators/{id}/{verb}").to(operators::order))
         .service(read("/messages").to(messages::search))
         .service(read("/messages/{id}").to(messages::one))
-        .service(command("/messages/{id}/{verb}").to(messages::order));
+        .service(command("/messages/{id}/{verb}").to(messages::order))
+        .service(removal("/subscribers/{msisdn}/messages").to(subscribers::erase));
 }
 
 /// Asks the Admin actor.

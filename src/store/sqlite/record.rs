@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use prost::Message as _;
-use prost::encoding::{bytes as octets, int32, uint32};
+use prost::encoding::{bool as flag, bytes as octets, int32, uint32};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
@@ -97,6 +97,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         schedule_delivery_time,
         validity_period,
         trace_context,
+        text_erased,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -129,6 +130,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     field(24, schedule_delivery_time);
     field(25, validity_period);
     field(26, trace_context);
+    if *text_erased {
+        flag::encode(27, text_erased, buffer);
+    }
 }
 
 /// The columns of `msg`, in the order that [`read_message`] expects.
@@ -195,6 +199,7 @@ mod tests {
             schedule_delivery_time: text("s"),
             validity_period: text("v"),
             trace_context: text("t"),
+            text_erased: true,
         }
     }
 
