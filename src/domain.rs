@@ -9,6 +9,7 @@ pub mod allow;
 pub mod command_status;
 pub mod id;
 pub mod limit;
+pub mod moment;
 pub mod partition;
 pub mod retry;
 pub mod route;

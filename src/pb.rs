@@ -42,6 +42,7 @@ actix_messages! {
     CollectSnapshots => NodeSnapshot;
     FindMessage => Result<MessageView, Refusal>;
     SearchMessages => Result<MessageList, Refusal>;
+    EraseSubscriber => Result<ErasedMessages, Refusal>;
     CommandQueue => Result<Commanded, Refusal>;
     CommandOperator => Result<Commanded, Refusal>;
     CommandMessage => Result<Commanded, Refusal>;

@@ -9,6 +9,7 @@
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
 //! - One bad row never fails its batch mates.
 
+pub mod archive;
 pub mod cluster;
 pub mod postgres;
 mod record;
@@ -265,8 +266,16 @@ pub struct History {
 /// Which messages to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
-    /// Destination digits, exact.
+    /// Destination, exact, without a leading plus.
     pub to: Option<String>,
+    /// Source address, exact, without a leading plus.
+    pub from: Option<String>,
+    /// Interned name of the account or operator that brought it.
+    pub sender: Option<u32>,
+    /// Accepted at this time or later, Unix milliseconds.
+    pub since: Option<i64>,
+    /// Accepted before this time, Unix milliseconds.
+    pub until: Option<i64>,
     /// Keep only messages in this state; `Enroute` means not final.
     pub state: Option<MessageState>,
     /// Only ids below this one (paging).
@@ -293,7 +302,7 @@ pub struct StoreStats {
 /// The durable side of the SMSC.
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
-pub trait Store: Send + Sync + 'static {
+pub trait Store: archive::Archive + Send + Sync + 'static {
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 
@@ -351,6 +360,17 @@ pub trait Store: Send + Sync + 'static {
 
     /// Writes what waits and stops. Blocks.
     fn close(&self);
+}
+
+// === impl Search ===
+
+impl Search {
+    /// The ids that its times and its page leave: from the first up to the second, without it.
+    pub fn ids(&self) -> std::ops::Range<u64> {
+        let until = self.until.map_or(i64::MAX as u64, archive::first_id);
+        let before = self.before.unwrap_or(i64::MAX as u64);
+        self.since.map_or(0, archive::first_id)..until.min(before).min(i64::MAX as u64)
+    }
 }
 
 // === impl SentRow ===

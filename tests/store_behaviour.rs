@@ -3,6 +3,8 @@
 //! The cases name the rules of `docs/architecture.md` that concern the store. A new adapter joins by
 //! one more `#[test]` at the end with its own [`Factory`].
 
+#[path = "store_behaviour/archive.rs"]
+mod archive;
 #[path = "store_behaviour/messages.rs"]
 mod messages;
 #[path = "store_behaviour/upkeep.rs"]
@@ -94,6 +96,16 @@ fn cases() -> Vec<(&'static str, Case)> {
         (
             "search by destination and state, newest first",
             upkeep::search,
+        ),
+        (
+            "search by source, sender and time, together",
+            archive::search_filters,
+        ),
+        ("export is in id order and tells all", archive::export),
+        ("texts of finished messages go", archive::erase_text),
+        (
+            "a number goes from finished messages only",
+            archive::erase_msisdn,
         ),
         ("history tells all", messages::history),
         ("a closed store says so", upkeep::closed),

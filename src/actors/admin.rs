@@ -22,8 +22,9 @@ use crate::clock;
 use crate::pb::refusal::Reason;
 use crate::pb::{
     BindList, CheckReadiness, CollectSnapshots, CommandMessage, CommandOperator, CommandQueue,
-    Commanded, FindMessage, ListBinds, ListNodes, ListOperators, ListQueues, MessageList,
-    MessageView, NodeSnapshot, OperatorList, QueueList, Readiness, Refusal, SearchMessages,
+    Commanded, EraseSubscriber, ErasedMessages, FindMessage, ListBinds, ListNodes, ListOperators,
+    ListQueues, MessageList, MessageView, NodeSnapshot, OperatorList, QueueList, Readiness,
+    Refusal, SearchMessages,
 };
 use crate::store::StoreError;
 
@@ -162,6 +163,14 @@ impl Handler<SearchMessages> for Admin {
 
     fn handle(&mut self, ask: SearchMessages, _: &mut Self::Context) -> Self::Result {
         Box::pin(messages::search(Arc::clone(&self.hub), ask))
+    }
+}
+
+impl Handler<EraseSubscriber> for Admin {
+    type Result = ResponseFuture<Result<ErasedMessages, Refusal>>;
+
+    fn handle(&mut self, ask: EraseSubscriber, _: &mut Self::Context) -> Self::Result {
+        Box::pin(messages::erase(Arc::clone(&self.hub), ask))
     }
 }
 

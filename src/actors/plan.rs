@@ -183,6 +183,15 @@ impl Plan {
             .map(|(id, _)| *id)
     }
 
+    /// The number of an account or operator, written `account:x`, `operator:x`, or just `x`.
+    pub fn sender(&self, name: &str) -> Option<u32> {
+        let wanted = [name.to_owned(), account_name(name), operator_name(name)];
+        wanted.iter().find_map(|wanted| {
+            let known = self.names.iter().find(|(_, known)| *known == wanted);
+            known.map(|(id, _)| *id)
+        })
+    }
+
     /// An interned name.
     pub fn name_of(&self, id: u32) -> &str {
         self.names.get(&id).map_or("", String::as_str)

@@ -126,6 +126,7 @@ fn facts(message: &Message) -> String {
         };
         fact("receipt", receipt);
     }
+    fact("note", message.note.clone().unwrap_or_default());
     if let Some(content) = &message.content {
         let text = content.text.as_deref().map(visible);
         fact(
@@ -170,6 +171,7 @@ mod tests {
             data_coding: 0,
             esm_class: 0,
             registered_delivery: 1,
+            note: None,
             fin: Some(Final {
                 at: Some("2023-11-14T22:13:21.000Z".to_owned()),
                 error: String::new(),

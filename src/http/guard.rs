@@ -12,20 +12,41 @@ use super::problem::Problem;
 /// Longest request body; no request of this API needs one.
 const MAX_BODY: u64 = 16 * 1024;
 
-/// A path, and whether it is read or carries out a command.
+/// A path, and what it is there for.
 pub(super) struct Path {
     path: &'static str,
-    reads: bool,
+    method: Method,
+}
+
+#[derive(Clone, Copy)]
+enum Method {
+    Read,
+    Command,
+    Remove,
 }
 
 /// A path that is read.
 pub(super) fn read(path: &'static str) -> Path {
-    Path { path, reads: true }
+    Path {
+        path,
+        method: Method::Read,
+    }
 }
 
 /// A path that carries out a command.
 pub(super) fn command(path: &'static str) -> Path {
-    Path { path, reads: false }
+    Path {
+        path,
+        method: Method::Command,
+    }
+}
+
+/// A path whose content is removed.
+pub(super) fn removal(path: &'static str) -> Path {
+    Path {
+        path,
+        method: Method::Remove,
+    }
 }
 
 // === impl Path ===
@@ -39,18 +60,22 @@ impl Path {
         F::Output: Responder + 'static,
     {
         let resource = web::resource(self.path);
-        if self.reads {
-            resource
+        match self.method {
+            Method::Read => resource
                 .route(web::route().guard(Any(Get()).or(Head())).to(handler))
                 .default_service(web::to(|request: HttpRequest| {
                     wrong_method(request, "GET, HEAD")
-                }))
-        } else {
-            resource
+                })),
+            Method::Command => resource
                 .route(web::post().to(handler))
                 .default_service(web::to(|request: HttpRequest| {
                     wrong_method(request, "POST")
-                }))
+                })),
+            Method::Remove => resource
+                .route(web::delete().to(handler))
+                .default_service(web::to(|request: HttpRequest| {
+                    wrong_method(request, "DELETE")
+                })),
         }
     }
 }
@@ -69,7 +94,7 @@ async fn wrong_method(
 /// Answers whatever has no route.
 pub(super) async fn unknown_path(request: HttpRequest) -> Result<&'static str, Problem> {
     Err(Problem::not_found(format!(
-        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/queues, /v1/binds, /v1/operators and /v1/messages",
+        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/queues, /v1/binds, /v1/operators, /v1/messages and /v1/subscribers/MSISDN/messages",
         request.path()
     )))
 }

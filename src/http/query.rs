@@ -73,6 +73,24 @@ impl Query {
         }
     }
 
+    /// A moment in Unix milliseconds, written as RFC 3339 or as that number.
+    pub(super) fn time(&self, key: &str) -> Result<Option<i64>, Problem> {
+        let Some(text) = self.text(key) else {
+            return Ok(None);
+        };
+        // A plus sign of the offset that was not percent-encoded arrives as a space.
+        crate::domain::moment::parse(&text.replace(' ', "+"))
+            .map(Some)
+            .ok_or_else(|| {
+                Problem::bad_value(
+                    key,
+                    format!(
+                        "{key} must be a time such as 2026-11-21T09:00:00Z, a day such as 2026-11-21, or Unix milliseconds, not {text:?}"
+                    ),
+                )
+            })
+    }
+
     /// `true` or `false`; false when absent.
     pub(super) fn flag(&self, key: &str) -> Result<bool, Problem> {
         match self.text(key) {

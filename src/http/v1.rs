@@ -5,6 +5,7 @@ mod messages;
 mod nodes;
 mod operators;
 mod queues;
+mod subscribers;
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use actix::dev::ToEnvelope;
 use actix_web::{HttpResponse, web};
 
 use super::State;
-use super::guard::{command, read};
+use super::guard::{command, read, removal};
 use super::problem::Problem;
 use super::view::Done;
 use crate::actors::admin::Admin;
@@ -35,7 +36,8 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(read("/nodes").to(nodes::list))
         .service(read("/messages").to(messages::search))
         .service(read("/messages/{id}").to(messages::one))
-        .service(command("/messages/{id}/{verb}").to(messages::order));
+        .service(command("/messages/{id}/{verb}").to(messages::order))
+        .service(removal("/subscribers/{msisdn}/messages").to(subscribers::erase));
 }
 
 /// Asks the Admin actor.

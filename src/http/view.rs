@@ -120,6 +120,15 @@ pub struct Done {
     pub pending: bool,
 }
 
+/// `DELETE /v1/subscribers/{msisdn}/messages`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedMessages {
+    /// Messages that no longer show the number, nor what they said.
+    pub erased: u64,
+    /// Messages of the number that have not ended: they are left alone; ask again later.
+    pub active: u64,
+}
+
 // === conversions ===
 
 impl From<pb::QueueSnapshot> for Queue {

@@ -5,7 +5,7 @@
 //! columns' fields left out, so that any protobuf tool reads it.
 
 use bytes::Bytes;
-use prost::encoding::{bytes as octets, int32, uint32};
+use prost::encoding::{bool as flag, bytes as octets, int32, uint32};
 
 use crate::pb::Message;
 
@@ -58,6 +58,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         schedule_delivery_time,
         validity_period,
         trace_context,
+        text_erased,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -90,6 +91,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     field(24, schedule_delivery_time);
     field(25, validity_period);
     field(26, trace_context);
+    if *text_erased {
+        flag::encode(27, text_erased, buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
@@ -139,6 +143,7 @@ mod tests {
             schedule_delivery_time: text("s"),
             validity_period: text("v"),
             trace_context: text("t"),
+            text_erased: true,
         }
     }
 

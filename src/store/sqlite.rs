@@ -12,9 +12,12 @@
 //! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
 //! the caller except the calls that say so.
 
+mod archive;
 mod backup;
 mod correlate;
 mod disk;
+mod entries;
+mod export;
 mod failure;
 mod fsck;
 mod gauges;
@@ -53,6 +56,7 @@ use super::{
 };
 
 pub use self::backup::backup;
+pub use self::export::ReadOnly;
 pub use self::fsck::{FsckReport, fsck};
 pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
@@ -75,7 +79,7 @@ pub struct SqliteOptions {
     pub linger: Duration,
     /// New messages are refused below this much free space.
     pub min_free_mib: u64,
-    /// Whether messages can be searched by destination.
+    /// Whether messages can be searched by address and sender.
     pub search_index: bool,
     /// How many active messages may lie below the low-water mark.
     pub carry_limit: usize,
@@ -186,7 +190,7 @@ impl Shared {
     }
 
     /// Retired messages leave the search index when it has time; a missed one only costs space.
-    fn forget(&self, gone: Vec<index::Forgotten>) {
+    fn forget(&self, gone: Vec<entries::Entry>) {
         let index = self.index_slot().clone();
         if let Some(index) = index {
             drop(index.ask(move |index| index.forget(gone)));
@@ -252,6 +256,7 @@ impl SqliteStore {
             shared: Arc::clone(&shared),
             carry_limit: options.carry_limit,
             retire_from: 0,
+            texts: archive::TextPass::default(),
         };
         let lookup = Lookup {
             path: shared.folder.join(INDEX_FILE),
@@ -345,13 +350,7 @@ impl Store for SqliteStore {
 
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
         let connection = self.reader()?;
-        let names = || -> rusqlite::Result<_> {
-            connection
-                .prepare("SELECT number, name FROM names ORDER BY number")?
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect()
-        };
-        names().map_err(sql_failed)
+        schema::names(&connection).map_err(sql_failed)
     }
 
     fn history(&self, id: u64) -> Reply<Option<History>> {

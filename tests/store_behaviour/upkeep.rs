@@ -201,6 +201,7 @@ pub fn search(h: &mut Harness) {
             state,
             before,
             limit,
+            ..Search::default()
         };
         let found = h.store().search(search).wait().unwrap();
         found

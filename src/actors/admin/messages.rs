@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use crate::actors::hub::Hub;
 use crate::clock;
+use crate::domain::address::mask;
 use crate::pb::message_view::Stage;
 use crate::pb::{
-    AttemptView, ChangeView, FinalView, MessageList, MessageState, MessageView, Refusal,
-    SearchMessages,
+    AttemptView, ChangeView, EraseSubscriber, ErasedMessages, FinalView, MessageList, MessageState,
+    MessageView, Refusal, SearchMessages,
 };
+use crate::store::archive::Erased;
 use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
 
 /// One message with all that happened to it.
@@ -32,11 +34,23 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
         MessageState::Unspecified => None,
         state => Some(state),
     };
+    let sender = match ask.sender.as_str() {
+        "" => None,
+        name => Some(hub.plan().sender(name).ok_or_else(|| {
+            Refusal::not_found(format!(
+                "there is no account {name:?} and never was; GET /v1/queues lists accounts and operators"
+            ))
+        })?),
+    };
     let limit = ask.limit as usize;
     let found = hub
         .store
         .search(Search {
             to: (!ask.to.is_empty()).then_some(ask.to),
+            from: (!ask.from.is_empty()).then_some(ask.from),
+            sender,
+            since: (ask.since != 0).then_some(ask.since),
+            until: (ask.until != 0).then_some(ask.until),
             state,
             before: (ask.before != 0).then_some(ask.before),
             limit,
@@ -53,6 +67,26 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
             .collect(),
         next_before,
     })
+}
+
+/// Takes a subscriber's number and texts out of finished messages.
+pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedMessages, Refusal> {
+    let whom = mask(ask.msisdn.as_bytes());
+    let result = hub.store.erase_msisdn(ask.msisdn).await;
+    match &result {
+        Ok(done) => tracing::info!(
+            target: "audit",
+            by = ask.by, command = "erase", what = %whom, count = done.erased, active = done.active,
+            "command carried out"
+        ),
+        Err(error) => tracing::warn!(
+            target: "audit",
+            by = ask.by, command = "erase", what = %whom, reason = %error,
+            "command refused"
+        ),
+    }
+    let Erased { erased, active } = result?;
+    Ok(ErasedMessages { erased, active })
 }
 
 /// How far a message has come, from the rows that there are.

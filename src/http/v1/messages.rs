@@ -22,12 +22,17 @@ const MAX_PAGE: u32 = 1_000;
 
 const VERBS: &[(&str, Verb)] = &[("cancel", Verb::Cancel), ("retry", Verb::Retry)];
 
-/// `GET /v1/messages?to=&state=&limit=&before=`
+/// What a list can be asked for.
+const QUERY: &[&str] = &[
+    "to", "from", "account", "since", "until", "state", "limit", "before",
+];
+
+/// `GET /v1/messages?to=&from=&account=&since=&until=&state=&limit=&before=`
 pub(super) async fn search(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let question = question(&Query::read(&request, &["to", "state", "limit", "before"])?)?;
+    let question = question(&Query::read(&request, QUERY)?)?;
     let list = ask(&state, question).await??;
     Ok(HttpResponse::Ok().json(Messages::from(list)))
 }
@@ -72,11 +77,11 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
         |limit| (1..=MAX_PAGE).contains(limit),
     )?;
     Ok(SearchMessages {
-        // A plus sign that was not percent-encoded arrives as a space.
-        to: query
-            .text("to")
-            .map(|to| String::from_utf8_lossy(normalise(to.trim().as_bytes())).into_owned())
-            .unwrap_or_default(),
+        to: address(query, "to"),
+        from: address(query, "from"),
+        sender: query.text("account").unwrap_or_default().to_owned(),
+        since: query.time("since")?.unwrap_or_default(),
+        until: query.time("until")?.unwrap_or_default(),
         state: query
             .text("state")
             .map(state_of)
@@ -92,6 +97,12 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
             .unwrap_or_default(),
         limit: limit.unwrap_or(PAGE),
     })
+}
+
+/// A plus sign that was not percent-encoded arrives as a space.
+fn address(query: &Query, key: &str) -> String {
+    let text = query.text(key).unwrap_or_default().trim();
+    String::from_utf8_lossy(normalise(text.as_bytes())).into_owned()
 }
 
 fn state_of(text: &str) -> Result<MessageState, Problem> {
@@ -129,7 +140,7 @@ mod tests {
 
     fn ask_for(query: &str) -> Result<SearchMessages, Problem> {
         let request = TestRequest::with_uri(&format!("/v1/messages?{query}")).to_http_request();
-        question(&Query::read(&request, &["to", "state", "limit", "before"])?)
+        question(&Query::read(&request, QUERY)?)
     }
 
     #[test]
@@ -138,6 +149,13 @@ mod tests {
         assert_eq!(found.to, "447700900123");
         assert_eq!(found.state(), MessageState::Delivered);
         assert_eq!((found.limit, found.before), (7, 12));
+        let wide = "from=%2B41&account=test&since=2023-11-14T22:13:20Z&until=1700000000001";
+        let wide = ask_for(wide).unwrap();
+        assert_eq!((wide.from.as_str(), wide.sender.as_str()), ("41", "test"));
+        assert_eq!(
+            (wide.since, wide.until),
+            (1_700_000_000_000, 1_700_000_000_001)
+        );
         let all = ask_for("").unwrap();
         assert_eq!(
             (all.to.as_str(), all.state(), all.limit),
@@ -160,7 +178,9 @@ mod tests {
             "limit=1001",
             "before=x",
             "before=0",
-            "from=1",
+            "form=1",
+            "since=yesterday",
+            "until=2026-13-01T00:00:00Z",
         ] {
             assert!(ask_for(wrong).is_err(), "{wrong}");
         }

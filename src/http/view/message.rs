@@ -44,6 +44,9 @@ pub struct Message {
     pub data_coding: u32,
     pub esm_class: u32,
     pub registered_delivery: u32,
+    /// `text erased` when its text was there and is not kept any more; null otherwise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub note: Option<String>,
     /// How it ended.
     #[serde(rename = "final")]
     pub fin: Option<Final>,
@@ -131,6 +134,7 @@ impl Message {
             data_coding: message.data_coding,
             esm_class: message.esm_class,
             registered_delivery: message.registered_delivery,
+            note: message.text_erased.then(|| "text erased".to_owned()),
             fin: view.fin.map(Final::from),
             history: view.history.into_iter().map(Attempt::from).collect(),
             changes: view.changes.into_iter().map(Change::from).collect(),

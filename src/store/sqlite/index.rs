@@ -1,4 +1,5 @@
-//! The derived file `index.db`: destinations for the search, old correlations, spilled queue blocks.
+//! The derived file `index.db`: addresses and senders for the search, old correlations, spilled
+//! queue blocks.
 //!
 //! Its thread owns the only writing connection; it reads new `msg` rows above `indexed_upto` once a
 //! second and inserts them sorted. Keeps true that nothing in the file is needed: a damaged file is
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode};
 
 use super::Shared;
-use super::record::{Readable, octets_of};
+use super::entries::{self, Entry};
 use super::schema::{self, failed, meta, set_meta, sql_failed};
 use crate::store::StoreError;
 
@@ -25,16 +26,12 @@ const FEED: usize = 65_536;
 /// below them. The search looks at them directly.
 const SETTLE_MS: i64 = 2000;
 /// Layout of the file; another one is dropped and built again.
-const INDEX_VERSION: i64 = 1;
+const INDEX_VERSION: i64 = 2;
 
 const DDL: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE dst_idx(dst TEXT, id INT, PRIMARY KEY(dst, id)) WITHOUT ROWID;
 CREATE TABLE block(queue INT, block INT, octets BLOB, PRIMARY KEY(queue, block));
 ";
-
-/// Destination and id of a message that was deleted.
-pub type Forgotten = (Vec<u8>, u64);
 
 /// The thread's context.
 pub struct Index {
@@ -44,7 +41,7 @@ pub struct Index {
     /// Reads `smsc.db`.
     main: Connection,
     shared: Arc<Shared>,
-    /// Whether destinations are indexed.
+    /// Whether messages are indexed for the search.
     search: bool,
     /// Messages above `indexed_upto` when counted last, and what had been accepted by then.
     backlog: Option<(u64, u64)>,
@@ -170,42 +167,19 @@ impl Index {
             self.backlog = None;
         }
         let horizon = (crate::clock::now_ms() - SETTLE_MS).clamp(0, i64::MAX >> 20) << 20;
-        let mut arena = Vec::new();
-        let mut rows_found = Vec::new();
-        {
-            let mut statement = self.main.prepare_cached(
-                "SELECT id, destination FROM msg WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3",
-            )?;
-            let mut rows = statement.query((upto as i64, horizon, FEED as i64))?;
-            while let Some(row) = rows.next()? {
-                let start = arena.len();
-                arena.extend_from_slice(octets_of(row.get_ref(1)?));
-                rows_found.push((start..arena.len(), row.get::<_, i64>(0)?));
-            }
-        }
-        let Some(&(_, last)) = rows_found.last() else {
+        let mut found = entries::read_range(&self.main, (upto as i64, horizon), FEED)?;
+        let Some(last) = found.last().map(|entry| entry.id) else {
             return Ok(false);
         };
-        rows_found.sort_unstable_by(|(left, left_id), (right, right_id)| {
-            arena[left.clone()]
-                .cmp(&arena[right.clone()])
-                .then(left_id.cmp(right_id))
-        });
         let transaction = connection.unchecked_transaction()?;
-        {
-            let mut insert =
-                transaction.prepare_cached("INSERT OR IGNORE INTO dst_idx VALUES(?1, ?2)")?;
-            for (destination, id) in &rows_found {
-                insert.execute((Readable(&arena[destination.clone()]), id))?;
-            }
-        }
+        entries::insert(&transaction, &mut found)?;
         set_meta(&transaction, "indexed_upto", last as u64)?;
         transaction.commit()?;
         if let Some((backlog, _)) = &mut self.backlog {
-            *backlog = backlog.saturating_sub(rows_found.len() as u64);
+            *backlog = backlog.saturating_sub(found.len() as u64);
         }
         shared.indexed_upto.store(last as u64, Ordering::Relaxed);
-        Ok(rows_found.len() == FEED)
+        Ok(found.len() == FEED)
     }
 
     /// Keeps `index_lag` without counting rows each second.
@@ -228,18 +202,40 @@ impl Index {
         self.shared.index_lag.store(lag, Ordering::Relaxed);
     }
 
+    /// Indexes everything that is old enough; afterwards only messages above the mark are missing,
+    /// which is the answer. `None` when messages are not indexed.
+    pub fn catch_up(&mut self) -> Result<Option<u64>, StoreError> {
+        if !self.search {
+            return Ok(None);
+        }
+        while self.run(Self::feed)? {}
+        Ok(Some(self.shared.indexed_upto.load(Ordering::Relaxed)))
+    }
+
+    /// Up to `limit` messages with an address on either side, after one id, ascending.
+    pub fn of_address(
+        &mut self,
+        address: &[u8],
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<u64>, StoreError> {
+        self.run(|_, connection| entries::of_address(connection, address, after, limit))
+    }
+
     /// Removes retired messages.
-    pub fn forget(&mut self, mut gone: Vec<Forgotten>) -> Result<(), StoreError> {
-        gone.sort_unstable();
+    pub fn forget(&mut self, mut gone: Vec<Entry>) -> Result<(), StoreError> {
         self.run(move |_, connection| {
             let transaction = connection.unchecked_transaction()?;
-            {
-                let mut delete =
-                    transaction.prepare_cached("DELETE FROM dst_idx WHERE dst = ?1 AND id = ?2")?;
-                for (destination, id) in &gone {
-                    delete.execute((Readable(destination), *id as i64))?;
-                }
-            }
+            entries::delete(&transaction, &mut gone)?;
+            transaction.commit()
+        })
+    }
+
+    /// Removes an erased address from messages.
+    pub fn forget_address(&mut self, address: &[u8], ids: &[u64]) -> Result<(), StoreError> {
+        self.run(|_, connection| {
+            let transaction = connection.unchecked_transaction()?;
+            entries::delete_address(&transaction, address, ids)?;
             transaction.commit()
         })
     }
@@ -284,7 +280,8 @@ fn prepare(path: &Path) -> rusqlite::Result<Connection> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == 0 {
         connection.execute_batch(&format!(
-            "BEGIN; {DDL} PRAGMA user_version={INDEX_VERSION}; COMMIT;"
+            "BEGIN; {DDL} {} PRAGMA user_version={INDEX_VERSION}; COMMIT;",
+            entries::DDL
         ))?;
     } else if version != INDEX_VERSION {
         // Reads as "not a database of ours", which is what makes the caller build a new one.

@@ -200,7 +200,7 @@ fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
 }
 
 /// A row of the view `attempts`.
-fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
+pub fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
     Ok(SentRow {
         id: row.get::<_, i64>(0)? as u64,
         attempt: row.get(1)?,

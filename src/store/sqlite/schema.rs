@@ -203,6 +203,14 @@ pub fn set_meta(connection: &Connection, key: &str, value: u64) -> rusqlite::Res
     Ok(())
 }
 
+/// All interned names.
+pub fn names(connection: &Connection) -> rusqlite::Result<Vec<(u32, String)>> {
+    connection
+        .prepare("SELECT number, name FROM names ORDER BY number")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// A [`StoreError::Failed`] with this text.
 pub fn failed(text: impl Into<String>) -> StoreError {
     StoreError::Failed(text.into())

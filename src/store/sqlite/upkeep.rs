@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::index::Forgotten;
+use super::archive::TextPass;
+use super::entries;
 use super::recover::{Range, each_id};
 use super::schema::{meta, set_meta, sql_failed};
 use super::{Shared, writer};
@@ -45,6 +46,8 @@ pub struct Upkeep {
     pub carry_limit: usize,
     /// Where the next retirement goes on looking.
     pub retire_from: u64,
+    /// How far texts have been erased.
+    pub texts: TextPass,
 }
 
 // === impl Upkeep ===
@@ -160,7 +163,7 @@ impl Upkeep {
                 self.retire_from = 0;
                 break;
             };
-            let forgotten = self.destinations(&ids).map_err(sql_failed)?;
+            let forgotten = entries::read_each(&self.reader, &ids).map_err(sql_failed)?;
             let count = self.delete(ids)?;
             self.shared.forget(forgotten);
             self.retire_from = last;
@@ -180,20 +183,6 @@ impl Upkeep {
         let bounds = (self.retire_from as i64, below, before, limit as i64);
         let rows = statement.query_map(bounds, |row| Ok(row.get::<_, i64>(0)? as u64))?;
         rows.collect()
-    }
-
-    fn destinations(&self, ids: &[u64]) -> rusqlite::Result<Vec<Forgotten>> {
-        let mut statement = self
-            .reader
-            .prepare_cached("SELECT destination FROM msg WHERE id = ?1")?;
-        let mut all = Vec::with_capacity(ids.len());
-        for id in ids {
-            let mut rows = statement.query([*id as i64])?;
-            if let Some(row) = rows.next()? {
-                all.push((super::record::octets_of(row.get_ref(0)?).to_vec(), *id));
-            }
-        }
-        Ok(all)
     }
 
     /// Deletes all rows of these messages, ascending.
@@ -228,7 +217,7 @@ impl Upkeep {
         Ok(highest.unwrap_or(0) as u64)
     }
 
-    fn transact<T: Send + 'static>(
+    pub fn transact<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection, &mut super::rows::Marks) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {

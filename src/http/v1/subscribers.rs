@@ -1,0 +1,64 @@
+//! `/v1/subscribers`: what is kept of one subscriber can be erased.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use crate::domain::address::{is_digits, normalise};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::ErasedMessages;
+use crate::pb::EraseSubscriber;
+
+/// Digits of the longest number (E.164 has 15, some networks add a prefix).
+const MAX_DIGITS: usize = 20;
+
+/// `DELETE /v1/subscribers/{msisdn}/messages`
+pub(super) async fn erase(
+    request: HttpRequest,
+    state: web::Data<State>,
+    msisdn: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order = EraseSubscriber {
+        msisdn: digits(&msisdn)?,
+        by: who(&request),
+    };
+    let done = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(ErasedMessages {
+        erased: done.erased,
+        active: done.active,
+    }))
+}
+
+fn digits(given: &str) -> Result<String, Problem> {
+    let digits = normalise(given.trim().as_bytes());
+    if is_digits(digits) && digits.len() <= MAX_DIGITS {
+        return Ok(String::from_utf8_lossy(digits).into_owned());
+    }
+    Err(Problem::bad_value(
+        "msisdn",
+        format!("msisdn must be a number of at most {MAX_DIGITS} digits, not {given:?}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn a_number_is_digits() {
+        assert_eq!(digits("+447700900123").unwrap(), "447700900123");
+        for wrong in [
+            "",
+            "+",
+            "ACME",
+            "44 7700",
+            "(erased)",
+            "123456789012345678901",
+        ] {
+            assert!(digits(wrong).is_err(), "{wrong}");
+        }
+    }
+}
