@@ -1,0 +1,220 @@
+//! The cluster port on PostgreSQL: members, leases, the shared inbox, wake-ups.
+//!
+//! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
+//! that whatever finds this node buried ends its membership here, so that nothing is written after.
+
+mod collect;
+mod lease;
+mod member;
+mod take_over;
+mod wake;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::{Mutex, Notify};
+use tokio_postgres::error::SqlState;
+
+use super::failure::sql_failed;
+use super::{PgStore, Shared};
+use crate::store::cluster::{
+    ClusterStore, Membership, NodeCard, Partition, Resource, View,
+};
+use crate::store::{Active, HandOver, Reply, StoreError};
+
+/// What a store keeps for its membership.
+#[derive(Default)]
+pub struct Cluster {
+    /// Of the last join.
+    lease: RwLock<Duration>,
+    /// The connection of the heartbeat: it waits behind no other work.
+    beat: Mutex<Option<member::Beat>>,
+    /// Held for reading while items are taken out of the inbox, for writing when partitions change.
+    collecting: tokio::sync::RwLock<()>,
+    /// Items whose commit broke off.
+    uncertain: Mutex<Vec<HandOver>>,
+    wake: wake::Wake,
+}
+
+/// Why a transaction came to nothing, with the code that says whether to do it again.
+#[derive(Debug)]
+enum DbError {
+    Sql(tokio_postgres::Error),
+    Store(StoreError),
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// Ends the tasks; for closing the store.
+    pub fn stop(&self) {
+        self.wake.stop();
+    }
+
+    fn lease(&self) -> Duration {
+        *self.lease.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn joined(&self, shared: &Shared, me: Membership, lease: Duration) {
+        *self.lease.write().unwrap_or_else(PoisonError::into_inner) = lease;
+        self.uncertain.lock().await.clear();
+        self.wake.start(&shared.runtime, &shared.connect, me);
+    }
+
+    /// Drops uncertain items of these resources: whoever takes the partitions over finds them.
+    async fn forget(&self, resources: &[Resource]) {
+        let mut uncertain = self.uncertain.lock().await;
+        uncertain.retain(|item| {
+            !resources.contains(&Resource::Queue(Partition {
+                queue: item.queue,
+                part: item.part,
+            }))
+        });
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn member(&self) -> Option<Membership> {
+        *self.membership.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn become_member(&self, me: Membership) {
+        *self.membership.write().unwrap_or_else(PoisonError::into_inner) = Some(me);
+    }
+
+    /// Ends this membership, unless there is a newer one.
+    fn end_membership(&self, ended: Membership) {
+        let mut current = self.membership.write().unwrap_or_else(PoisonError::into_inner);
+        if *current == Some(ended) {
+            *current = None;
+        }
+    }
+
+    /// Passes an answer on; `None` stands for "no member any more", which ends the membership.
+    fn or_fenced<T>(&self, me: Membership, answer: Option<T>) -> Result<T, StoreError> {
+        if answer.is_none() {
+            self.end_membership(me);
+        }
+        answer.ok_or(StoreError::Fenced)
+    }
+}
+
+// === impl ClusterStore ===
+
+impl ClusterStore for PgStore {
+    fn join(
+        &self,
+        card: NodeCard,
+        lease: Duration,
+        wish: Option<u8>,
+    ) -> Result<Membership, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::join(&shared, card, lease, wish).await })
+            .wait()
+    }
+
+    fn beat(&self, card: NodeCard) -> Reply<View> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::beat(&shared, card).await })
+    }
+
+    fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::bury(&shared, node, epoch, margin).await })
+    }
+
+    fn declare(&self, resources: Vec<Resource>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::declare(&shared, resources).await })
+    }
+
+    fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::claim(&shared, resources).await })
+    }
+
+    fn release(&self, resources: Vec<Resource>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::release(&shared, resources).await })
+    }
+
+    fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { take_over::take_over(&shared, partitions).await })
+    }
+
+    fn collect(&self, limit: usize) -> Reply<Vec<HandOver>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { collect::collect(&shared, limit).await })
+    }
+
+    fn barrier(&self) -> Reply<()> {
+        PgStore::barrier(self)
+    }
+
+    fn wake(&self, nodes: &[u8]) {
+        self.shared.cluster.wake.wake(nodes);
+    }
+
+    fn woken(&self) -> Arc<Notify> {
+        self.shared.cluster.wake.woken()
+    }
+
+    fn leave(&self) -> Result<(), StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::leave(&shared).await })
+            .wait()
+    }
+}
+
+// === impl Membership ===
+
+impl Membership {
+    /// As the columns `node` and `epoch`.
+    fn columns(self) -> (i16, i64) {
+        (self.node.into(), self.epoch as i64)
+    }
+}
+
+// === impl DbError ===
+
+impl DbError {
+    fn has(&self, code: &SqlState) -> bool {
+        matches!(self, Self::Sql(error) if error.code() == Some(code))
+    }
+}
+
+impl From<tokio_postgres::Error> for DbError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for DbError {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(error) => Self::Sql(error),
+            other => Self::Store(other.into()),
+        }
+    }
+}
+
+impl From<DbError> for StoreError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Sql(error) => sql_failed(&error),
+            DbError::Store(error) => error,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Wake-ups between nodes, by NOTIFY: a hint that the inbox has something.
+//!
+//! Two tasks on the store's runtime, from joining to leaving. One gathers the wishes of some
+//! milliseconds and sends one notification to each node; the other listens for this node's. Each has
+//! a connection of its own and comes back when it breaks. Keeps true that nobody waits for a
+//! wake-up, and that one that may have been missed counts as one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time;
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::super::connect::Connector;
+use crate::store::StoreError;
+use crate::store::cluster::Membership;
+
+/// Wishes are gathered for this time.
+const GATHER: Duration = Duration::from_millis(5);
+/// Between two attempts to connect.
+const RECONNECT: Duration = Duration::from_millis(500);
+/// How often the listening connection is asked whether it still lives, and how long it may think.
+const PROBE: Duration = Duration::from_secs(5);
+
+/// The wake-ups of one node.
+#[derive(Default)]
+pub struct Wake {
+    wishes: Arc<Wishes>,
+    woken: Arc<Notify>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Nodes to wake, one bit each.
+#[derive(Default)]
+struct Wishes {
+    nodes: [AtomicU64; 4],
+    any: Notify,
+}
+
+// === impl Wake ===
+
+impl Wake {
+    /// Starts sending and listening, in place of what was started before.
+    pub fn start(&self, runtime: &Handle, connect: &Connector, me: Membership) {
+        let send = send(connect.clone(), Arc::clone(&self.wishes));
+        let listen = listen(connect.clone(), me.node, Arc::clone(&self.woken));
+        self.replace(vec![runtime.spawn(send), runtime.spawn(listen)]);
+    }
+
+    pub fn stop(&self) {
+        self.replace(Vec::new());
+    }
+
+    pub fn wake(&self, nodes: &[u8]) {
+        for node in nodes {
+            self.wishes.nodes[usize::from(node / 64)].fetch_or(1 << (node % 64), Ordering::Relaxed);
+        }
+        if !nodes.is_empty() {
+            self.wishes.any.notify_one();
+        }
+    }
+
+    pub fn woken(&self) -> Arc<Notify> {
+        Arc::clone(&self.woken)
+    }
+
+    fn replace(&self, tasks: Vec<JoinHandle<()>>) {
+        let mut current = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        for task in std::mem::replace(&mut *current, tasks) {
+            task.abort();
+        }
+    }
+}
+
+// === impl Drop ===
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+// === impl Wishes ===
+
+impl Wishes {
+    fn take(&self) -> Vec<i32> {
+        let mut nodes = Vec::new();
+        for (word, bits) in self.nodes.iter().enumerate() {
+            let bits = bits.swap(0, Ordering::Relaxed);
+            let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
+            nodes.extend(set.map(|bit| word as i32 * 64 + bit));
+        }
+        nodes
+    }
+}
+
+async fn send(connect: Connector, wishes: Arc<Wishes>) {
+    let mut client = None;
+    loop {
+        wishes.any.notified().await;
+        time::sleep(GATHER).await;
+        if let Err(error) = send_once(&connect, &mut client, &wishes.take()).await {
+            tracing::debug!(%error, "wake-ups were lost");
+            client = None;
+            time::sleep(RECONNECT).await;
+        }
+    }
+}
+
+async fn send_once(
+    connect: &Connector,
+    client: &mut Option<Client>,
+    nodes: &[i32],
+) -> Result<(), StoreError> {
+    if client.as_ref().is_none_or(Client::is_closed) {
+        let fresh = connect.driven().await?;
+        // A hint need not survive a crash, and all that notify wait for each other's commit.
+        fresh
+            .batch_execute("SET synchronous_commit = off")
+            .await?;
+        *client = Some(fresh);
+    }
+    if let Some(client) = client {
+        client
+            .execute(
+                "SELECT pg_notify('smsc_' || node, '') FROM unnest($1::int[]) node",
+                &[&nodes],
+            )
+            .await?;
+    }
+    Ok(())
+}
+
+async fn listen(connect: Connector, node: u8, woken: Arc<Notify>) {
+    loop {
+        if let Err(error) = listen_once(&connect, node, &woken).await {
+            tracing::warn!(%error, "this node cannot be woken for a moment");
+        }
+        time::sleep(RECONNECT).await;
+    }
+}
+
+/// Listens until the connection breaks.
+async fn listen_once(connect: &Connector, node: u8, woken: &Notify) -> Result<(), StoreError> {
+    let (client, mut driver) = connect.client().await?;
+    let mut messages = stream::poll_fn(|cx| driver.poll_message(cx));
+    let ask = async {
+        client
+            .batch_execute(&format!("LISTEN smsc_{node}"))
+            .await?;
+        // Whatever came while nobody listened.
+        woken.notify_one();
+        loop {
+            time::sleep(PROBE).await;
+            let alive = time::timeout(PROBE, client.batch_execute("")).await;
+            alive.map_err(|_| StoreError::Failed("the listening connection is silent".into()))??;
+        }
+    };
+    let hear = async {
+        while let Some(message) = messages.next().await {
+            if let AsyncMessage::Notification(_) = message? {
+                woken.notify_one();
+            }
+        }
+        Err(StoreError::Failed("the listening connection was closed".into()))
+    };
+    tokio::select! {
+        ended = ask => ended,
+        ended = hear => ended,
+    }
+}
