@@ -17,9 +17,7 @@ use tokio_postgres::error::SqlState;
 
 use super::failure::sql_failed;
 use super::{PgStore, Shared};
-use crate::store::cluster::{
-    ClusterStore, Membership, NodeCard, Partition, Resource, View,
-};
+use crate::store::cluster::{ClusterStore, Membership, NodeCard, Partition, Resource, View};
 use crate::store::{Active, HandOver, Reply, StoreError};
 
 /// What a store keeps for its membership.
@@ -46,11 +44,6 @@ enum DbError {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Ends the tasks; for closing the store.
-    pub fn stop(&self) {
-        self.wake.stop();
-    }
-
     fn lease(&self) -> Duration {
         *self.lease.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,17 +69,19 @@ impl Cluster {
 // === impl Shared ===
 
 impl Shared {
-    fn member(&self) -> Option<Membership> {
-        *self.membership.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn become_member(&self, me: Membership) {
-        *self.membership.write().unwrap_or_else(PoisonError::into_inner) = Some(me);
+        *self
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(me);
     }
 
     /// Ends this membership, unless there is a newer one.
     fn end_membership(&self, ended: Membership) {
-        let mut current = self.membership.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if *current == Some(ended) {
             *current = None;
         }

@@ -10,8 +10,8 @@ use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
 
 use super::super::Shared;
-use super::lease::{QUEUE, lock_member};
 use super::DbError;
+use super::lease::{QUEUE, lock_member};
 use crate::pb::delivery::What;
 use crate::store::cluster::Membership;
 use crate::store::{HandOver, StoreError};
@@ -43,7 +43,7 @@ JOIN unnest($1::int[], $2::smallint[], $3::bigint[], $4::smallint[]) u(queue, pa
 
 /// Takes up to `limit` items, oldest first.
 pub async fn collect(shared: &Arc<Shared>, limit: usize) -> Result<Vec<HandOver>, StoreError> {
-    let me = shared.member().ok_or(StoreError::Fenced)?;
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
     let _collecting = shared.cluster.collecting.read().await;
     let mut uncertain = shared.cluster.uncertain.lock().await;
     let taken = try_collect(shared, me, limit, &mut uncertain).await?;
@@ -116,9 +116,8 @@ async fn gone(
             )
         })
         .collect();
-    let is_gone = |item: &&HandOver| {
-        !there.contains(&(item.queue, item.part, item.id, item.what as i16))
-    };
+    let is_gone =
+        |item: &&HandOver| !there.contains(&(item.queue, item.part, item.id, item.what as i16));
     Ok(uncertain.iter().filter(is_gone).copied().collect())
 }
 

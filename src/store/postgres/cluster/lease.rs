@@ -65,7 +65,7 @@ pub async fn claim(
     shared: &Arc<Shared>,
     resources: Vec<Resource>,
 ) -> Result<Vec<Resource>, StoreError> {
-    let me = shared.member().ok_or(StoreError::Fenced)?;
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
     let keys = Keys::of(resources);
     let mine = try_claim(shared, me, &keys).await?;
     shared.or_fenced(me, mine)
@@ -118,7 +118,7 @@ async fn try_claim(
 
 /// Gives back those that this node holds.
 pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
-    let Some(me) = shared.member() else {
+    let Some(me) = shared.membership() else {
         // Buried: it holds nothing.
         return Ok(());
     };

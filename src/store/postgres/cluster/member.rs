@@ -49,7 +49,7 @@ pub async fn join(
     lease: Duration,
     wish: Option<u8>,
 ) -> Result<Membership, StoreError> {
-    let before = shared.member();
+    let before = shared.membership();
     let card = to_json(&card)?;
     let joined = match try_join(shared, before, &card, lease, wish).await {
         // The node of that number is dead but has a write under way; another number will do.
@@ -117,11 +117,12 @@ async fn try_join(
         )
         .await?;
     let epoch: i64 = row.get(0);
+    let lanes = shared.options.writers.max(1) as i32;
     transaction
         .execute(
             "INSERT INTO lane(node, epoch, lane, seq)
              SELECT $1, $2, lane, 0 FROM generate_series(0, $3 - 1) lane",
-            &[&i32::from(node), &epoch, &shared.lanes()],
+            &[&i32::from(node), &epoch, &lanes],
         )
         .await?;
     transaction.commit().await?;
@@ -137,12 +138,17 @@ fn choose(taken: &[Taken], wish: Option<u8>) -> Option<u8> {
     let lives = |wish: &u8| taken.iter().any(|taken| taken.node == *wish && !taken.over);
     wish.filter(|wish| !lives(wish))
         .or_else(|| (0..=u8::MAX).find(|node| taken.iter().all(|taken| taken.node != *node)))
-        .or_else(|| taken.iter().find(|taken| taken.over).map(|taken| taken.node))
+        .or_else(|| {
+            taken
+                .iter()
+                .find(|taken| taken.over)
+                .map(|taken| taken.node)
+        })
 }
 
 /// Renews the lease and reads the cluster, in one round trip on a connection of its own.
 pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreError> {
-    let me = shared.member().ok_or(StoreError::Fenced)?;
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
     let card = to_json(&card)?;
     let mut connection = shared.cluster.beat.lock().await;
     let lease = shared.cluster.lease();
@@ -213,7 +219,7 @@ async fn try_bury(
 
 /// Stops being a member. The leases need no writing: their holder is no node any more.
 pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    let Some(me) = shared.member() else {
+    let Some(me) = shared.membership() else {
         return Ok(());
     };
     shared.end_membership(me);
@@ -296,8 +302,7 @@ impl Beat {
         lease: Duration,
     ) -> Result<Option<View>, StoreError> {
         let (node, epoch, lease) = (i16::from(me.node), me.epoch as i64, lease.as_secs_f64());
-        let renew: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [&node, &epoch, &lease, &card];
+        let renew: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [&node, &epoch, &lease, &card];
         let (renewed, nodes, held) = future::try_join3(
             self.client.execute(&self.renew, &renew),
             self.client.query(&self.nodes, &[]),

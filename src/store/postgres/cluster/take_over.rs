@@ -14,8 +14,8 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::super::Shared;
-use super::lease::{QUEUE, lock_member};
 use super::DbError;
+use super::lease::{QUEUE, lock_member};
 use crate::domain::partition::WHOLE;
 use crate::store::cluster::{Membership, Partition, Resource};
 use crate::store::{Active, Stage, StoreError};
@@ -51,7 +51,7 @@ pub async fn take_over(
     shared: &Arc<Shared>,
     partitions: Vec<Partition>,
 ) -> Result<Vec<Active>, StoreError> {
-    let me = shared.member().ok_or(StoreError::Fenced)?;
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
     let wanted = Wanted::of(&partitions);
     let resources: Vec<Resource> = partitions.into_iter().map(Resource::Queue).collect();
     {
@@ -108,7 +108,9 @@ async fn try_take_over(
         .start()
         .await?;
     transaction
-        .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL jit = off; SET LOCAL work_mem = '64MB'")
+        .batch_execute(
+            "SET LOCAL statement_timeout = 0; SET LOCAL jit = off; SET LOCAL work_mem = '64MB'",
+        )
         .await?;
     // This first statement takes the snapshot.
     if !lock_member(&transaction, me).await? {
@@ -200,9 +202,9 @@ impl Range {
     /// so that history is not read.
     fn of(self, table: &str) -> String {
         match self {
-            Self::Carried => format!(
-                "(SELECT t.* FROM carry c JOIN {table} t ON t.id = c.id WHERE c.id < $1)"
-            ),
+            Self::Carried => {
+                format!("(SELECT t.* FROM carry c JOIN {table} t ON t.id = c.id WHERE c.id < $1)")
+            }
             Self::Slice => format!("(SELECT t.* FROM {table} t WHERE t.id >= $1)"),
         }
     }

@@ -120,9 +120,7 @@ async fn send_once(
     if client.as_ref().is_none_or(Client::is_closed) {
         let fresh = connect.driven().await?;
         // A hint need not survive a crash, and all that notify wait for each other's commit.
-        fresh
-            .batch_execute("SET synchronous_commit = off")
-            .await?;
+        fresh.batch_execute("SET synchronous_commit = off").await?;
         *client = Some(fresh);
     }
     if let Some(client) = client {
@@ -150,15 +148,14 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Notify) -> Result<()
     let (client, mut driver) = connect.client().await?;
     let mut messages = stream::poll_fn(|cx| driver.poll_message(cx));
     let ask = async {
-        client
-            .batch_execute(&format!("LISTEN smsc_{node}"))
-            .await?;
+        client.batch_execute(&format!("LISTEN smsc_{node}")).await?;
         // Whatever came while nobody listened.
         woken.notify_one();
         loop {
             time::sleep(PROBE).await;
             let alive = time::timeout(PROBE, client.batch_execute("")).await;
-            alive.map_err(|_| StoreError::Failed("the listening connection is silent".into()))??;
+            alive
+                .map_err(|_| StoreError::Failed("the listening connection is silent".into()))??;
         }
     };
     let hear = async {
@@ -167,7 +164,9 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Notify) -> Result<()
                 woken.notify_one();
             }
         }
-        Err(StoreError::Failed("the listening connection was closed".into()))
+        Err(StoreError::Failed(
+            "the listening connection was closed".into(),
+        ))
     };
     tokio::select! {
         ended = ask => ended,

@@ -1,0 +1,132 @@
+//! A database of its own for each test, on the server that SMSC_TEST_DATABASE_URL names.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use smsc::store::cluster::{ClusterStore, Membership, NodeCard};
+use smsc::store::postgres::{PgOptions, PgStore, migrate};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// Dropped with everything in it.
+pub struct Database {
+    server: String,
+    name: String,
+    pub url: String,
+}
+
+/// A connection that runs only while it is asked something: transactions stay open meanwhile.
+pub struct Session {
+    runtime: RefCell<Runtime>,
+    client: Client,
+}
+
+/// A node that has joined.
+pub struct Node {
+    pub store: PgStore,
+    pub me: Membership,
+}
+
+// === impl Database ===
+
+impl Database {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let server = std::env::var("SMSC_TEST_DATABASE_URL")
+            .expect("SMSC_TEST_DATABASE_URL names a PostgreSQL server to make databases on");
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("smsc_cluster_{}_{number}", std::process::id());
+        Session::open(&server).run(&format!("CREATE DATABASE {name}"));
+        let (before, parameters) = match server.split_once('?') {
+            Some((before, parameters)) => (before, format!("?{parameters}")),
+            None => (server.as_str(), String::new()),
+        };
+        let (before, _) = before.rsplit_once('/').expect("a URL with a database");
+        let url = format!("{before}/{name}{parameters}");
+        migrate(&PgOptions::new(url.clone())).expect("migrates");
+        Self { server, name, url }
+    }
+
+    pub fn session(&self) -> Session {
+        Session::open(&self.url)
+    }
+
+    pub fn store(&self) -> PgStore {
+        PgStore::open(PgOptions::new(self.url.clone())).expect("opens")
+    }
+
+    /// A node whose lease is long enough for every test.
+    pub fn node(&self) -> Node {
+        self.node_for(Duration::from_secs(3600))
+    }
+
+    pub fn node_for(&self, lease: Duration) -> Node {
+        let store = self.store();
+        let me = store.join(NodeCard::default(), lease, None).expect("joins");
+        Node { store, me }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+            Session::open(&self.server).run(&drop);
+        }
+    }
+}
+
+// === impl Session ===
+
+impl Session {
+    fn open(url: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let client = runtime.block_on(async {
+            let (client, driver) = tokio_postgres::connect(url, NoTls).await.expect("connects");
+            tokio::spawn(driver);
+            client
+        });
+        Self {
+            runtime: RefCell::new(runtime),
+            client,
+        }
+    }
+
+    pub fn run(&self, sql: &str) {
+        let done = self
+            .runtime
+            .borrow()
+            .block_on(self.client.batch_execute(sql));
+        done.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+
+    /// The first column of the first row, as text.
+    pub fn value(&self, sql: &str) -> String {
+        let rows = self
+            .runtime
+            .borrow()
+            .block_on(self.client.simple_query(sql))
+            .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+        rows.iter()
+            .find_map(|row| match row {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            })
+            .unwrap_or_default()
+    }
+
+    /// Asks again and again until the answer is `true`.
+    pub fn wait_until(&self, sql: &str) {
+        for _ in 0..3000 {
+            if self.value(&format!("SELECT {sql}")) == "t" {
+                return;
+            }
+            self.run("SELECT pg_sleep(0.01)");
+        }
+        panic!("never came true: {sql}");
+    }
+}
