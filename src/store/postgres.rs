@@ -92,6 +92,7 @@ pub(super) struct Shared {
     pub membership: RwLock<Option<Membership>>,
     /// Makes dedicated connections.
     pub connect: Connector,
+    cluster: cluster::Cluster,
     options: PgOptions,
     inbox: Inbox,
     counts: Counts,
@@ -209,6 +210,7 @@ impl PgStore {
             runtime: runtime.handle().clone(),
             membership: RwLock::new(None),
             connect,
+            cluster: cluster::Cluster::default(),
             inbox: Inbox::new(options.writers.max(1)),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
