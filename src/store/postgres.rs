@@ -12,6 +12,7 @@
 //! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
 //! written twice; results outlive a database that is away.
 
+mod cluster;
 mod columns;
 mod connect;
 mod correlations;
@@ -91,6 +92,7 @@ pub(super) struct Shared {
     pub membership: RwLock<Option<Membership>>,
     /// Makes dedicated connections.
     pub connect: Connector,
+    cluster: cluster::Cluster,
     options: PgOptions,
     inbox: Inbox,
     counts: Counts,
@@ -208,6 +210,7 @@ impl PgStore {
             runtime: runtime.handle().clone(),
             membership: RwLock::new(None),
             connect,
+            cluster: cluster::Cluster::default(),
             inbox: Inbox::new(options.writers.max(1)),
             counts: Counts::default(),
             closed: AtomicBool::new(false),

@@ -23,8 +23,8 @@ use crate::store::cluster::{Held, Membership, NodeCard, NodeView, Resource, View
 const JOIN_LOCK: i64 = 0x736d_7363_6a6f_696e;
 /// How long a burial waits for the writes of the dead node.
 const BURIAL_PATIENCE: &str = "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0";
-/// How many beats, counted in leases, may be lost on a silent connection: half a lease.
-const BEAT_PATIENCE: u32 = 2;
+/// A silent connection is given up after half a lease, but not before this time.
+const BEAT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The connection of the heartbeat, with its statements.
 pub struct Beat {
@@ -163,7 +163,7 @@ pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreErr
             let view = beat.round(me, &card, lease).await?;
             Ok::<_, StoreError>((beat, view))
         };
-        match tokio::time::timeout(lease / BEAT_PATIENCE, round).await {
+        match tokio::time::timeout((lease / 2).max(BEAT_PATIENCE), round).await {
             Ok(Ok((beat, view))) => {
                 *connection = Some(beat);
                 return shared.or_fenced(me, view);

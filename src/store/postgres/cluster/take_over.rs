@@ -107,9 +107,12 @@ async fn try_take_over(
         .isolation_level(IsolationLevel::RepeatableRead)
         .start()
         .await?;
+    // Joined as written: the planner takes the active to be few and would read history first.
     transaction
         .batch_execute(
-            "SET LOCAL statement_timeout = 0; SET LOCAL jit = off; SET LOCAL work_mem = '64MB'",
+            "SET LOCAL statement_timeout = 0; SET LOCAL jit = off;
+             SET LOCAL work_mem = '64MB'; SET LOCAL join_collapse_limit = 1;
+             SET LOCAL from_collapse_limit = 1",
         )
         .await?;
     // This first statement takes the snapshot.
