@@ -7,6 +7,7 @@ pub mod client;
 pub mod fsck;
 pub mod load;
 pub mod message;
+pub mod migrate;
 pub mod queues;
 pub mod send;
 pub mod serve;
@@ -50,6 +51,8 @@ enum Command {
     Backup(backup::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Bring the PostgreSQL database up to this release.
+    Migrate(migrate::Args),
 }
 
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
@@ -82,6 +85,7 @@ impl Command {
             Self::Message(args) => message::run(args),
             Self::Backup(args) => backup::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Migrate(args) => migrate::run(&args),
         }
     }
 }
