@@ -8,6 +8,7 @@ pub mod fsck;
 pub mod load;
 pub mod message;
 pub mod nodes;
+pub mod migrate;
 pub mod queues;
 pub mod send;
 pub mod serve;
@@ -53,6 +54,8 @@ enum Command {
     Backup(backup::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Bring the PostgreSQL database up to this release.
+    Migrate(migrate::Args),
 }
 
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
@@ -86,6 +89,7 @@ impl Command {
             Self::Message(args) => message::run(args),
             Self::Backup(args) => backup::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Migrate(args) => migrate::run(&args),
         }
     }
 }

@@ -22,9 +22,11 @@ mod lane;
 mod reader;
 mod record;
 mod recover;
+mod retention;
 mod schema;
 mod search;
 mod statements;
+mod transaction;
 mod upkeep;
 
 use std::future::Future;
@@ -324,7 +326,7 @@ impl Store for PgStore {
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::load(&*shared.reader().await?, &ids).await })
+            .ask(async move { reader::load(&shared.reader().await?, &ids).await })
     }
 
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
@@ -334,14 +336,14 @@ impl Store for PgStore {
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::parked(&*shared.reader().await?, limit).await })
+            .ask(async move { reader::parked(&shared.reader().await?, limit).await })
             .wait()
     }
 
     fn highest_id(&self) -> Result<u64, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::highest_id(&*shared.reader().await?).await })
+            .ask(async move { reader::highest_id(&shared.reader().await?).await })
             .wait()
     }
 
@@ -349,27 +351,27 @@ impl Store for PgStore {
         let shared = Arc::clone(&self.shared);
         let name = name.to_owned();
         self.shared
-            .ask(async move { upkeep::intern(&*shared.reader().await?, &name).await })
+            .ask(async move { upkeep::intern(&shared.reader().await?, &name).await })
             .wait()
     }
 
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::names(&*shared.reader().await?).await })
+            .ask(async move { reader::names(&shared.reader().await?).await })
             .wait()
     }
 
     fn history(&self, id: u64) -> Reply<Option<History>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::history(&*shared.reader().await?, id).await })
+            .ask(async move { reader::history(&shared.reader().await?, id).await })
     }
 
     fn search(&self, search: Search) -> Reply<Vec<Stored>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { search::search(&*shared.reader().await?, &search).await })
+            .ask(async move { search::search(&shared.reader().await?, &search).await })
     }
 
     /// Does nothing: the `sent` rows are the correlations.
@@ -381,7 +383,7 @@ impl Store for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
             let ttl = shared.options.correlation_ttl;
-            correlations::find(&*shared.reader().await?, &keys, ttl).await
+            correlations::find(&shared.reader().await?, &keys, ttl).await
         })
     }
 
@@ -411,7 +413,7 @@ impl Store for PgStore {
     fn retire(&self, before: i64, limit: usize) -> Reply<u64> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { upkeep::retire(&shared, before, limit).await })
+            .ask(async move { retention::retire(&shared, before, limit).await })
     }
 
     fn backup(&self, _to: &Path) -> Result<(), StoreError> {

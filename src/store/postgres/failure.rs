@@ -31,9 +31,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let text = describe(&error);
         let Some(database) = error.as_db_error() else {
-            // Raised while a parameter was encoded, or by a broken connection: the former would
-            // have to be a bug, and the lane finds out by connecting again.
-            return Self::Lost(text);
+            // A parameter that cannot be encoded would be a bug, and stay one on any connection.
+            let is_ours = text.starts_with("error serializing") || text.starts_with("error deser");
+            return if is_ours { Self::Other(text) } else { Self::Lost(text) };
         };
         let code = database.code().code();
         match code {

@@ -20,7 +20,7 @@ mod embedded {
 const MIGRATION_LOCK: i64 = 0x736d_7363;
 /// Partitions are made for this many days from today on.
 const DAYS_AHEAD: i64 = 7;
-const DAY_MS: i64 = 86_400_000;
+pub const DAY_MS: i64 = 86_400_000;
 
 /// Tables that are split by the day.
 pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];
