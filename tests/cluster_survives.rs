@@ -29,6 +29,9 @@ const LEFT_BY_A_NODE: usize = BINDS_OF_A_NODE * WINDOW + COMMIT_BATCH;
 const RATE: &str = "600";
 /// Acknowledged between two faults: enough that everybody is at work.
 const BETWEEN_FAULTS: usize = 1_000;
+/// What nodes write to their logs when they stop for want of a lease, and when they bury another.
+const LEASE_LOST: &str = "standing back";
+const TAKEN_OVER: &str = "a dead node is taken over";
 const QUEUE: &str = "operator:up";
 /// From the end of the load to the last receipt; it takes a fraction.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -164,10 +167,13 @@ fn postgres_is_killed_for_a_moment_and_for_longer_than_a_lease() {
     scene.wait_until_held_by(&[0, 1, 2]);
     scene.wait_for_traffic();
 
+    let nodes = &scene.cluster.nodes;
+    let before = nodes.iter().map(|node| node.log_lines_with(LEASE_LOST));
+    let before: Vec<usize> = before.collect();
     scene.cluster.postgres.kill9();
-    for node in &scene.cluster.nodes {
+    for (node, before) in scene.cluster.nodes.iter().zip(before) {
         until("a node without a lease to stand back", || {
-            (node.log_lines_with("standing back") > 0).then_some(())
+            (node.log_lines_with(LEASE_LOST) > before).then_some(())
         });
     }
     until("all binds to be closed", || {
@@ -207,7 +213,7 @@ fn a_node_stands_still_for_longer_than_its_lease() {
     for _ in 0..2 {
         let node = &scene.cluster.nodes[1];
         let (stood_back, frozen_binds) = (
-            node.log_lines_with("standing back"),
+            node.log_lines_with(LEASE_LOST),
             scene.cluster.binds_of(1, 0),
         );
         node.freeze();
@@ -218,7 +224,7 @@ fn a_node_stands_still_for_longer_than_its_lease() {
         assert!(scene.door.most_connections() <= BINDS + frozen_binds);
         scene.cluster.nodes[1].thaw();
         until("it to notice that its lease is over", || {
-            let now = scene.cluster.nodes[1].log_lines_with("standing back");
+            let now = scene.cluster.nodes[1].log_lines_with(LEASE_LOST);
             (now > stood_back).then_some(())
         });
         scene.wait_until_held_by(&[0, 1, 2]);
@@ -263,8 +269,8 @@ fn a_node_has_a_clock_that_is_ten_seconds_fast() {
     );
     // It counts for no lease: neither does it lose its own, nor take those of others.
     for node in &scene.cluster.nodes {
-        assert_eq!(node.log_lines_with("standing back"), 0);
-        assert_eq!(node.log_lines_with("taken over"), 0);
+        assert_eq!(node.log_lines_with(LEASE_LOST), 0);
+        assert_eq!(node.log_lines_with(TAKEN_OVER), 0);
     }
     scene.wait_for_traffic();
     // Its ids are ahead, and so are those that follow when it dies and others read its messages.

@@ -1,12 +1,14 @@
-//! The private servers of the test harness are what the cluster tests take them for: databases are
+//! The servers and gates of the test harness are what the cluster tests take them for: databases are
 //! empty and one test's own, a killed server keeps what it committed, nothing is left behind.
 
 mod harness;
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use deadpool_redis::redis::{Client, Connection, cmd};
-use harness::{PrivatePostgres, PrivateRedis, database, execute, redis_database, rows};
+use harness::{Gate, PrivatePostgres, PrivateRedis, database, execute, redis_database, rows};
 
 #[test]
 fn each_test_has_a_postgres_database_of_its_own_and_leaves_none() {
@@ -77,4 +79,31 @@ fn redis_forgets_when_it_is_killed_or_flushed_and_waits_while_paused() {
     server.pause(Duration::from_millis(300));
     assert_eq!(get(&mut connection, "mark"), None);
     assert!(began.elapsed() >= Duration::from_millis(300));
+}
+
+#[test]
+fn a_gate_that_is_shut_keeps_what_is_sent_until_it_opens() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gate = Gate::to(listener.local_addr().unwrap());
+    let mut client = TcpStream::connect(gate.address()).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    server
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    gate.shut();
+    client.write_all(b"late").unwrap();
+    let mut octets = [0; 4];
+    server
+        .read_exact(&mut octets)
+        .expect_err("the gate is shut");
+    gate.open();
+    server.set_read_timeout(Some(harness::PATIENCE)).unwrap();
+    server.read_exact(&mut octets).unwrap();
+    assert_eq!((&octets, gate.connections()), (b"late", 1));
+    drop(client);
+    harness::until("the end of the connection", || {
+        (gate.connections() == 0).then_some(())
+    });
+    assert_eq!(server.read(&mut octets).unwrap(), 0);
+    assert_eq!(gate.most_connections(), 1);
 }

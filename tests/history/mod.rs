@@ -1,6 +1,9 @@
 //! The checker that walks the history after a fault: what the sender was told, what the operator
 //! took, what the store holds.
 
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
