@@ -11,7 +11,7 @@
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
-//!  ├─ Janitor                      low-water mark, retention
+//!  ├─ Janitor                      low-water mark, retention of messages and texts
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!

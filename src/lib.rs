@@ -15,6 +15,7 @@
 
 pub mod actors;
 pub mod app;
+pub mod archive;
 pub mod cli;
 pub mod clock;
 pub mod config;
