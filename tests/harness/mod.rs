@@ -11,6 +11,10 @@
 //! let mut esme = Peer::bind(smsc.smpp(), "test", "test");   raw SMPP over a blocking socket
 //! ```
 //!
+//! A test that needs them also has a PostgreSQL database ([`database`]) and one of Redis
+//! ([`redis_database`]) to itself, or whole servers that it may kill ([`PrivatePostgres`],
+//! [`PrivateRedis`]).
+//!
 //! Every process dies with its value; when the test fails, the end of its log is printed first.
 //! Nothing here sleeps for a fixed time: [`until`] polls a condition up to a generous limit.
 
@@ -20,12 +24,15 @@
 #![allow(clippy::disallowed_methods)]
 
 mod admin;
+mod keeper;
 mod operator;
 mod pcap;
 mod peer;
 mod ports;
+mod postgres;
 mod process;
 mod proxy;
+mod redis;
 mod simulator;
 mod smsc;
 mod tools;
@@ -37,11 +44,13 @@ pub use operator::FakeOperator;
 pub use pcap::Capture;
 pub use peer::{Peer, PeerError, pdu, submit};
 pub use ports::free_port;
+pub use postgres::{Database, PrivatePostgres, database, execute, rows};
 pub use process::{Finished, Process, run};
 pub use proxy::Proxy;
+pub use redis::{PrivateRedis, RedisDatabase, redis_database};
 pub use simulator::{JournalLine, Simulator};
 pub use smsc::{Smsc, SmscBuilder};
-pub use tools::{Client, debian_tool, node_script, python_script};
+pub use tools::{Client, debian_library, debian_tool, node_script, python_script};
 
 /// Longest wait for anything that should happen. Much longer than it takes: a busy machine must not
 /// fail a test, and a test that passes never waits this long.

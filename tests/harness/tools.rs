@@ -2,9 +2,11 @@
 //!
 //! Looked for under `SMSC_TEST_TOOLS` (default `target/test-tools`): `venv/` with Python packages,
 //! `npm/` with Node packages, `debian/` with unpacked Debian packages. A tool that is on the PATH
-//! anyway is used from there. One that is missing fails the test with the cure; nothing is skipped.
+//! anyway is used from there, PostgreSQL's programs also from /usr/lib/postgresql. One that is
+//! missing fails the test with the cure; nothing is skipped.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,22 +24,80 @@ pub struct Client {
 
 /// A command for a program of an unpacked Debian package, able to find its libraries.
 pub fn debian_tool(name: &str) -> Command {
-    let root = tools().join("debian");
-    for folder in ["usr/bin", "usr/sbin"] {
-        let path = root.join(folder).join(name);
-        if path.exists() {
-            let mut command = Command::new(path);
-            command.env("LD_LIBRARY_PATH", library_path(&root));
-            command.env("WIRESHARK_DATA_DIR", root.join("usr/share/wireshark"));
-            return command;
-        }
+    let mut command = Command::new(debian_program(name));
+    with_debian_libraries(&mut command);
+    command
+}
+
+/// The same for a server, which may refuse to run as root: then it runs as nobody. Where nobody may
+/// not even enter the folder with the tools, it keeps root's right to.
+pub fn debian_tool_not_as_root(name: &str) -> Command {
+    if !is_root() {
+        return debian_tool(name);
     }
+    let program = debian_program(name);
+    let as_nobody = |rights: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .args(rights)
+            .arg(&program);
+        with_debian_libraries(&mut command);
+        command
+    };
+    if run(as_nobody(&[]).arg("--version")).success {
+        return as_nobody(&[]);
+    }
+    as_nobody(&["--inh-caps=+dac_override", "--ambient-caps=+dac_override"])
+}
+
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// A file of an unpacked Debian package or of the machine, as its package names it below
+/// /usr/lib/TRIPLET.
+pub fn debian_library(name: &str) -> PathBuf {
+    [tools().join("debian/usr/lib"), PathBuf::from("/usr/lib")]
+        .iter()
+        .flat_map(|lib| folders_of(lib))
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.exists())
+        .unwrap_or_else(|| panic!("{name} is not installed: {CURE}"))
+}
+
+fn debian_program(name: &str) -> PathBuf {
+    let debian = tools().join("debian");
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path)
+    [debian.join("usr/bin"), debian.join("usr/sbin")]
+        .into_iter()
+        .chain(postgres_folders(&debian.join("usr/lib/postgresql")))
+        .chain(postgres_folders(Path::new("/usr/lib/postgresql")))
+        .chain(std::env::split_paths(&path))
         .chain([PathBuf::from("/usr/sbin")])
         .map(|folder| folder.join(name))
-        .find(|candidate| candidate.exists());
-    Command::new(on_path.unwrap_or_else(|| panic!("{name} is not installed: {CURE}")))
+        .find(|candidate| candidate.exists())
+        .unwrap_or_else(|| panic!("{name} is not installed: {CURE}"))
+}
+
+/// The folders of PostgreSQL's programs, newest version first.
+fn postgres_folders(versions: &Path) -> Vec<PathBuf> {
+    let version = |folder: &PathBuf| -> u32 {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.parse().ok()).unwrap_or(0)
+    };
+    let mut folders = folders_of(versions);
+    folders.sort_by_key(|folder| std::cmp::Reverse(version(folder)));
+    folders.iter().map(|folder| folder.join("bin")).collect()
+}
+
+fn with_debian_libraries(command: &mut Command) {
+    let root = tools().join("debian");
+    if root.exists() {
+        command.env("LD_LIBRARY_PATH", library_path(&root));
+        command.env("WIRESHARK_DATA_DIR", root.join("usr/share/wireshark"));
+    }
 }
 
 /// A script of tests/clients in Python, with the packages of the virtual environment.
@@ -77,15 +137,16 @@ fn tools() -> PathBuf {
 
 /// Every folder of the unpacked packages that holds shared libraries.
 fn library_path(root: &Path) -> OsString {
-    let folders = ["usr/lib", "lib"].into_iter().flat_map(|lib| {
-        let lib = root.join(lib);
-        let inner = std::fs::read_dir(&lib).into_iter().flatten().flatten();
-        inner
-            .map(|entry| entry.path())
-            .filter(|path| path.is_dir())
-            .collect::<Vec<_>>()
-    });
-    std::env::join_paths(folders).unwrap()
+    let folders = ["usr/lib", "lib"].map(|lib| folders_of(&root.join(lib)));
+    std::env::join_paths(folders.into_iter().flatten()).unwrap()
+}
+
+fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect()
 }
 
 // === impl Client ===

@@ -1,0 +1,248 @@
+//! PostgreSQL for tests: a fresh database on a shared server, or a server that a test may kill.
+//!
+//! The shared server is the one of `SMSC_TEST_DATABASE_URL` (`scripts/test` starts it); without it
+//! each test process starts its own. All run with fsync on, as in production.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::thread;
+
+use tokio_postgres::{Client, NoTls, Row};
+
+use super::keeper::Keeper;
+use super::tools::{debian_tool_not_as_root, is_root};
+use super::{Process, free_port, run, until};
+
+/// The user that a server started as root runs as.
+const NOBODY: u32 = 65_534;
+
+const SETTINGS: &str = "
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+shared_buffers = 256MB
+max_connections = 300
+max_wal_size = 2GB
+jit = off
+";
+
+/// A database of a test's own; dropped with its value, whoever is still connected.
+pub struct Database {
+    server: String,
+    name: String,
+    url: String,
+}
+
+/// A server of a test's own; stops with its value.
+pub struct PrivatePostgres {
+    process: Option<Process>,
+    port: u16,
+    keeper: Keeper,
+}
+
+/// A new, empty database on the shared server.
+pub fn database() -> Database {
+    let server = shared_server();
+    let name = format!("smsc_{:016x}", rand::random::<u64>());
+    execute(&server, &format!("CREATE DATABASE {name}"));
+    let url = with_database(&server, &name);
+    Database { server, name, url }
+}
+
+fn shared_server() -> String {
+    static OWN: OnceLock<PrivatePostgres> = OnceLock::new();
+    match std::env::var("SMSC_TEST_DATABASE_URL") {
+        Ok(url) if !url.is_empty() => url,
+        _ => OWN.get_or_init(PrivatePostgres::start).url(),
+    }
+}
+
+/// Runs statements that give no rows; panics on an error.
+pub fn execute(url: &str, sql: &str) {
+    try_execute(url, sql).unwrap_or_else(|error| panic!("{error:?} at {url}: {sql}"));
+}
+
+/// The rows of one query; panics on an error.
+pub fn rows(url: &str, sql: &str) -> Vec<Row> {
+    with_client(url, async |client| client.query(sql, &[]).await)
+        .unwrap_or_else(|error| panic!("{error:?} at {url}: {sql}"))
+}
+
+fn try_execute(url: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
+    with_client(url, async |client| client.batch_execute(sql).await)
+}
+
+/// Connects, on a thread of its own, since the test may be asynchronous itself.
+fn with_client<T: Send>(
+    url: &str,
+    work: impl AsyncFnOnce(Client) -> Result<T, tokio_postgres::Error> + Send,
+) -> Result<T, tokio_postgres::Error> {
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+                let connection = tokio::spawn(connection);
+                let outcome = work(client).await;
+                let _ = connection.await;
+                outcome
+            })
+        });
+        worker.join().unwrap()
+    })
+}
+
+/// The URL of another database on the same server.
+fn with_database(url: &str, name: &str) -> String {
+    let (base, parameters) = match url.split_once('?') {
+        Some((base, parameters)) => (base, format!("?{parameters}")),
+        None => (url, String::new()),
+    };
+    let host = base.find("://").map_or(0, |at| at + 3);
+    let end = base[host..].find('/').map_or(base.len(), |at| host + at);
+    format!("{}/{name}{parameters}", &base[..end])
+}
+
+// === impl Database ===
+
+impl Database {
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        if let Err(error) = try_execute(&self.server, &sql) {
+            eprintln!("{} is left: {error}", self.name);
+        }
+    }
+}
+
+// === impl PrivatePostgres ===
+
+impl PrivatePostgres {
+    /// An empty server, ready when this returns.
+    pub fn start() -> Self {
+        let keeper = Keeper::new("QUIT");
+        let folder = keeper.folder();
+        if is_root() {
+            chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let data = folder.join("data");
+        let made = run(debian_tool_not_as_root("initdb")
+            .arg("-D")
+            .arg(&data)
+            .args([
+                "--username=postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+            ]));
+        assert!(made.success, "initdb: {}{}", made.stdout, made.stderr);
+        let port = free_port();
+        let settings = format!("{SETTINGS}port = {port}\n");
+        fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
+        let mut server = Self {
+            process: None,
+            port,
+            keeper,
+        };
+        server.restart();
+        server
+    }
+
+    /// The database `postgres` on it.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Its port on 127.0.0.1, also while it is down.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// SIGKILL to every process of it at once, as when the machine fails.
+    pub fn kill9(&mut self) {
+        let Some(mut process) = self.process.take() else {
+            return;
+        };
+        let backends = children_of(process.id());
+        process.kill();
+        // Some may have ended by themselves when they missed their parent.
+        run(Command::new("kill").arg("-KILL").args(&backends));
+        until("the end of the backends", || {
+            let gone = |backend: &String| !Path::new("/proc").join(backend).exists();
+            backends.iter().all(gone).then_some(())
+        });
+        self.keeper.forget();
+    }
+
+    /// Stops it in order; connections are cut.
+    pub fn stop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.signal("INT");
+            process.wait();
+            self.keeper.forget();
+        }
+    }
+
+    /// Starts it again on the same data and port, after [`Self::kill9`] or [`Self::stop`], and waits
+    /// until it answers.
+    pub fn restart(&mut self) {
+        assert!(self.process.is_none(), "PostgreSQL runs already");
+        let folder = self.keeper.folder();
+        let mut command = debian_tool_not_as_root("postgres");
+        command.arg("-D").arg(folder.join("data"));
+        let mut process = Process::start("postgres", command, &folder.join("log"));
+        self.keeper.watch(process.id());
+        let url = self.url();
+        until("PostgreSQL to answer", || {
+            process.assert_running();
+            try_execute(&url, "SELECT 1").ok()
+        });
+        self.process = Some(process);
+    }
+
+    /// Runs statements that give no rows.
+    pub fn execute(&self, sql: &str) {
+        execute(&self.url(), sql);
+    }
+
+    /// The rows of one query.
+    pub fn rows(&self, sql: &str) -> Vec<Row> {
+        rows(&self.url(), sql)
+    }
+}
+
+impl Drop for PrivatePostgres {
+    fn drop(&mut self) {
+        // Its data is deleted next: nothing to shut down in order.
+        self.kill9();
+    }
+}
+
+/// Process ids of the children of a process.
+fn children_of(parent: u32) -> Vec<String> {
+    let parent = parent.to_string();
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let is_child = |id: &String| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        // "id (name) state parent": the name may hold anything.
+        let after_name = stat.rsplit(')').next().unwrap_or_default();
+        after_name.split_whitespace().nth(1) == Some(&parent)
+    };
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.parse::<u32>().is_ok())
+        .filter(is_child)
+        .collect()
+}
