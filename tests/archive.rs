@@ -45,7 +45,14 @@ fn ids(system: &System, query: &str) -> Vec<String> {
 
 /// Exports everything with more arguments; gives standard output and standard error.
 fn export(system: &System, args: &[&str]) -> (String, String) {
-    let all = ["export", "--from", "2020-01-01", "--to", "2100-01-01", "--include-active"];
+    let all = [
+        "export",
+        "--from",
+        "2020-01-01",
+        "--to",
+        "2100-01-01",
+        "--include-active",
+    ];
     let output = system.command(&[&all, args].concat());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
@@ -64,7 +71,10 @@ fn every_filter_finds_what_it_says() {
     assert_eq!(ids(&system, &format!("from={source}")), newest);
     assert!(ids(&system, "from=NOBODY").is_empty());
     assert_eq!(ids(&system, "account=test&state=ENROUTE"), [&*all[3]]);
-    let together = format!("to={TO}&from={source}&account=test&state=DELIVERED&before={}", all[2]);
+    let together = format!(
+        "to={TO}&from={source}&account=test&state=DELIVERED&before={}",
+        all[2]
+    );
     assert_eq!(ids(&system, &together), [&*all[0]]);
     // Times: the ids of this run carry the time of this run.
     let first = all[0].parse::<u64>().unwrap() >> 20;
@@ -85,7 +95,10 @@ fn every_filter_finds_what_it_says() {
 fn json_lines_hold_every_message_once() {
     let (system, all) = with_messages("");
     let (lines, said) = export(&system, &["--with-text"]);
-    assert!(said.contains("4 messages exported") && said.contains("1 of them"), "{said}");
+    assert!(
+        said.contains("4 messages exported") && said.contains("1 of them"),
+        "{said}"
+    );
     let rows: Vec<Value> = lines
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -120,7 +133,10 @@ fn only_ended_messages_of_a_range_that_is_over_are_exported() {
     let closed = system.command(&["export", "--from", "2020-01-01", "--to", &until]);
     let said = String::from_utf8_lossy(&closed.stderr).into_owned();
     assert!(said.contains("3 messages exported"), "{said}");
-    assert!(said.contains("1 messages of the range have not ended"), "{said}");
+    assert!(
+        said.contains("1 messages of the range have not ended"),
+        "{said}"
+    );
     let lines = String::from_utf8(closed.stdout).unwrap();
     assert_eq!(lines.lines().count(), 3);
 }
@@ -138,10 +154,22 @@ fn csv_is_read_back() {
     assert!(lines[0].ends_with(",text,octets"));
     assert_eq!(lines.len(), 5);
     let fields = lines[0].split(',').count();
-    assert_eq!(lines[2].split(',').count(), fields, "no commas in these values");
+    assert_eq!(
+        lines[2].split(',').count(),
+        fields,
+        "no commas in these values"
+    );
     assert!(lines[1].starts_with(&format!("{},", all[0])));
-    assert!(lines[1].contains(",\"first, with \"\"quotes\"\"\","), "{}", lines[1]);
-    assert!(lines[4].contains(",ENROUTE,,,"), "null is empty: {}", lines[4]);
+    assert!(
+        lines[1].contains(",\"first, with \"\"quotes\"\"\","),
+        "{}",
+        lines[1]
+    );
+    assert!(
+        lines[4].contains(",ENROUTE,,,"),
+        "null is empty: {}",
+        lines[4]
+    );
     let again = system.command(&["export", "--from", "0", "--to", "1", "--out", out]);
     assert!(!again.status.success(), "a file is not overwritten");
 }
@@ -152,12 +180,18 @@ fn parquet_is_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("out.parquet");
     let out = file.to_str().unwrap();
-    export(&system, &["--with-text", "--format", "parquet", "--out", out]);
+    export(
+        &system,
+        &["--with-text", "--format", "parquet", "--out", out],
+    );
     let rows = parquet_rows(&file);
     assert_eq!(rows.len(), 4);
     let get = |row: usize, name: &str| -> Field {
         let found = rows[row].iter().find(|(column, _)| column == name);
-        found.unwrap_or_else(|| panic!("no column {name}")).1.clone()
+        found
+            .unwrap_or_else(|| panic!("no column {name}"))
+            .1
+            .clone()
     };
     assert_eq!(get(0, "id"), Field::Long(all[0].parse().unwrap()));
     assert_eq!(get(0, "destination"), Field::Str(TO.to_owned()));
@@ -178,7 +212,10 @@ fn parquet_rows(file: &Path) -> Vec<Vec<(String, Field)>> {
 #[test]
 fn a_subscriber_is_forgotten() {
     let (system, all) = with_messages("");
-    assert_eq!(system.delete("/v1/subscribers/ACME/messages").json()["field"], "msisdn");
+    assert_eq!(
+        system.delete("/v1/subscribers/ACME/messages").json()["field"],
+        "msisdn"
+    );
     assert_eq!(
         system.get("/v1/subscribers/1/messages").header("allow"),
         "DELETE"
@@ -187,8 +224,13 @@ fn a_subscriber_is_forgotten() {
     assert!(!refused.status.success(), "it asks first");
     let done = system.command(&["erase", "--msisdn", TO, "--yes"]);
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(said.contains("erased in 2 messages") && !said.contains("active"), "{said}");
-    let message = system.get(&format!("/v1/messages/{}?text=true", all[0])).json();
+    assert!(
+        said.contains("erased in 2 messages") && !said.contains("active"),
+        "{said}"
+    );
+    let message = system
+        .get(&format!("/v1/messages/{}?text=true", all[0]))
+        .json();
     assert_eq!(message["to"], "(erased)");
     assert_eq!(message["note"], "text erased");
     assert_eq!(message["state"], "DELIVERED");
@@ -214,7 +256,9 @@ fn texts_go_before_their_messages() {
     let message = system.wait_for(&path, |message| message["note"] == "text erased");
     assert_eq!(message["to"], TO, "the rest stays");
     assert_eq!(message["state"], "DELIVERED");
-    let active = system.get(&format!("/v1/messages/{}?text=true", all[3])).json();
+    let active = system
+        .get(&format!("/v1/messages/{}?text=true", all[3]))
+        .json();
     assert_eq!(active["content"]["text"], "fourth");
     assert!(active.get("note").is_none());
 }

@@ -50,8 +50,14 @@ fn a_range_is_exported_once_however_often_it_is_asked_for() {
 
     let said = export(&[]);
     assert!(said.contains("2 messages exported"), "{said}");
-    assert!(said.contains("1 messages of the range have not ended"), "{said}");
-    assert_eq!(table(), [row(&first, "DELIVERED"), row(&third, "DELIVERED")]);
+    assert!(
+        said.contains("1 messages of the range have not ended"),
+        "{said}"
+    );
+    assert_eq!(
+        table(),
+        [row(&first, "DELIVERED"), row(&third, "DELIVERED")]
+    );
 
     // The mark stays before the message that had not ended.
     export(&[]);
@@ -62,7 +68,10 @@ fn a_range_is_exported_once_however_often_it_is_asked_for() {
         message["state"] == "DELETED"
     });
     let said = export(&[]);
-    assert!(said.contains("2 messages exported"), "it goes on there: {said}");
+    assert!(
+        said.contains("2 messages exported"),
+        "it goes on there: {said}"
+    );
     assert_eq!(table()[1], row(&waiting, "DELETED"));
     let said = export(&[]);
     assert!(said.contains("0 messages exported"), "all is there: {said}");

@@ -278,9 +278,8 @@ mod tests {
         for broken in [&b""[..], b"\xff", b"\x03\x00\x09\x01", b"\x01\x00"] {
             assert_eq!(header(broken), None);
         }
-        message.tlvs = Bytes::from_static(
-            b"\x02\x0c\x00\x02\x01\x07\x02\x0e\x00\x01\x03\x02\x0f\x00\x01\x02",
-        );
+        message.tlvs =
+            Bytes::from_static(b"\x02\x0c\x00\x02\x01\x07\x02\x0e\x00\x01\x03\x02\x0f\x00\x01\x02");
         assert_eq!(part_of(&message, b""), expected(263));
     }
 }

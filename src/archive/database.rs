@@ -241,8 +241,7 @@ fn number(id: u64) -> i64 {
 fn sql(error: tokio_postgres::Error) -> ArchiveError {
     // Its own text says little; what the server said is the source.
     let source = std::error::Error::source(&error);
-    ArchiveError::Database(source.map_or_else(
-        || error.to_string(),
-        |source| format!("{error}: {source}"),
-    ))
+    ArchiveError::Database(
+        source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}")),
+    )
 }

@@ -35,7 +35,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return client::print_json(&json);
     }
     let done: ErasedMessages = client::decode(json)?;
-    let mut said = format!("number and text erased in {} messages", client::number(done.erased));
+    let mut said = format!(
+        "number and text erased in {} messages",
+        client::number(done.erased)
+    );
     if done.active > 0 {
         said.push_str(&format!(
             "; {} still active, run again when they have ended",
