@@ -12,7 +12,7 @@
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
-//!  ├─ Janitor                      low-water mark, retention
+//!  ├─ Janitor                      low-water mark, retention of messages and texts
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!

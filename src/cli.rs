@@ -4,11 +4,13 @@ pub mod backup;
 pub mod binds;
 pub mod check_config;
 pub mod client;
+pub mod erase;
+pub mod export;
 pub mod fsck;
 pub mod load;
 pub mod message;
-pub mod nodes;
 pub mod migrate;
+pub mod nodes;
 pub mod queues;
 pub mod send;
 pub mod serve;
@@ -52,6 +54,10 @@ enum Command {
     Message(message::Args),
     /// Copy the store of a running SMSC into one file.
     Backup(backup::Args),
+    /// Write finished messages into a file or another database.
+    Export(export::Args),
+    /// Erase a subscriber's number and texts from finished messages.
+    Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
     /// Bring the PostgreSQL database up to this release.
@@ -88,6 +94,8 @@ impl Command {
             Self::Nodes(args) => nodes::run(args),
             Self::Message(args) => message::run(args),
             Self::Backup(args) => backup::run(&args),
+            Self::Export(args) => export::run(&args),
+            Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
             Self::Migrate(args) => migrate::run(&args),
         }

@@ -11,6 +11,7 @@ pub mod id;
 pub mod limit;
 pub mod moment;
 pub mod partition;
+pub mod readable;
 pub mod retry;
 pub mod route;
 pub mod state;

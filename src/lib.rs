@@ -1,9 +1,10 @@
 //! smsc: a store-and-forward Short Message Service Centre.
 //!
 //! ```text
-//! main → cli → app ─┬→ http ─→ actors ─┬→ smpp ─┐
-//!                   │                  ├→ store ┴→ domain, pb
-//!                   └→ telemetry, config          arrows never point up; tests/architecture.rs holds them
+//! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
+//!            │       │                  ├→ store ┴→ domain, pb
+//!            │       └→ telemetry, config
+//!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them
 //! ```
 //!
 //! Read on in this order: [`actors`] (the tree: who sends what to whom), `proto/smsc/v1` (what is
@@ -15,6 +16,7 @@
 
 pub mod actors;
 pub mod app;
+pub mod archive;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -5,10 +5,10 @@
 
 #[path = "store_behaviour/archive.rs"]
 mod archive;
-#[path = "store_behaviour/messages.rs"]
-mod messages;
 #[path = "store_postgres/database.rs"]
 mod database;
+#[path = "store_behaviour/messages.rs"]
+mod messages;
 #[path = "store_behaviour/upkeep.rs"]
 mod upkeep;
 

@@ -1,4 +1,4 @@
-//! What has to be done now and then: moving the low-water mark, retention.
+//! What has to be done now and then: moving the low-water mark, retention of texts and messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,8 @@ const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
 /// Messages deleted per step; a step is a few commits of milliseconds each.
 const RETIRE: usize = 20_000;
+/// Texts erased per step, likewise.
+const ERASE: usize = 10_000;
 
 pub struct Janitor {
     hub: Arc<Hub>,
@@ -45,12 +47,35 @@ impl Janitor {
         };
         ctx.spawn(work.into_actor(self));
     }
+
+    fn erase_texts(&self, ctx: &mut Context<Self>) {
+        let Some(retention) = self.hub.config().store.text_retention else {
+            return;
+        };
+        let store = Arc::clone(&self.hub.store);
+        let before = clock::now_ms() - retention.as_millis() as i64;
+        let work = async move {
+            loop {
+                match store.erase_text(before, ERASE).await {
+                    Ok(count) if count as usize >= ERASE => {}
+                    Ok(_) => break,
+                    Err(error) => {
+                        tracing::error!(%error, "old texts could not be erased");
+                        break;
+                    }
+                }
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
 }
 
 impl Actor for Janitor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        // What came of age while nobody ran does not wait another minute.
+        self.erase_texts(ctx);
         ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
             if !janitor.hub.tenure.is_janitor() {
                 return;
@@ -63,7 +88,10 @@ impl Actor for Janitor {
             };
             ctx.spawn(work.into_actor(janitor));
         });
-        ctx.run_interval(RETIRE_EVERY, |janitor, ctx| janitor.retire(ctx));
+        ctx.run_interval(RETIRE_EVERY, |janitor, ctx| {
+            janitor.retire(ctx);
+            janitor.erase_texts(ctx);
+        });
     }
 }
 

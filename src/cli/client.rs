@@ -138,6 +138,16 @@ impl Client {
         self.read(answer)
     }
 
+    /// `DELETE`: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
+        let request = self.agent.delete(format!("{}{path}", self.url));
+        let answer = request.header("Authorization", self.bearer()).call();
+        self.read(answer)
+    }
+
     fn bearer(&self) -> String {
         format!("Bearer {}", self.token.expose_secret())
     }

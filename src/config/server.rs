@@ -93,6 +93,8 @@ section! {
         search_index: bool = true,
         /// Finished messages are removed after this time.
         retention: Duration = 30 * DAY,
+        /// The text of finished messages is erased after this time, the rest of them stays; without it, the text is kept as long as the message.
+        text_retention: Option<Duration> = None,
     }
 }
 

@@ -118,6 +118,14 @@ fn check_server(config: &Config, found: &mut Findings) {
         "must be at most \"1s\": every answer waits for it",
     );
     found.check_positive("store.retention", store.retention);
+    if let Some(text) = store.text_retention {
+        found.check_positive("store.text_retention", text);
+        found.require(
+            "store.text_retention",
+            text <= store.retention,
+            "must be at most store.retention: the message goes with its text then",
+        );
+    }
 
     found.at_least_one("queue.page", queue.page as u64);
     found.at_least_one("queue.max_waiting", queue.max_waiting);

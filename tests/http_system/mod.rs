@@ -37,6 +37,11 @@ impl System {
     /// Starts with an account `test`, an operator `up` where nobody listens, the default route to
     /// it, and `4400…` to the built-in target that delivers.
     pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// Likewise, with more keys of the table `[store]`.
+    pub fn start_with(more: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let [http, smpp, nobody] = free_ports();
         let config = format!(
@@ -49,6 +54,7 @@ impl System {
             admin_token = "{TOKEN}"
             [store]
             min_free_mib = 1
+            {more}
             [[account]]
             system_id = "test"
             password = "test"
@@ -87,6 +93,13 @@ impl System {
             assert!(Instant::now() < until, "smsc serve is not live");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Stops it in good order and starts it again.
+    pub fn restart(&mut self) {
+        assert_eq!(self.stop(), Some(0));
+        self.process = serve(self.config());
+        self.wait_until_live();
     }
 
     pub fn config(&self) -> PathBuf {

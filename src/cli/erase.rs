@@ -1,0 +1,64 @@
+//! `smsc erase`: a running SMSC forgets a subscriber.
+
+use std::io::{BufRead as _, IsTerminal as _};
+
+use anyhow::bail;
+
+use super::client::{self, Connection};
+use crate::http::view::ErasedMessages;
+
+/// Arguments of `smsc erase`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The subscriber's number, digits as in the messages.
+    #[arg(long)]
+    msisdn: String,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Erases after having asked.
+///
+/// # Errors
+/// Not confirmed, or the SMSC cannot be reached or refuses.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let client = args.connection.open()?;
+    if !args.yes {
+        confirm(&args.msisdn)?;
+    }
+    let path = format!("/v1/subscribers/{}/messages", client::segment(&args.msisdn));
+    let json = client.delete(&path)?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    let done: ErasedMessages = client::decode(json)?;
+    let mut said = format!(
+        "number and text erased in {} messages",
+        client::number(done.erased)
+    );
+    if done.active > 0 {
+        said.push_str(&format!(
+            "; {} still active, run again when they have ended",
+            client::number(done.active)
+        ));
+    }
+    client::print_line(&said)
+}
+
+fn confirm(msisdn: &str) -> anyhow::Result<()> {
+    let input = std::io::stdin();
+    if !input.is_terminal() {
+        bail!("nobody can be asked here; give --yes to erase without being asked");
+    }
+    eprintln!("Number and text of every finished message from or to {msisdn} are erased for good.");
+    eprintln!("Type the number again to go on:");
+    let mut line = String::new();
+    input.lock().read_line(&mut line)?;
+    if line.trim() != msisdn {
+        bail!("that is another number; nothing was erased");
+    }
+    Ok(())
+}

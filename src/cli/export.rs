@@ -1,0 +1,157 @@
+//! `smsc export`: messages of a range of time into a file or a second database, also while the SMSC
+//! runs.
+
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+use crate::archive::columns::Rows;
+use crate::archive::database::Database;
+use crate::archive::{self, Format, Sink};
+use crate::clock;
+use crate::config::Config;
+use crate::domain::moment;
+use crate::store::archive::first_id;
+use crate::store::sqlite::ReadOnly;
+
+/// Arguments of `smsc export`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Accepted at this time or later: a day (2026-11-01, midnight UTC), RFC 3339, or Unix milliseconds.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: i64,
+    /// Accepted before this time.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    to: i64,
+    /// Format of the file.
+    #[arg(long, value_enum, default_value_t = FileFormat::Jsonl)]
+    format: FileFormat,
+    /// The file to write; it must not exist [default: standard output].
+    #[arg(long, value_name = "FILE", conflicts_with = "to_database")]
+    out: Option<PathBuf>,
+    /// Write into the table sms_archive of this PostgreSQL instead; goes on where an earlier run of
+    /// the same range ended.
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with = "format",
+        env = "SMSC_ARCHIVE_URL",
+        hide_env_values = true
+    )]
+    to_database: Option<String>,
+    /// The texts too.
+    #[arg(long)]
+    with_text: bool,
+    /// Messages that have not ended too, with the state ENROUTE.
+    #[arg(long)]
+    include_active: bool,
+    /// The data folder of the SMSC, or a backup [default: ./smsc-data].
+    #[arg(long, value_name = "PATH")]
+    data_dir: Option<PathBuf>,
+    /// Configuration file of the SMSC, to take the data folder from.
+    #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FileFormat {
+    /// JSON Lines: an object per message.
+    Jsonl,
+    /// RFC 4180, with a header.
+    Csv,
+    /// Parquet, for column stores.
+    Parquet,
+}
+
+/// Exports, and says on standard error what it came to.
+///
+/// # Errors
+/// The range is wrong or not over yet, the store cannot be read, the target cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let range = range(args, clock::now_ms())?;
+    let store = ReadOnly::open(&args.data_dir()?)?;
+    let rows = Rows::new(store.names()?, args.with_text);
+    let (ids, sink): (Range<u64>, Box<dyn Sink>) = match &args.to_database {
+        Some(url) => {
+            let database = Database::open(url, &rows, range)?;
+            (database.left(), Box::new(database))
+        }
+        None => (range, archive::file(args.format.into(), &rows, out(args)?)?),
+    };
+    let done = archive::pump(
+        |each| store.export(ids, each),
+        &rows,
+        sink,
+        args.include_active,
+    )?;
+    eprintln!("{} messages exported", done.rows);
+    match (done.active, args.include_active) {
+        (0, _) => {}
+        (active, true) => eprintln!("{active} of them have not ended: ENROUTE"),
+        (active, false) => eprintln!(
+            "{active} messages of the range have not ended and were left out; --include-active exports them as ENROUTE"
+        ),
+    }
+    Ok(())
+}
+
+fn range(args: &Args, now: i64) -> anyhow::Result<Range<u64>> {
+    if args.from >= args.to {
+        bail!("--to must be later than --from");
+    }
+    if args.to > now && !args.include_active {
+        bail!(
+            "the range is not over yet: give a --to in the past, or --include-active for what there is now"
+        );
+    }
+    Ok(first_id(args.from)..first_id(args.to))
+}
+
+fn out(args: &Args) -> anyhow::Result<Box<dyn Write + Send>> {
+    Ok(match &args.out {
+        None => Box::new(std::io::stdout()),
+        Some(path) => Box::new(
+            File::create_new(path).with_context(|| format!("cannot create {}", path.display()))?,
+        ),
+    })
+}
+
+fn time(text: &str) -> Result<i64, String> {
+    moment::parse(text).ok_or_else(|| {
+        "expected a day such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or Unix milliseconds"
+            .to_owned()
+    })
+}
+
+// === impl Args ===
+
+impl Args {
+    fn data_dir(&self) -> anyhow::Result<PathBuf> {
+        Ok(match (&self.data_dir, &self.config) {
+            (Some(path), _) => path.clone(),
+            (None, Some(config)) => {
+                let config = Config::load(Some(config))?;
+                if config.postgres.url.is_some() {
+                    bail!("messages of a PostgreSQL store cannot be exported by this command yet");
+                }
+                config.data_dir
+            }
+            (None, None) => PathBuf::from("./smsc-data"),
+        })
+    }
+}
+
+// === impl Format ===
+
+impl From<FileFormat> for Format {
+    fn from(format: FileFormat) -> Self {
+        match format {
+            FileFormat::Jsonl => Self::Jsonl,
+            FileFormat::Csv => Self::Csv,
+            FileFormat::Parquet => Self::Parquet,
+        }
+    }
+}
