@@ -32,3 +32,12 @@ ALTER TABLE inbox SET (
   autovacuum_vacuum_insert_scale_factor = 0,
   autovacuum_vacuum_insert_threshold = 100000
 );
+
+-- Operators' commands for other nodes, taken out by them.
+CREATE TABLE orders(
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  node smallint NOT NULL,
+  at timestamptz NOT NULL DEFAULT now(),
+  body bytea NOT NULL
+);
+COMMENT ON TABLE orders IS 'commands of the admin API for other nodes; body is protobuf smsc.v1.Order';

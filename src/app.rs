@@ -3,7 +3,7 @@
 //! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
 //! in the reverse order. Called by `smsc serve` and by tests.
 
-mod stock;
+pub mod stock;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use secrecy::ExposeSecret;
+use anyhow::Context as _;
+use secrecy::SecretString;
 
 use crate::actors::cluster;
 use crate::actors::plan::Plan;
@@ -99,11 +100,12 @@ pub fn pg_options(config: &Config) -> anyhow::Result<Option<PgOptions>> {
         message_correlations,
     } = &config.postgres;
     let url = match (url, url_file) {
-        (Some(url), _) => url.expose_secret().to_owned(),
-        (None, Some(file)) => std::fs::read_to_string(file)
-            .map_err(|error| anyhow::anyhow!("postgres.url_file: {}: {error}", file.display()))?
-            .trim()
-            .to_owned(),
+        (Some(url), _) => url.clone(),
+        (None, Some(file)) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("postgres.url_file: {} cannot be read", file.display()))?;
+            SecretString::from(text.trim())
+        }
         (None, None) => return Ok(None),
     };
     Ok(Some(PgOptions {

@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use secrecy::SecretString;
 
+use crate::app::stock::pg_options;
 use crate::config::Config;
-use crate::store::postgres::{PgOptions, migrate, pending_migrations};
+use crate::store::postgres::{migrate, pending_migrations};
 
 /// Arguments of `smsc migrate`.
 #[derive(Debug, clap::Args)]
@@ -29,25 +29,9 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let config = Config::load(args.config.as_deref())?;
     config.validate()?;
-    let postgres = &config.postgres;
-    let url = match (&postgres.url, &postgres.url_file) {
-        (Some(url), _) => url.clone(),
-        (None, Some(path)) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            SecretString::from(text.trim())
-        }
-        (None, None) => anyhow::bail!(
-            "postgres.url is not set: there is no database to migrate (the embedded store needs none)"
-        ),
-    };
-    let options = PgOptions {
-        ca_file: postgres.ca_file.clone(),
-        statement_timeout: postgres.statement_timeout,
-        lock_timeout: postgres.lock_timeout,
-        write_timeout: postgres.write_timeout,
-        ..PgOptions::new(url)
-    };
+    let options = pg_options(&config)?.context(
+        "postgres.url is not set: there is no database to migrate (the embedded store needs none)",
+    )?;
     if args.check {
         let missing = pending_migrations(&options)?;
         anyhow::ensure!(missing.is_empty(), "missing: {}", missing.join(", "));

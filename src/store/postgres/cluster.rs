@@ -6,6 +6,7 @@
 mod collect;
 mod lease;
 mod member;
+mod orders;
 mod take_over;
 mod wake;
 
@@ -163,6 +164,17 @@ impl ClusterStore for PgStore {
 
     fn woken(&self) -> Arc<Notify> {
         self.shared.cluster.wake.woken()
+    }
+
+    fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { orders::order(&shared, nodes, order).await })
+    }
+
+    fn orders(&self) -> Reply<Vec<Vec<u8>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move { orders::take(&shared).await })
     }
 
     fn leave(&self) -> Result<(), StoreError> {
