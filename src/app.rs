@@ -184,8 +184,14 @@ pub async fn start(
     }
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("admin", admin_slot, |hub, _| Admin::new(hub));
-    let server = http::serve(&config.http, admin_token, admin, Arc::new(registry))
-        .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
+    let server = http::serve(
+        &config.http,
+        config.cluster.roles.contains(&NodeRole::Http),
+        admin_token,
+        admin,
+        Arc::new(registry),
+    )
+    .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
     let http = server.handle();
     actix::spawn(server);
     arbiters.push(core);

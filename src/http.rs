@@ -53,12 +53,14 @@ pub(crate) struct State {
 }
 
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
-/// The server runs while the returned future is polled (or spawned).
+/// The server runs while the returned future is polled (or spawned). Without `with_api` (the node
+/// lacks the role) only health, metrics and the start page are served.
 ///
 /// # Errors
 /// The address cannot be listened on; the text says how to choose another.
 pub fn serve(
     config: &Http,
+    with_api: bool,
     token: SecretString,
     admin: Addr<Admin>,
     registry: Arc<Registry>,
@@ -79,7 +81,7 @@ pub fn serve(
                     .add(("Cache-Control", "no-store"))
                     .add(("X-Content-Type-Options", "nosniff")),
             )
-            .configure(routes)
+            .configure(|app| routes(app, with_api))
     })
     .workers(config.workers.max(1))
     .max_connections(MAX_CONNECTIONS)
@@ -109,16 +111,18 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-fn routes(app: &mut web::ServiceConfig) {
+fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     app.service(guard::read("/").to(page::root))
         .service(guard::read("/health/live").to(health::live))
         .service(guard::read("/health/ready").to(health::ready))
-        .service(guard::read("/metrics").to(metrics::scrape))
-        .service(
+        .service(guard::read("/metrics").to(metrics::scrape));
+    if with_api {
+        app.service(
             web::scope("/v1")
                 .wrap(from_fn(auth::require_token))
                 .configure(v1::routes)
                 .default_service(web::to(guard::unknown_path)),
-        )
-        .default_service(web::to(guard::unknown_path));
+        );
+    }
+    app.default_service(web::to(guard::unknown_path));
 }

@@ -3,6 +3,7 @@
 //! Each check names the key and what to write instead; all of them run, so that one start tells
 //! everything. Warnings are for what works but is probably not meant.
 
+mod cluster;
 mod peers;
 mod redis;
 mod routes;
@@ -40,6 +41,7 @@ struct Findings {
 pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     let mut found = Findings::default();
     check_server(config, &mut found);
+    cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     peers::check_accounts(config, &mut found);
