@@ -3,10 +3,10 @@
 //! The cases name the rules of `docs/architecture.md` that concern the store. A new adapter joins by
 //! one more `#[test]` at the end with its own [`Factory`].
 
-#[path = "store_behaviour/messages.rs"]
-mod messages;
 #[path = "store_postgres/database.rs"]
 mod database;
+#[path = "store_behaviour/messages.rs"]
+mod messages;
 #[path = "store_behaviour/upkeep.rs"]
 mod upkeep;
 

@@ -75,19 +75,30 @@ fn accept(ids: &[u64]) -> WriteBatch {
 
 fn active(store: &PgStore) -> Vec<u64> {
     let mut ids = Vec::new();
-    store.recover(None, &mut |active| ids.push(active.id)).expect("recovers");
+    store
+        .recover(None, &mut |active| ids.push(active.id))
+        .expect("recovers");
     ids
 }
 
 #[test]
 fn a_database_without_the_schema_is_refused_and_says_what_to_run() {
     let database = Database::empty();
-    let refused = PgStore::open(PgOptions::new(database.url())).err().expect("refused");
+    let refused = PgStore::open(PgOptions::new(database.url()))
+        .err()
+        .expect("refused");
     let text = refused.to_string();
-    assert!(text.contains("V1__messages") && text.contains("smsc migrate"), "{text}");
+    assert!(
+        text.contains("V1__messages") && text.contains("smsc migrate"),
+        "{text}"
+    );
     let applied = migrate(&PgOptions::new(database.url())).expect("migrates");
     assert_eq!(applied.first().map(String::as_str), Some("V1__messages"));
-    assert_eq!(migrate(&PgOptions::new(database.url())), Ok(vec![]), "only once");
+    assert_eq!(
+        migrate(&PgOptions::new(database.url())),
+        Ok(vec![]),
+        "only once"
+    );
     open(&database, |_| {});
     database.query("INSERT INTO refinery_schema_history VALUES(99, 'later', now()::text, '1')");
     for refused in [
@@ -95,26 +106,41 @@ fn a_database_without_the_schema_is_refused_and_says_what_to_run() {
         migrate(&PgOptions::new(database.url())).err(),
     ] {
         let text = refused.expect("refused").to_string();
-        assert!(text.contains("V99__later") && text.contains("release that wrote it"), "{text}");
+        assert!(
+            text.contains("V99__later") && text.contains("release that wrote it"),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_wrong_url_keeps_its_password() {
     let options = PgOptions::new("postgres://smsc:hu?nter@nowhere:5432x/smsc");
-    let text = PgStore::open(options.clone()).err().expect("refused").to_string();
-    assert!(!text.contains("nter") && !format!("{options:?}").contains("nter"), "{text}");
+    let text = PgStore::open(options.clone())
+        .err()
+        .expect("refused")
+        .to_string();
+    assert!(
+        !text.contains("nter") && !format!("{options:?}").contains("nter"),
+        "{text}"
+    );
 }
 
 #[test]
 fn nothing_is_written_outside_the_fence() {
     let database = Database::migrated();
     let stranger = open(&database, |options| options.standalone = false);
-    assert_eq!(stranger.write(accept(&[id(1)])).wait(), Err(StoreError::Fenced));
+    assert_eq!(
+        stranger.write(accept(&[id(1)])).wait(),
+        Err(StoreError::Fenced)
+    );
     let store = open(&database, |_| {});
     assert_eq!(store.write(accept(&[id(2)])).wait(), Ok(Written::default()));
     database.query("DELETE FROM lane");
-    assert_eq!(store.write(accept(&[id(3)])).wait(), Err(StoreError::Fenced));
+    assert_eq!(
+        store.write(accept(&[id(3)])).wait(),
+        Err(StoreError::Fenced)
+    );
     let result = WriteBatch {
         fin: vec![fin(id(2), 0)],
         ..WriteBatch::default()
@@ -147,7 +173,11 @@ fn sessions_that_are_killed_lose_and_repeat_nothing() {
                 ..WriteBatch::default()
             };
             let written = store.write(finals).wait();
-            assert_eq!(written, Ok(Written::default()), "every one won, round {round}");
+            assert_eq!(
+                written,
+                Ok(Written::default()),
+                "every one won, round {round}"
+            );
         }
         killing.store(false, std::sync::atomic::Ordering::Relaxed);
     });
@@ -164,10 +194,17 @@ fn a_bad_row_goes_to_the_dead_letters_alone() {
     let mut batch = accept(&[id(1), id(2)]);
     batch.fin = vec![fin(id(2), 0), fin(0, 0)];
     let written = store.write(batch).wait().unwrap();
-    let rejected: Vec<_> = written.rejected.iter().map(|row| (row.table, row.id)).collect();
+    let rejected: Vec<_> = written
+        .rejected
+        .iter()
+        .map(|row| (row.table, row.id))
+        .collect();
     assert_eq!(rejected, [("msg", id(1)), ("fin", 0)]);
     assert_eq!(written.fin_lost, [0u64; 0]);
-    assert_eq!(database.query("SELECT origin FROM dead ORDER BY seq"), ["msg", "fin"]);
+    assert_eq!(
+        database.query("SELECT origin FROM dead ORDER BY seq"),
+        ["msg", "fin"]
+    );
     assert_eq!(database.query("SELECT count(*) FROM msg"), ["2"]);
 }
 
@@ -196,7 +233,10 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
         ..WriteBatch::default()
     };
     store.write(finals(vec![fin(id(2), 4)])).wait().unwrap();
-    let written = store.write(finals(vec![handed(id(1)), handed(id(2))])).wait().unwrap();
+    let written = store
+        .write(finals(vec![handed(id(1)), handed(id(2))]))
+        .wait()
+        .unwrap();
     assert_eq!(written.fin_lost, [id(2)], "and makes no receipt");
     let rows = database.query("SELECT queue, part, id, what, priority FROM inbox ORDER BY queue");
     let id = id(1);
@@ -223,7 +263,10 @@ fn a_day_is_dropped_and_what_is_active_stays() {
     assert_eq!(made, ["t|t"]);
     let store = open(&database, |_| {});
     let at = |n: u64| (first + n) << 20;
-    store.write(accept(&[at(1), at(2), at(3), at(DAY_MS)])).wait().unwrap();
+    store
+        .write(accept(&[at(1), at(2), at(3), at(DAY_MS)]))
+        .wait()
+        .unwrap();
     let rows = WriteBatch {
         sent: vec![sent(at(1), "a"), sent(at(2), "b")],
         fin: vec![fin(at(1), 0), fin(at(3), 4), fin(at(DAY_MS), 0)],
@@ -235,9 +278,7 @@ fn a_day_is_dropped_and_what_is_active_stays() {
     let removed = store.retire((first + DAY_MS) as i64, 0).wait();
     assert_eq!(removed, Ok(1));
     assert_eq!(active(&store), before);
-    let parts = database.query(
-        "SELECT DISTINCT tableoid::regclass::text FROM msg ORDER BY 1",
-    );
+    let parts = database.query("SELECT DISTINCT tableoid::regclass::text FROM msg ORDER BY 1");
     assert_eq!(parts.len(), 2, "{parts:?}: the next day and the default");
     assert!(store.history(at(2)).wait().unwrap().unwrap().attempts.len() == 1);
     let late = WriteBatch {
@@ -280,7 +321,8 @@ fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
     let other = Database::empty();
     let name = database.url().rsplit('/').next().unwrap().to_owned();
     other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
-    let kill = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+    let kill =
+        format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
     other.query(&kill);
     let result = store.write(WriteBatch {
         fin: vec![fin(id(1), 0)],
@@ -316,9 +358,8 @@ fn the_table_for_other_programs_is_as_they_know_it() {
         ]
     );
     let on = "smpp.message_correlations USING btree";
-    let indexes = database.query(
-        "SELECT indexdef FROM pg_indexes WHERE schemaname = 'smpp' ORDER BY indexname",
-    );
+    let indexes = database
+        .query("SELECT indexdef FROM pg_indexes WHERE schemaname = 'smpp' ORDER BY indexname");
     assert_eq!(
         indexes,
         [
@@ -329,7 +370,9 @@ fn the_table_for_other_programs_is_as_they_know_it() {
             format!("CREATE INDEX idx_mc_message_id ON {on} (message_id)"),
             format!("CREATE INDEX idx_mc_operator_msg ON {on} (operator_id, operator_message_id)"),
             format!("CREATE UNIQUE INDEX message_correlations_pkey ON {on} (id)"),
-            format!("CREATE UNIQUE INDEX uq_operator_msg ON {on} (operator_id, operator_message_id)"),
+            format!(
+                "CREATE UNIQUE INDEX uq_operator_msg ON {on} (operator_id, operator_message_id)"
+            ),
         ]
     );
 }
@@ -345,15 +388,25 @@ fn the_table_for_other_programs_follows_the_messages() {
         ..WriteBatch::default()
     };
     let long = "x".repeat(65);
-    store.write(rows(vec![sent(id(1), "same"), sent(id(3), &long)])).wait().unwrap();
+    store
+        .write(rows(vec![sent(id(1), "same"), sent(id(3), &long)]))
+        .wait()
+        .unwrap();
     store.write(rows(vec![sent(id(2), "same")])).wait().unwrap();
     let status = "SELECT left(message_id::text, 13), operator_message_id, destination, status,
         dlr_received_at IS NOT NULL FROM smpp.message_correlations";
     let uuid = |id: u64| format!("{:08x}-{:04x}", id >> 32, id >> 16 & 0xFFFF);
     let line = |id, status| format!("{}|same|447700900123|{status}", uuid(id));
-    assert_eq!(database.query(status), [line(id(1), "SUBMITTED|f")], "id 1 still waits for it");
+    assert_eq!(
+        database.query(status),
+        [line(id(1), "SUBMITTED|f")],
+        "id 1 still waits for it"
+    );
     let counts = store.correlation_counts();
-    assert_eq!((counts.taken_over, counts.in_use, counts.too_long), (0, 1, 1));
+    assert_eq!(
+        (counts.taken_over, counts.in_use, counts.too_long),
+        (0, 1, 1)
+    );
     store
         .write(WriteBatch {
             fin: vec![fin(id(1), 0)],

@@ -103,8 +103,16 @@ fn attempts_correlate(h: &mut Harness) {
     };
     h.accept([id(1), id(2), id(3)]);
     let high = u64::MAX - 3;
-    h.sent(vec![row(1, 1, 77), row(2, 1, high), row(3, 1, 77), row(2, 2, 0)]);
-    h.store().spill_correlations(10, vec![(5, id(1))]).wait().unwrap();
+    h.sent(vec![
+        row(1, 1, 77),
+        row(2, 1, high),
+        row(3, 1, 77),
+        row(2, 2, 0),
+    ]);
+    h.store()
+        .spill_correlations(10, vec![(5, id(1))])
+        .wait()
+        .unwrap();
     h.store().drop_correlations_before(11).wait().unwrap();
     h.reopen();
     // The key's high half is the same number as the low one, or anything else.

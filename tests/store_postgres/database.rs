@@ -28,7 +28,10 @@ impl Database {
     pub fn empty() -> Self {
         let server = server();
         let name = format!("smsc_{:016x}", rand::random::<u64>());
-        query(&format!("{server}/postgres"), &format!("CREATE DATABASE {name}"));
+        query(
+            &format!("{server}/postgres"),
+            &format!("CREATE DATABASE {name}"),
+        );
         Self { server, name }
     }
 

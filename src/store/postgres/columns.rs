@@ -114,7 +114,9 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
         texts(|message| &message.source),
         texts(|message| &message.destination),
         packed,
-        all.iter().map(|message| payload_kind(message)).collect::<Vec<i16>>(),
+        all.iter()
+            .map(|message| payload_kind(message))
+            .collect::<Vec<i16>>(),
         bodies,
     );
     call!(calls, Step::Carry, ids);
@@ -136,7 +138,8 @@ fn hand_over<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Resul
         column(&all, |item| i16::from(item.part)),
         ids,
         column(&all, |item| item.what as i16),
-        column(&all, |item| i16::try_from(item.priority).unwrap_or(i16::MAX)),
+        column(&all, |item| i16::try_from(item.priority)
+            .unwrap_or(i16::MAX)),
         column(&all, |item| item.due_at),
         column(&all, |item| item.expires_at),
         column(&all, |item| item.attempts as i32),
@@ -196,7 +199,9 @@ fn sent<'a>(
         column(&all, |row| row.at),
         column(&all, |row| row.operator as i32),
         column(&all, |row| row.status as i32),
-        all.iter().map(|row| text_of(&row.operator_message_id)).collect::<Vec<_>>(),
+        all.iter()
+            .map(|row| text_of(&row.operator_message_id))
+            .collect::<Vec<_>>(),
         column(&all, |row| row.latency_ms as i32),
         column(&all, |row| row.correlation as i64),
     );
@@ -298,7 +303,11 @@ fn fin<'a>(
             Box::new(ids),
             Box::new(column(&all, |row| row.at)),
             Box::new(column(&all, |row| i32::from(row.state) as i16)),
-            Box::new(all.iter().map(|row| text_of(&row.error)).collect::<Vec<_>>()),
+            Box::new(
+                all.iter()
+                    .map(|row| text_of(&row.error))
+                    .collect::<Vec<_>>(),
+            ),
             Box::new(column(&all, |row| row.operator as i32)),
             Box::new(column(&all, |row| row.tell as i32)),
         ],
@@ -306,7 +315,8 @@ fn fin<'a>(
     };
     if all.iter().any(|row| row.hand_over) {
         call.step = Step::FinHandOver;
-        call.parameters.push(Box::new(column(&all, |row| row.hand_over)));
+        call.parameters
+            .push(Box::new(column(&all, |row| row.hand_over)));
     }
     calls.push(call);
     let Some(correlate) = correlate else {
@@ -366,7 +376,9 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
             Step::Park,
             ids,
             column(&park, |row| row.operator as i32),
-            park.iter().map(|row| text_of(&row.operator_message_id)).collect::<Vec<_>>(),
+            park.iter()
+                .map(|row| text_of(&row.operator_message_id))
+                .collect::<Vec<_>>(),
             column(&park, |row| row.at),
             park.iter().map(|row| &row.receipt[..]).collect::<Vec<_>>(),
         );

@@ -33,7 +33,11 @@ impl From<Error> for Failure {
         let Some(database) = error.as_db_error() else {
             // A parameter that cannot be encoded would be a bug, and stay one on any connection.
             let is_ours = text.starts_with("error serializing") || text.starts_with("error deser");
-            return if is_ours { Self::Other(text) } else { Self::Lost(text) };
+            return if is_ours {
+                Self::Other(text)
+            } else {
+                Self::Lost(text)
+            };
         };
         let code = database.code().code();
         match code {

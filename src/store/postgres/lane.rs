@@ -131,7 +131,10 @@ impl Lane {
         let mut closing: Option<Instant> = None;
         while !group.is_empty() {
             let step = match (self.is_connected(), unknown) {
-                (false, _) => self.connect().await.map_err(|error| Failure::Lost(error.to_string())),
+                (false, _) => self
+                    .connect()
+                    .await
+                    .map_err(|error| Failure::Lost(error.to_string())),
                 (true, Some(last)) => match self.happened(last).await {
                     Ok(true) => match self.recall(group).await {
                         Ok(written) => return Ok(written),
@@ -169,7 +172,11 @@ impl Lane {
                 Err(failure) => return Err(failure),
             };
             if pause == FIRST_PAUSE || pause == LONGEST_PAUSE {
-                tracing::warn!(reason, lane = self.number, "the database cannot be written to yet");
+                tracing::warn!(
+                    reason,
+                    lane = self.number,
+                    "the database cannot be written to yet"
+                );
             }
             let patience = self.shared.options.write_timeout;
             if self.shared.inbox.is_closed()
@@ -294,7 +301,10 @@ impl Lane {
             let row = self
                 .session()?
                 .client
-                .query_opt("SELECT name FROM names WHERE number = $1", &[&(number as i32)])
+                .query_opt(
+                    "SELECT name FROM names WHERE number = $1",
+                    &[&(number as i32)],
+                )
                 .await?;
             let uuid = match row {
                 Some(row) => operator_uuid(row.try_get(0)?),

@@ -9,10 +9,10 @@ use futures_util::future::try_join_all;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
+use super::failure::Failure;
 use super::record::{
     MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
 };
-use super::failure::Failure;
 use crate::store::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored};
 
 /// Opens a snapshot that several statements share.

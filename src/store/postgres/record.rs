@@ -154,7 +154,14 @@ mod tests {
 
     #[test]
     fn octets_come_back() {
-        for octets in [&b""[..], b"4179", b"\\x41", b"a\0b", b"\xff\xfe", "ü".as_bytes()] {
+        for octets in [
+            &b""[..],
+            b"4179",
+            b"\\x41",
+            b"a\0b",
+            b"\xff\xfe",
+            "ü".as_bytes(),
+        ] {
             assert_eq!(octets_of(&text_of(octets)), octets, "{octets:?}");
         }
         assert_eq!(text_of(b"4179"), "4179", "clean text stays readable");

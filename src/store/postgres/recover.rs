@@ -65,7 +65,9 @@ async fn read_all(
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
 ) -> Result<(), StoreError> {
     // A range without anything active takes as long as reading it does.
-    client.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    client
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
     let mark: i64 = client
         .query_one(
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'low_water'), 0)",
@@ -85,7 +87,10 @@ async fn read_all(
         let statement = client.prepare(&sql).await?;
         while from < below {
             let rows = client.query(&statement, &[&from, &below, &PAGE]).await?;
-            let mut page = rows.iter().map(read_active).collect::<Result<Vec<_>, _>>()?;
+            let mut page = rows
+                .iter()
+                .map(read_active)
+                .collect::<Result<Vec<_>, _>>()?;
             let Some(last) = page.last() else { break };
             from = last.id as i64 + 1;
             add_stages(client, &mut page).await?;

@@ -110,7 +110,12 @@ async fn drop_day(client: &Client, day: &str, before: i64) -> Result<u64, StoreE
         );
         client.batch_execute(&sql).await?;
     }
-    tracing::info!(day, removed = all - kept, kept, "dropped the partitions of a day");
+    tracing::info!(
+        day,
+        removed = all - kept,
+        kept,
+        "dropped the partitions of a day"
+    );
     Ok((all - kept) as u64)
 }
 

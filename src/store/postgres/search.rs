@@ -26,7 +26,9 @@ pub async fn search(client: &Client, search: &Search) -> Result<Vec<Stored>, Sto
     // The inner SELECT bounds the walk: without it a rare state would read every partition.
     let matching = match &to {
         None => "SELECT id FROM msg WHERE id < $1 AND $2::text IS NULL ORDER BY id DESC LIMIT $3",
-        Some(_) => "SELECT id FROM msg WHERE destination = $2 AND id < $1 ORDER BY id DESC LIMIT $3",
+        Some(_) => {
+            "SELECT id FROM msg WHERE destination = $2 AND id < $1 ORDER BY id DESC LIMIT $3"
+        }
     };
     let in_state = match search.state {
         None => "$4::smallint IS NULL",
@@ -41,7 +43,9 @@ pub async fn search(client: &Client, search: &Search) -> Result<Vec<Stored>, Sto
                ORDER BY id DESC LIMIT $3) m WHERE state = $4 ORDER BY id DESC LIMIT $5"
                 .to_owned()
         }
-        _ => format!("SELECT m.id FROM ({matching}) m WHERE {in_state} ORDER BY m.id DESC LIMIT $5"),
+        _ => {
+            format!("SELECT m.id FROM ({matching}) m WHERE {in_state} ORDER BY m.id DESC LIMIT $5")
+        }
     };
     let state = search.state.map(|state| i32::from(state) as i16);
     let statement = client.prepare_cached(&sql).await?;

@@ -76,7 +76,10 @@ impl Lane {
         // Polled in order, so sent in order.
         let mut results = join_all(pipeline).await.into_iter();
         // The first error is the cause of the others.
-        results.by_ref().take(2).try_for_each(|result| result.map(drop))?;
+        results
+            .by_ref()
+            .take(2)
+            .try_for_each(|result| result.map(drop))?;
         let mut won = AHashSet::new();
         let mut taken = Vec::new();
         for call in &calls {
@@ -136,7 +139,8 @@ impl Lane {
         for pending in group {
             let mut written = Written::default();
             for (table, id, row) in single_rows(&pending.batch) {
-                let is_rejected = |rejected: &Rejected| rejected.id == id && rejected.table == "msg";
+                let is_rejected =
+                    |rejected: &Rejected| rejected.id == id && rejected.table == "msg";
                 if table == "inbox" && written.rejected.iter().any(is_rejected) {
                     continue;
                 }

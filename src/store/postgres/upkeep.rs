@@ -33,7 +33,9 @@ pub async fn intern(client: &Client, name: &str) -> Result<u32, StoreError> {
     // The lock ends with the statement's transaction; what it guards is read by the next statement,
     // whose snapshot is younger.
     client
-        .batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
+        .batch_execute(&format!(
+            "BEGIN; SELECT pg_advisory_xact_lock({NAMES_LOCK})"
+        ))
         .await?;
     let inserted = client
         .query_opt(
@@ -151,7 +153,9 @@ async fn carry(client: &Client, mark: i64, target: i64, room: i64) -> Result<(),
 
 /// Waits, lane by lane, for writes that are under way.
 async fn wait_for_writers(client: &Client) -> Result<(), StoreError> {
-    let lanes = client.query("SELECT node, epoch, lane FROM lane", &[]).await?;
+    let lanes = client
+        .query("SELECT node, epoch, lane FROM lane", &[])
+        .await?;
     for lane in &lanes {
         let (node, epoch, number): (i32, i64, i32) =
             (lane.try_get(0)?, lane.try_get(1)?, lane.try_get(2)?);
