@@ -188,6 +188,11 @@ DECLARE
   after bigint := ((day + 1) * 86400000) << 20;
   part text;
 BEGIN
+  IF to_regclass('tries_' || name) IS NOT NULL THEN
+    RETURN true;
+  END IF;
+  -- One node at a time; the number is "days" in ASCII.
+  PERFORM pg_advisory_xact_lock(1684109683);
   FOREACH part IN ARRAY ARRAY['msg', 'sent', 'fin', 'told', 'change', 'tries'] LOOP
     IF to_regclass(part || '_' || name) IS NULL THEN
       -- Attached, not created in place: that locks the table for nobody who writes to other days.

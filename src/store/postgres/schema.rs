@@ -115,7 +115,6 @@ async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
 pub async fn make_days(client: &Client) -> Result<(), StoreError> {
     let today = clock::now_ms() / DAY_MS;
     for day in today - 1..=today + DAYS_AHEAD {
-        // A lock that is not there soon would keep others waiting in line behind us.
         let made: bool = client
             .query_one("SELECT make_day($1)", &[&day])
             .await?
