@@ -12,6 +12,8 @@ mod messages;
 #[path = "store_behaviour/upkeep.rs"]
 mod upkeep;
 
+mod harness;
+
 use std::path::Path;
 use std::time::Duration;
 

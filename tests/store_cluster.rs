@@ -1,6 +1,6 @@
 //! What nodes that share a PostgreSQL store may rely on: two or more `PgStore`s, one database.
 //!
-//! Needs a server: SMSC_TEST_DATABASE_URL (a role that may create databases).
+//! Each test has a database of its own.
 
 #[path = "store_cluster/database.rs"]
 mod database;
@@ -10,6 +10,8 @@ mod inbox;
 mod recovery;
 #[path = "store_cluster/wake_ups.rs"]
 mod wake_ups;
+
+mod harness;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

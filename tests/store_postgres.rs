@@ -4,6 +4,8 @@
 #[path = "store_postgres/database.rs"]
 mod database;
 
+mod harness;
+
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -1,8 +1,8 @@
-//! A database of its own for each test, on the server that SMSC_TEST_DATABASE_URL names.
+//! A database of its own for each test, and nodes on it.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::harness;
 use smsc::store::cluster::{ClusterStore, Membership, NodeCard};
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use std::time::Duration;
@@ -11,8 +11,7 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// Dropped with everything in it.
 pub struct Database {
-    server: String,
-    name: String,
+    _own: harness::Database,
     pub url: String,
 }
 
@@ -32,20 +31,10 @@ pub struct Node {
 
 impl Database {
     pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let server = std::env::var("SMSC_TEST_DATABASE_URL")
-            .expect("SMSC_TEST_DATABASE_URL names a PostgreSQL server to make databases on");
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("smsc_cluster_{}_{number}", std::process::id());
-        Session::open(&server).run(&format!("CREATE DATABASE {name}"));
-        let (before, parameters) = match server.split_once('?') {
-            Some((before, parameters)) => (before, format!("?{parameters}")),
-            None => (server.as_str(), String::new()),
-        };
-        let (before, _) = before.rsplit_once('/').expect("a URL with a database");
-        let url = format!("{before}/{name}{parameters}");
+        let own = harness::database();
+        let url = own.url().to_owned();
         migrate(&PgOptions::new(url.clone())).expect("migrates");
-        Self { server, name, url }
+        Self { _own: own, url }
     }
 
     pub fn session(&self) -> Session {
@@ -65,15 +54,6 @@ impl Database {
         let store = self.store();
         let me = store.join(NodeCard::default(), lease, None).expect("joins");
         Node { store, me }
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-            Session::open(&self.server).run(&drop);
-        }
     }
 }
 

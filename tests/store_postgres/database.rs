@@ -1,38 +1,20 @@
-//! A PostgreSQL database of a test's own, dropped when the test ends.
-//!
-//! [`server`] is the one place that knows where the server is.
+//! A PostgreSQL database of a test's own, dropped when the test ends, and what it holds as text.
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
+use crate::harness;
 use smsc::store::postgres::{PgOptions, migrate};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// The database.
-pub struct Database {
-    server: String,
-    name: String,
-}
-
-/// URL of a server whose user may create databases, without a database.
-fn server() -> String {
-    std::env::var("SMSC_TEST_DATABASE_URL")
-        .expect("SMSC_TEST_DATABASE_URL names a PostgreSQL server, as postgres://user@host:port")
-        .trim_end_matches('/')
-        .to_owned()
-}
+pub struct Database(harness::Database);
 
 // === impl Database ===
 
 impl Database {
     /// One without tables.
     pub fn empty() -> Self {
-        let server = server();
-        let name = format!("smsc_{:016x}", rand::random::<u64>());
-        query(
-            &format!("{server}/postgres"),
-            &format!("CREATE DATABASE {name}"),
-        );
-        Self { server, name }
+        Self(harness::database())
     }
 
     /// One with the schema of this binary.
@@ -43,19 +25,12 @@ impl Database {
     }
 
     pub fn url(&self) -> String {
-        format!("{}/{}", self.server, self.name)
+        self.0.url().to_owned()
     }
 
     /// Runs SQL; answers rows as texts joined by `|`.
     pub fn query(&self, sql: &str) -> Vec<String> {
         query(&self.url(), sql)
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let sql = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-        query(&format!("{}/postgres", self.server), &sql);
     }
 }
 
