@@ -9,11 +9,13 @@
 //! A commit that was cut off may have happened: the fence left its number in the lane's row, so the
 //! next connection asks for that number before it writes anything.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ahash::AHashMap;
+use futures_util::FutureExt;
 use tokio::time::Instant;
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
@@ -30,6 +32,8 @@ use crate::store::{StoreError, Written};
 /// Pause before something is tried again; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// EX_SOFTWARE, as when an actor cannot be kept alive.
+const EXIT_PANIC: i32 = 70;
 
 /// The lane's state.
 pub struct Lane {
@@ -73,7 +77,12 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
     let shared = Arc::clone(&lane.shared);
     let limit = shared.options.batch_rows.max(1);
     while let Some(group) = shared.inbox.take(number, limit).await {
-        lane.write(group).await;
+        let writing = AssertUnwindSafe(lane.write(group)).catch_unwind().await;
+        if writing.is_err() {
+            // Nobody knows what was written of it; another process begins from the store.
+            tracing::error!(lane = number, "a writer panicked: ending the process");
+            std::process::exit(EXIT_PANIC);
+        }
     }
 }
 

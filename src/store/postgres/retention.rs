@@ -9,7 +9,7 @@ use deadpool_postgres::Client;
 use super::reader::highest_id;
 use super::record::id_at;
 use super::schema::{DAY_MS, SPLIT};
-use super::upkeep::raise;
+use super::upkeep::{in_transaction, raise};
 use super::{Shared, failed};
 use crate::clock;
 use crate::domain::id::lowest_at;
@@ -30,12 +30,21 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
     let over = before.min(clock::now_ms() - DAY_MS);
     for (day, end) in days(&client).await? {
         if end <= lowest_at(over) as i64 {
-            removed += transact(&client, drop_day(&client, &day, before)).await?;
+            match in_transaction(&client, BEGIN, drop_day(&client, &day, before)).await {
+                Ok(count) => removed += count,
+                // The other days need not wait for this one.
+                Err(error) => tracing::warn!(%error, %day, "a day is kept for now"),
+            }
         }
     }
     let mut deleted = 0;
     while deleted < limit {
-        let some = transact(&client, delete(&client, before, CHUNK.min(limit - deleted))).await?;
+        let some = in_transaction(
+            &client,
+            BEGIN,
+            delete(&client, before, CHUNK.min(limit - deleted)),
+        )
+        .await?;
         if some == 0 {
             break;
         }
@@ -44,19 +53,8 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
     Ok(removed + deleted as u64)
 }
 
-async fn transact(
-    client: &Client,
-    work: impl Future<Output = Result<u64, StoreError>>,
-) -> Result<u64, StoreError> {
-    // Everyone who writes would wait in line behind a lock that is waited for.
-    client
-        .batch_execute("BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'")
-        .await?;
-    let result = work.await;
-    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    client.batch_execute(end).await?;
-    result
-}
+/// Everyone who writes would wait in line behind a lock that is waited for.
+const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'";
 
 /// Suffixes of the partitions of days, with the first id after each, oldest first.
 async fn days(client: &Client) -> Result<Vec<(String, i64)>, StoreError> {

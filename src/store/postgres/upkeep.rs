@@ -30,22 +30,15 @@ pub async fn intern(client: &Client, name: &str) -> Result<u32, StoreError> {
     if let Some(row) = client.query_opt(known, &[&name]).await? {
         return Ok(row.try_get::<_, i32>(0)? as u32);
     }
-    // The lock ends with the statement's transaction; what it guards is read by the next statement,
-    // whose snapshot is younger.
-    client
-        .batch_execute(&format!(
-            "BEGIN; SELECT pg_advisory_xact_lock({NAMES_LOCK})"
-        ))
-        .await?;
-    let inserted = client
-        .query_opt(
-            "INSERT INTO names SELECT coalesce(max(number), 0) + 1, $1 FROM names
-             ON CONFLICT DO NOTHING RETURNING number",
-            &[&name],
-        )
-        .await;
-    client.batch_execute("COMMIT").await?;
-    let row = match inserted? {
+    // The lock ends with the transaction; what it guards is read by the next statement, whose
+    // snapshot is younger.
+    let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({NAMES_LOCK})");
+    let inserted = in_transaction(client, &begin, async {
+        let insert = "INSERT INTO names SELECT coalesce(max(number), 0) + 1, $1 FROM names
+             ON CONFLICT DO NOTHING RETURNING number";
+        Ok(client.query_opt(insert, &[&name]).await?)
+    });
+    let row = match inserted.await? {
         Some(row) => row,
         // Another node was faster.
         None => client.query_one(known, &[&name]).await?,
@@ -122,13 +115,26 @@ pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
         .try_get(0)?;
     let room = CARRY_LIMIT.saturating_sub(carried);
     // One transaction: a mark without its carried rows would lose messages.
-    client
-        .batch_execute("BEGIN; SET LOCAL statement_timeout = 0")
-        .await?;
-    let moved = carry(&client, mark, target, room).await;
-    let ended = client.batch_execute(if moved.is_ok() { "COMMIT" } else { "ROLLBACK" });
-    ended.await?;
-    moved
+    let begin = "BEGIN; SET LOCAL statement_timeout = 0";
+    in_transaction(&client, begin, carry(&client, mark, target, room)).await
+}
+
+/// Runs `work` in a transaction; afterwards none is open, so that the connection can go back to the
+/// pool.
+pub async fn in_transaction<T>(
+    client: &Client,
+    begin: &str,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let result = match client.batch_execute(begin).await {
+        Ok(()) => work.await,
+        Err(error) => Err(error.into()),
+    };
+    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = client.batch_execute(end).await;
+    let value = result?;
+    ended?;
+    Ok(value)
 }
 
 async fn carry(client: &Client, mark: i64, target: i64, room: i64) -> Result<(), StoreError> {
