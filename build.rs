@@ -8,6 +8,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .filter(|path| path.extension().is_some_and(|ext| ext == "proto"))
         .collect();
     println!("cargo:rerun-if-changed=proto");
+    // A new file there must reach the binary, which embeds them all.
+    println!("cargo:rerun-if-changed=migrations");
     let descriptors = protox::compile(files, ["proto"])?;
     prost_build::Config::new()
         .bytes(["."])

@@ -9,6 +9,7 @@ pub mod export;
 pub mod fsck;
 pub mod load;
 pub mod message;
+pub mod migrate;
 pub mod queues;
 pub mod send;
 pub mod serve;
@@ -56,6 +57,8 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Bring the PostgreSQL database up to this release.
+    Migrate(migrate::Args),
 }
 
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
@@ -90,6 +93,7 @@ impl Command {
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Migrate(args) => migrate::run(&args),
         }
     }
 }

@@ -11,6 +11,8 @@
 
 pub mod archive;
 pub mod cluster;
+pub mod postgres;
+mod record;
 pub mod sqlite;
 
 use std::future::Future;

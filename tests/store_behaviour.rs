@@ -5,15 +5,20 @@
 
 #[path = "store_behaviour/archive.rs"]
 mod archive;
+#[path = "store_postgres/database.rs"]
+mod database;
 #[path = "store_behaviour/messages.rs"]
 mod messages;
 #[path = "store_behaviour/upkeep.rs"]
 mod upkeep;
 
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
+use database::Database;
 use smsc::pb::{Message, MessageState};
+use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore, fsck};
 use smsc::store::{Active, FinRow, SentRow, Store, WriteBatch, Written};
 
@@ -24,6 +29,14 @@ trait Factory {
     fn folder(&self) -> &Path;
     /// Whether a copy made by `backup` is in order.
     fn is_sound(&self, copy: &Path) -> bool;
+    /// Whether the store copies itself, rather than leaving that to the database's own tools.
+    fn backs_up(&self) -> bool {
+        true
+    }
+    /// Whether old correlations are what was spilled, rather than the attempts themselves.
+    fn spills_correlations(&self) -> bool {
+        true
+    }
 }
 
 /// A store and how to open it again.
@@ -217,6 +230,50 @@ fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
         operator_message_id: text(theirs),
         latency_ms: 12,
         correlation: 0,
+    }
+}
+
+/// A database of its own.
+struct Postgres(Database, tempfile::TempDir);
+
+impl Factory for Postgres {
+    fn open(&self) -> Box<dyn Store> {
+        let options = PgOptions {
+            standalone: true,
+            // Ids of the cases are of 2023, and the look-up leaves out what is older than this.
+            correlation_ttl: Duration::from_secs(100 * 365 * 86_400),
+            ..PgOptions::new(self.0.url())
+        };
+        Box::new(PgStore::open(options).expect("opens"))
+    }
+
+    fn folder(&self) -> &Path {
+        self.1.path()
+    }
+
+    fn is_sound(&self, _copy: &Path) -> bool {
+        false
+    }
+
+    fn backs_up(&self) -> bool {
+        false
+    }
+
+    fn spills_correlations(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn postgres() {
+    for (name, case) in cases() {
+        eprintln!("{name}");
+        let database = Database::migrated();
+        let factory = Box::new(Postgres(database, tempfile::tempdir().expect("a folder")));
+        let store = Some(factory.open());
+        let mut harness = Harness { factory, store };
+        case(&mut harness);
+        harness.store = None;
     }
 }
 

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use super::index::Index;
 use super::reader::load;
-use super::record::{Readable, encode_body, octets_of};
+use super::record::{Readable, octets_of};
 use super::schema::{meta, set_meta, sql_failed};
 use super::upkeep::Upkeep;
 use super::worker::Worker;
@@ -22,6 +22,7 @@ use crate::pb::Message;
 use crate::store::archive::{
     Archive, Each, Erased, first_id, matches, without_address, without_text,
 };
+use crate::store::record::encode_body;
 use crate::store::{Reply, StoreError, Stored};
 
 /// Messages changed per transaction: 2-3 ms of the writer's time.

@@ -8,8 +8,9 @@ use ahash::AHashSet;
 use prost::Message as _;
 use rusqlite::{Connection, Statement, ToSql};
 
-use super::record::{Readable, encode_body, numbering};
+use super::record::Readable;
 use crate::pb::Message;
+use crate::store::record::{encode_body, numbering};
 use crate::store::{ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, TryRow};
 
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).

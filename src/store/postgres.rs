@@ -1,0 +1,457 @@
+//! The store that many nodes share: PostgreSQL, written by a few lanes, read through a pool.
+//!
+//! Opened by the composition root and used through [`Store`] and
+//! [`ClusterStore`](super::cluster::ClusterStore). One thread of its own runs everything here.
+//!
+//! ```text
+//! write ─→ inbox ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←── pool ←── load, history, recover,
+//!                 └→ lane 1… (new messages)   ──┘                          upkeep, cluster
+//! ```
+//!
+//! Keeps true: an answer to a write follows its synchronous commit; nothing is written in the name of
+//! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
+//! written twice; results outlive a database that is away.
+
+mod archive;
+mod columns;
+mod connect;
+mod correlations;
+mod failure;
+mod inbox;
+mod lane;
+mod reader;
+mod record;
+mod recover;
+mod retention;
+mod schema;
+mod search;
+mod statements;
+mod transaction;
+mod upkeep;
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::runtime::Handle;
+
+use self::connect::Connector;
+use self::failure::failed;
+use self::inbox::Inbox;
+use super::cluster::Membership;
+use super::{
+    Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
+    WriteBatch,
+};
+
+/// How often new messages that wait for the database are looked at.
+const OVERDUE_TICK: Duration = Duration::from_millis(100);
+
+/// How the store is opened.
+#[derive(Debug, Clone)]
+pub struct PgOptions {
+    /// `postgres://user:password@host/database?sslmode=require`.
+    pub url: SecretString,
+    /// Certificates (PEM) that the server's must descend from; without it, the usual public ones.
+    pub ca_file: Option<PathBuf>,
+    /// Connections that write.
+    pub writers: usize,
+    /// Connections that read.
+    pub readers: usize,
+    /// Rows per commit, after which no further batch joins it.
+    pub batch_rows: usize,
+    /// A statement that takes longer fails.
+    pub statement_timeout: Duration,
+    /// A statement that waits longer for a lock fails.
+    pub lock_timeout: Duration,
+    /// New messages are refused when the database has not answered for this time.
+    pub write_timeout: Duration,
+    /// Keep `smpp.message_correlations` for other programs.
+    pub message_correlations: bool,
+    /// How long after an attempt its receipt may come.
+    pub correlation_ttl: Duration,
+    /// This process is the only one that writes: no membership of a cluster is needed.
+    pub standalone: bool,
+}
+
+/// The shared store.
+pub struct PgStore {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the parts of the store share.
+pub(super) struct Shared {
+    /// Readers, and the work of the cluster.
+    pub pool: deadpool_postgres::Pool,
+    /// Of the store's own thread.
+    pub runtime: Handle,
+    /// In whose name is written; `None` before joining and after having been fenced.
+    pub membership: RwLock<Option<Membership>>,
+    /// Makes dedicated connections.
+    pub connect: Connector,
+    options: PgOptions,
+    inbox: Inbox,
+    counts: Counts,
+    closed: AtomicBool,
+}
+
+/// What the lanes count.
+#[derive(Debug, Default)]
+struct Counts {
+    commits: AtomicU64,
+    rows: AtomicU64,
+    commit_nanos: AtomicU64,
+    dead_letters: AtomicU64,
+    correlations: correlations::Counts,
+}
+
+pub use self::correlations::CorrelationCounts;
+
+// === impl PgOptions ===
+
+impl PgOptions {
+    /// The defaults, for this URL.
+    pub fn new(url: impl Into<SecretString>) -> Self {
+        Self {
+            url: url.into(),
+            ca_file: None,
+            writers: 2,
+            readers: 4,
+            batch_rows: 512,
+            statement_timeout: Duration::from_secs(10),
+            lock_timeout: Duration::from_secs(5),
+            write_timeout: Duration::from_secs(5),
+            message_correlations: false,
+            correlation_ttl: Duration::from_secs(72 * 3600),
+            standalone: false,
+        }
+    }
+}
+
+/// Applies the migrations that the database lacks; says which. Blocks.
+///
+/// # Errors
+/// The database cannot be reached or changed, or is of a newer release.
+pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
+    let connector = Connector::new(options)?;
+    runtime()?.block_on(schema::migrate(&connector))
+}
+
+/// The migrations that the database lacks. Blocks.
+///
+/// # Errors
+/// The database cannot be reached, or is of a newer release.
+pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError> {
+    let connector = Connector::new(options)?;
+    runtime()?.block_on(schema::pending(&connector))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| failed(format!("cannot start a runtime: {error}")))
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Runs something on the store's thread; its result is the answer.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Reply<T> {
+        let (answer, reply) = Reply::pair();
+        if self.closed.load(Ordering::Acquire) {
+            return reply;
+        }
+        self.runtime.spawn(async move {
+            let _ = answer.send(work.await);
+        });
+        reply
+    }
+
+    /// In whose name is written now.
+    pub(super) fn membership(&self) -> Option<Membership> {
+        *self
+            .membership
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection of the pool.
+    async fn reader(&self) -> Result<deadpool_postgres::Object, StoreError> {
+        Ok(self.pool.get().await?)
+    }
+}
+
+// === impl PgStore ===
+
+impl PgStore {
+    /// Connects to a database whose schema is this binary's. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be reached, or its schema is older or newer.
+    pub fn open(options: PgOptions) -> Result<Self, StoreError> {
+        let runtime = runtime()?;
+        let connect = Connector::new(&options)?;
+        let pool = deadpool_postgres::Pool::builder(connect.manager())
+            .max_size(options.readers.max(1))
+            .runtime(deadpool_postgres::Runtime::Tokio1)
+            .wait_timeout(Some(options.statement_timeout))
+            .build()
+            .map_err(|error| failed(format!("cannot make a pool: {error}")))?;
+        let shared = Arc::new(Shared {
+            pool,
+            runtime: runtime.handle().clone(),
+            membership: RwLock::new(None),
+            connect,
+            inbox: Inbox::new(options.writers.max(1)),
+            counts: Counts::default(),
+            closed: AtomicBool::new(false),
+            options,
+        });
+        let theirs = Arc::clone(&shared);
+        let (opened, result) = mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("store-postgres".to_owned())
+            .spawn(move || runtime.block_on(run(theirs, &opened)))
+            .map_err(|error| failed(format!("cannot start the store's thread: {error}")))?;
+        result.recv().unwrap_or(Err(StoreError::Closed))?;
+        Ok(Self {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Resolves when every write that was asked for before this call has ended.
+    pub fn barrier(&self) -> Reply<()> {
+        let (answer, reply) = Reply::pair();
+        self.shared.inbox.barrier(answer);
+        reply
+    }
+
+    /// Ends the rows of `smpp.message_correlations` whose time is over; says how many.
+    pub fn sweep_correlations(&self) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { correlations::sweep(&shared).await })
+    }
+
+    /// What has become of the rows for `smpp.message_correlations`.
+    pub fn correlation_counts(&self) -> CorrelationCounts {
+        self.shared.counts.correlations.read()
+    }
+}
+
+/// The store's thread.
+async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreError>>) {
+    let ready = prepare(&shared).await;
+    let failed = ready.is_err();
+    let _ = opened.send(ready);
+    if failed {
+        return;
+    }
+    let theirs = Arc::clone(&shared);
+    tokio::spawn(async move {
+        let mut tick = tokio::time::interval(OVERDUE_TICK);
+        loop {
+            tick.tick().await;
+            theirs.inbox.refuse_overdue(theirs.options.write_timeout);
+        }
+    });
+    let lanes = (0..shared.options.writers.max(1)).map(|lane| lane::run(Arc::clone(&shared), lane));
+    futures_util::future::join_all(lanes).await;
+    shared.pool.close();
+}
+
+/// Checks the database, and what a store of one process needs.
+async fn prepare(shared: &Shared) -> Result<(), StoreError> {
+    let client = shared.connect.driven().await?;
+    schema::check(&client).await?;
+    schema::make_days(&client).await?;
+    let commit: String = client
+        .query_one("SELECT current_setting('synchronous_commit')", &[])
+        .await?
+        .try_get(0)?;
+    if commit == "off" {
+        return Err(failed(
+            "synchronous_commit is off for this user or database, so that an answer would promise \
+             what a crash undoes: switch it on",
+        ));
+    }
+    let dead: i64 = client
+        .query_one("SELECT count(*) FROM dead", &[])
+        .await?
+        .try_get(0)?;
+    shared
+        .counts
+        .dead_letters
+        .store(dead as u64, Ordering::Relaxed);
+    if shared.options.standalone {
+        let lanes = shared.options.writers.max(1) as i32;
+        client
+            .execute(
+                "INSERT INTO lane SELECT 0, 0, lane, 0 FROM generate_series(0, $1 - 1) lane
+                 ON CONFLICT(node, epoch, lane) DO UPDATE SET seq = 0",
+                &[&lanes],
+            )
+            .await?;
+        client
+            .execute("DELETE FROM spill WHERE node = 0", &[])
+            .await?;
+        let mut membership = shared
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *membership = Some(Membership { node: 0, epoch: 0 });
+    }
+    Ok(())
+}
+
+impl Store for PgStore {
+    fn write(&self, batch: WriteBatch) -> Ticket {
+        let (answer, ticket) = Reply::pair();
+        self.shared.inbox.push(batch, answer);
+        ticket
+    }
+
+    fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::load(&shared.reader().await?, &ids).await })
+    }
+
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
+        recover::recover(&self.shared, queue, each)
+    }
+
+    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::parked(&shared.reader().await?, limit).await })
+            .wait()
+    }
+
+    fn highest_id(&self) -> Result<u64, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::highest_id(&shared.reader().await?).await })
+            .wait()
+    }
+
+    fn intern(&self, name: &str) -> Result<u32, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        let name = name.to_owned();
+        self.shared
+            .ask(async move { upkeep::intern(&shared.reader().await?, &name).await })
+            .wait()
+    }
+
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::names(&shared.reader().await?).await })
+            .wait()
+    }
+
+    fn history(&self, id: u64) -> Reply<Option<History>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::history(&shared.reader().await?, id).await })
+    }
+
+    fn search(&self, search: Search) -> Reply<Vec<Stored>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { search::search(&shared.reader().await?, &search).await })
+    }
+
+    /// Does nothing: the `sent` rows are the correlations.
+    fn spill_correlations(&self, _hour: i64, _sorted: Vec<(u128, u64)>) -> Reply<()> {
+        self.shared.ask(async { Ok(()) })
+    }
+
+    fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let ttl = shared.options.correlation_ttl;
+            correlations::find(&shared.reader().await?, &keys, ttl).await
+        })
+    }
+
+    /// Does nothing: the look-up leaves out what is older than the TTL.
+    fn drop_correlations_before(&self, _hour: i64) -> Reply<()> {
+        self.shared.ask(async { Ok(()) })
+    }
+
+    fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::spill_block(&shared, queue, block, &octets).await })
+    }
+
+    fn unspill_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::unspill_block(&shared, queue, block).await })
+    }
+
+    fn advance_low_water(&self) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::advance(&shared).await })
+    }
+
+    fn retire(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { retention::retire(&shared, before, limit).await })
+    }
+
+    fn backup(&self, _to: &Path) -> Result<(), StoreError> {
+        Err(failed(
+            "the store is a PostgreSQL database: back it up with pg_dump or pg_basebackup",
+        ))
+    }
+
+    fn stats(&self) -> StoreStats {
+        let counts = &self.shared.counts;
+        StoreStats {
+            commits: counts.commits.load(Ordering::Relaxed),
+            rows: counts.rows.load(Ordering::Relaxed),
+            commit_seconds: counts.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
+            waiting: self.shared.inbox.rows() as u64,
+            free_mib: 0,
+            below_floor: false,
+            index_lag: 0,
+            dead_letters: counts.dead_letters.load(Ordering::Relaxed),
+        }
+    }
+
+    fn close(&self) {
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(thread) = thread else { return };
+        // The lanes end when they have written what waits, and the thread after them.
+        self.shared.inbox.close();
+        self.shared.closed.store(true, Ordering::Release);
+        if thread.join().is_err() {
+            tracing::error!("the store's thread panicked");
+        }
+    }
+}
+
+impl Drop for PgStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,188 @@
+//! The SQL of the writer: one statement per table, its rows as arrays.
+//!
+//! Prepared once per connection by a lane. Keeps true that rows are inserted and never changed
+//! (except `retry` and `tries`, where the last one wins), that the first final state wins, and that
+//! an attempt whose number is taken is kept under the next one.
+
+/// One statement of a transaction, in the order in which they are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Fence,
+    Accept,
+    Carry,
+    HandOver,
+    Tries,
+    Sent,
+    Correlate,
+    Fin,
+    FinHandOver,
+    Received,
+    Unretry,
+    Retry,
+    Told,
+    Change,
+    Park,
+    Unpark,
+    Bury,
+}
+
+/// All of them, by `Step as usize`.
+pub const STEPS: [Step; 17] = [
+    Step::Fence,
+    Step::Accept,
+    Step::Carry,
+    Step::HandOver,
+    Step::Tries,
+    Step::Sent,
+    Step::Correlate,
+    Step::Fin,
+    Step::FinHandOver,
+    Step::Received,
+    Step::Unretry,
+    Step::Retry,
+    Step::Told,
+    Step::Change,
+    Step::Park,
+    Step::Unpark,
+    Step::Bury,
+];
+
+// === impl Step ===
+
+impl Step {
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::Fence => "SELECT fence($1, $2, $3, $4)",
+            Self::Accept => {
+                "INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at, source,
+                   destination, numbering, payload_kind, body)
+                 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[],
+                   $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
+                   $11::int[], $12::smallint[], $13::bytea[])"
+            }
+            Self::Carry => {
+                "INSERT INTO carry SELECT i FROM unnest($1::bigint[]) i
+                 WHERE i < (SELECT value FROM meta WHERE key = 'carry_below')
+                 ON CONFLICT DO NOTHING"
+            }
+            Self::HandOver => {
+                "INSERT INTO inbox(queue, part, id, what, priority, due_at, expires_at, attempts)
+                 SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::smallint[],
+                   $5::smallint[], $6::bigint[], $7::bigint[], $8::int[])
+                 ON CONFLICT DO NOTHING"
+            }
+            Self::Tries => {
+                "INSERT INTO tries(id, attempt, at, operator)
+                 SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[])
+                 ON CONFLICT(id, attempt) DO UPDATE
+                 SET at = excluded.at, operator = excluded.operator"
+            }
+            // The outer part adopts what lost: a late answer after a timeout, under the number after
+            // the last one, unless it is there already in every respect.
+            Self::Sent => {
+                "WITH u AS MATERIALIZED (
+                   SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
+                     $6::text[], $7::int[], $8::bigint[])
+                   u(id, attempt, at, operator, status, operator_message_id, latency_ms, correlation)),
+                 won AS (INSERT INTO sent SELECT * FROM u ON CONFLICT DO NOTHING
+                   RETURNING id, attempt)
+                 INSERT INTO sent SELECT u.id,
+                   ((SELECT max(s.attempt) FROM sent s WHERE s.id = u.id)
+                     + row_number() OVER (PARTITION BY u.id ORDER BY u.attempt))::int,
+                   u.at, u.operator, u.status, u.operator_message_id, u.latency_ms, u.correlation
+                 FROM u LEFT JOIN won w ON w.id = u.id AND w.attempt = u.attempt
+                 WHERE w.id IS NULL AND NOT EXISTS (
+                   SELECT 1 FROM sent s WHERE s.id = u.id AND s.at = u.at
+                     AND s.operator = u.operator AND s.status = u.status
+                     AND s.operator_message_id = u.operator_message_id)"
+            }
+            // xmax is PostgreSQL's own: zero in a row that was inserted, not changed.
+            Self::Correlate => {
+                "INSERT INTO smpp.message_correlations AS c(message_id, operator_message_id,
+                   operator_id, destination, submitted_at, expires_at)
+                 SELECT u.message, u.theirs, u.operator, left(m.destination, 20),
+                   to_timestamp(u.at / 1000.0), to_timestamp((u.at + $6) / 1000.0)
+                 FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::bigint[])
+                   u(id, message, theirs, operator, at) JOIN msg m ON m.id = u.id
+                 ON CONFLICT(operator_id, operator_message_id) DO UPDATE
+                 SET message_id = excluded.message_id, destination = excluded.destination,
+                   submitted_at = excluded.submitted_at, expires_at = excluded.expires_at,
+                   dlr_received_at = NULL, status = 'SUBMITTED'
+                 WHERE c.status <> 'SUBMITTED'
+                 RETURNING c.xmax = 0"
+            }
+            Self::Fin => {
+                "INSERT INTO fin(id, at, state, error, operator, tell)
+                 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
+                   $5::int[], $6::int[])
+                 ON CONFLICT DO NOTHING RETURNING id"
+            }
+            Self::FinHandOver => {
+                "WITH u AS MATERIALIZED (
+                   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
+                     $5::int[], $6::int[], $7::boolean[])
+                   u(id, at, state, error, operator, tell, hand_over)),
+                 won AS (INSERT INTO fin SELECT id, at, state, error, operator, tell FROM u
+                   ON CONFLICT DO NOTHING RETURNING id),
+                 handed AS (INSERT INTO inbox(queue, part, id, what, priority, due_at, expires_at,
+                     attempts)
+                   SELECT u.tell, 255, u.id, 1, least(coalesce(m.priority, 0), 32767)::smallint, 0,
+                     coalesce(m.expires_at, 0), 0
+                   FROM won JOIN u ON u.id = won.id LEFT JOIN msg m ON m.id = won.id
+                   WHERE u.hand_over AND u.tell <> 0
+                   ON CONFLICT DO NOTHING)
+                 SELECT id FROM won"
+            }
+            // Only for the row that won: ours is the one that is there.
+            Self::Received => {
+                "UPDATE smpp.message_correlations c
+                 SET dlr_received_at = to_timestamp(u.at / 1000.0), status = 'DLR_RECEIVED'
+                 FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[], $5::int[])
+                   u(id, message, operator, at, number)
+                   JOIN fin f ON f.id = u.id AND f.at = u.at AND f.operator = u.number
+                 WHERE c.message_id = u.message AND c.operator_id = u.operator"
+            }
+            Self::Unretry => "DELETE FROM retry WHERE id = ANY($1::bigint[])",
+            Self::Retry => {
+                "INSERT INTO retry(id, due_at, attempts)
+                 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[]) u(id, due_at, attempts)
+                 WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = u.id)
+                 ON CONFLICT(id) DO UPDATE
+                 SET due_at = excluded.due_at, attempts = excluded.attempts"
+            }
+            Self::Told => {
+                "INSERT INTO told(id) SELECT * FROM unnest($1::bigint[]) ON CONFLICT DO NOTHING"
+            }
+            Self::Change => {
+                "INSERT INTO change(id, seq, at, kind, queue, by)
+                 SELECT u.id, (coalesce((SELECT max(c.seq) FROM change c WHERE c.id = u.id), 0)
+                     + row_number() OVER (PARTITION BY u.id ORDER BY u.n))::int,
+                   u.at, u.kind, u.queue, u.by
+                 FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::int[], $5::text[])
+                   WITH ORDINALITY u(id, at, kind, queue, by, n)"
+            }
+            Self::Park => {
+                "INSERT INTO parked(id, operator, operator_message_id, at, receipt)
+                 SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[],
+                   $5::bytea[])"
+            }
+            // An id must not be forgotten with its last row; that row is rarely the highest.
+            Self::Unpark => {
+                "WITH gone AS (DELETE FROM parked WHERE id = ANY($1::bigint[]) RETURNING id)
+                 INSERT INTO meta(key, value)
+                 SELECT 'highest_id', g.highest FROM (SELECT max(id) AS highest FROM gone) g
+                 WHERE g.highest > greatest((SELECT max(id) FROM msg),
+                   (SELECT value FROM meta WHERE key = 'highest_id'), 0)
+                 ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)"
+            }
+            Self::Bury => {
+                "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)"
+            }
+        }
+    }
+
+    /// Whether it needs the table for other programs.
+    pub fn is_for_correlations(self) -> bool {
+        matches!(self, Self::Correlate | Self::Received)
+    }
+}

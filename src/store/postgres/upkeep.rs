@@ -1,0 +1,191 @@
+//! Names, spilled blocks, and the low-water mark, which keeps restarts short.
+//!
+//! Called through the store, the mark by the janitor of one node. Keeps true that every active
+//! message below the mark is in `carry`:
+//!
+//! 1. the mark's target is committed in `meta`; from then on every writer copies what it accepts
+//!    below it into `carry` in the same transaction;
+//! 2. transactions that began before that are waited for, by their lanes' rows;
+//! 3. only then are the rows read, and the active ones copied into `carry`;
+//! 4. only then is the mark moved.
+
+use deadpool_postgres::Client;
+
+use super::recover::IS_ACTIVE;
+use super::{Shared, schema};
+use crate::clock;
+use crate::domain::id::lowest_at;
+use crate::store::StoreError;
+
+/// The mark stays this far behind now, so that it is not moved through the busiest rows.
+const TRAIL_MS: i64 = 60_000;
+/// Active messages that `carry` may hold before the mark stays where it is.
+const CARRY_LIMIT: i64 = 1_000_000;
+/// Taken while a name is given a number: "name" in ASCII.
+const NAMES_LOCK: i64 = 0x6e61_6d65;
+
+/// The number of a name, a new one when it has none.
+pub async fn intern(client: &Client, name: &str) -> Result<u32, StoreError> {
+    let known = "SELECT number FROM names WHERE name = $1";
+    if let Some(row) = client.query_opt(known, &[&name]).await? {
+        return Ok(row.try_get::<_, i32>(0)? as u32);
+    }
+    // The lock ends with the statement's transaction; what it guards is read by the next statement,
+    // whose snapshot is younger.
+    client
+        .batch_execute(&format!(
+            "BEGIN; SELECT pg_advisory_xact_lock({NAMES_LOCK})"
+        ))
+        .await?;
+    let inserted = client
+        .query_opt(
+            "INSERT INTO names SELECT coalesce(max(number), 0) + 1, $1 FROM names
+             ON CONFLICT DO NOTHING RETURNING number",
+            &[&name],
+        )
+        .await;
+    client.batch_execute("COMMIT").await?;
+    let row = match inserted? {
+        Some(row) => row,
+        // Another node was faster.
+        None => client.query_one(known, &[&name]).await?,
+    };
+    Ok(row.try_get::<_, i32>(0)? as u32)
+}
+
+fn node(shared: &Shared) -> i32 {
+    shared
+        .membership()
+        .map_or(0, |member| i32::from(member.node))
+}
+
+/// Keeps a block for this node.
+pub async fn spill_block(
+    shared: &Shared,
+    queue: u32,
+    block: u64,
+    octets: &[u8],
+) -> Result<(), StoreError> {
+    let client = shared.reader().await?;
+    client
+        .execute(
+            "INSERT INTO spill VALUES($1, $2, $3, $4)
+             ON CONFLICT(node, queue, block) DO UPDATE SET octets = excluded.octets",
+            &[&node(shared), &(queue as i32), &(block as i64), &octets],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Gives a block back and forgets it.
+pub async fn unspill_block(
+    shared: &Shared,
+    queue: u32,
+    block: u64,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let client = shared.reader().await?;
+    let row = client
+        .query_opt(
+            "DELETE FROM spill WHERE node = $1 AND queue = $2 AND block = $3 RETURNING octets",
+            &[&node(shared), &(queue as i32), &(block as i64)],
+        )
+        .await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// Moves the low-water mark, and makes the partitions of the days to come.
+pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
+    let client = shared.reader().await?;
+    schema::make_days(&client).await?;
+    schema::index_closed_days(&client).await?;
+    let highest = super::reader::highest_id(&client).await? as i64;
+    let trail = lowest_at(clock::now_ms() - TRAIL_MS) as i64;
+    let target = trail.min(highest.saturating_add(1));
+    let mark = meta(&client, "low_water").await?;
+    client
+        .execute(
+            &format!(
+                "DELETE FROM carry c WHERE c.id < $1 AND NOT EXISTS(
+                   SELECT 1 FROM msg m LEFT JOIN fin f ON f.id = m.id
+                   WHERE m.id = c.id AND {IS_ACTIVE})"
+            ),
+            &[&mark],
+        )
+        .await?;
+    if target <= mark {
+        return Ok(());
+    }
+    raise(&client, "carry_below", target).await?;
+    wait_for_writers(&client).await?;
+    let carried: i64 = client
+        .query_one("SELECT count(*) FROM carry", &[])
+        .await?
+        .try_get(0)?;
+    let room = CARRY_LIMIT.saturating_sub(carried);
+    // One transaction: a mark without its carried rows would lose messages.
+    client
+        .batch_execute("BEGIN; SET LOCAL statement_timeout = 0")
+        .await?;
+    let moved = carry(&client, mark, target, room).await;
+    let ended = client.batch_execute(if moved.is_ok() { "COMMIT" } else { "ROLLBACK" });
+    ended.await?;
+    moved
+}
+
+async fn carry(client: &Client, mark: i64, target: i64, room: i64) -> Result<(), StoreError> {
+    let active = client
+        .execute(
+            &format!(
+                "INSERT INTO carry SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
+                 WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} LIMIT $3
+                 ON CONFLICT DO NOTHING"
+            ),
+            &[&mark, &target, &(room + 1)],
+        )
+        .await?;
+    if i64::try_from(active).unwrap_or(i64::MAX) > room {
+        // A backlog is read in a row faster than one by one.
+        return Err(super::failed(
+            "too many active messages for the low-water mark to move",
+        ));
+    }
+    raise(client, "low_water", target).await
+}
+
+/// Waits, lane by lane, for writes that are under way.
+async fn wait_for_writers(client: &Client) -> Result<(), StoreError> {
+    let lanes = client
+        .query("SELECT node, epoch, lane FROM lane", &[])
+        .await?;
+    for lane in &lanes {
+        let (node, epoch, number): (i32, i64, i32) =
+            (lane.try_get(0)?, lane.try_get(1)?, lane.try_get(2)?);
+        client
+            .query(
+                "SELECT 1 FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR SHARE",
+                &[&node, &epoch, &number],
+            )
+            .await?;
+    }
+    Ok(())
+}
+
+/// A number of the `meta` table, 0 when it was never set.
+pub async fn meta(client: &Client, key: &str) -> Result<i64, StoreError> {
+    let row = client
+        .query_opt("SELECT value FROM meta WHERE key = $1", &[&key])
+        .await?;
+    Ok(row.map_or(Ok(0), |row| row.try_get(0))?)
+}
+
+/// Sets a number of the `meta` table, unless it is higher already.
+pub async fn raise(client: &Client, key: &str, value: i64) -> Result<(), StoreError> {
+    client
+        .execute(
+            "INSERT INTO meta VALUES($1, $2)
+             ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)",
+            &[&key, &value],
+        )
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,428 @@
+//! What only the PostgreSQL store has: the fence, commits that were cut off, migrations, the inbox,
+//! partitions, and the table for other programs.
+
+#[path = "store_postgres/database.rs"]
+mod database;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use database::Database;
+use smsc::pb::delivery::What;
+use smsc::pb::{Message, MessageState};
+use smsc::store::postgres::{PgOptions, PgStore, migrate};
+use smsc::store::{FinRow, HandOver, SentRow, Store, StoreError, WriteBatch, Written};
+
+const DAY_MS: u64 = 86_400_000;
+
+fn open(database: &Database, change: impl FnOnce(&mut PgOptions)) -> PgStore {
+    let mut options = PgOptions {
+        standalone: true,
+        ..PgOptions::new(database.url())
+    };
+    change(&mut options);
+    PgStore::open(options).expect("opens")
+}
+
+fn id(n: u64) -> u64 {
+    (1_700_000_000_000 + n) << 20
+}
+
+fn message(id: u64) -> Message {
+    Message {
+        id,
+        sender: 1,
+        queue: 7,
+        priority: 1,
+        expires_at: 9_000_000_000_000,
+        destination: Bytes::from_static(b"447700900123"),
+        short_message: Bytes::from_static(b"hello"),
+        ..Message::default()
+    }
+}
+
+fn fin(id: u64, tell: u32) -> FinRow {
+    FinRow {
+        id,
+        at: (id >> 20) as i64 + 10,
+        state: MessageState::Delivered,
+        error: Bytes::from_static(b"000"),
+        operator: 1,
+        tell,
+        hand_over: false,
+    }
+}
+
+fn sent(id: u64, theirs: &str) -> SentRow {
+    SentRow {
+        id,
+        attempt: 1,
+        at: 1_700_000_000_000,
+        operator: 1,
+        status: 0,
+        operator_message_id: Bytes::copy_from_slice(theirs.as_bytes()),
+        latency_ms: 3,
+        correlation: 0,
+    }
+}
+
+fn accept(ids: &[u64]) -> WriteBatch {
+    WriteBatch {
+        accept: ids.iter().copied().map(message).collect(),
+        ..WriteBatch::default()
+    }
+}
+
+fn active(store: &PgStore) -> Vec<u64> {
+    let mut ids = Vec::new();
+    store
+        .recover(None, &mut |active| ids.push(active.id))
+        .expect("recovers");
+    ids
+}
+
+#[test]
+fn a_database_without_the_schema_is_refused_and_says_what_to_run() {
+    let database = Database::empty();
+    let refused = PgStore::open(PgOptions::new(database.url()))
+        .err()
+        .expect("refused");
+    let text = refused.to_string();
+    assert!(
+        text.contains("V1__messages") && text.contains("smsc migrate"),
+        "{text}"
+    );
+    let applied = migrate(&PgOptions::new(database.url())).expect("migrates");
+    assert_eq!(applied.first().map(String::as_str), Some("V1__messages"));
+    assert_eq!(
+        migrate(&PgOptions::new(database.url())),
+        Ok(vec![]),
+        "only once"
+    );
+    open(&database, |_| {});
+    database.query("INSERT INTO refinery_schema_history VALUES(99, 'later', now()::text, '1')");
+    for refused in [
+        PgStore::open(PgOptions::new(database.url())).err(),
+        migrate(&PgOptions::new(database.url())).err(),
+    ] {
+        let text = refused.expect("refused").to_string();
+        assert!(
+            text.contains("V99__later") && text.contains("release that wrote it"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_url_keeps_its_password() {
+    let options = PgOptions::new("postgres://smsc:hu?nter@nowhere:5432x/smsc");
+    let text = PgStore::open(options.clone())
+        .err()
+        .expect("refused")
+        .to_string();
+    assert!(
+        !text.contains("nter") && !format!("{options:?}").contains("nter"),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_is_written_outside_the_fence() {
+    let database = Database::migrated();
+    let stranger = open(&database, |options| options.standalone = false);
+    assert_eq!(
+        stranger.write(accept(&[id(1)])).wait(),
+        Err(StoreError::Fenced)
+    );
+    let store = open(&database, |_| {});
+    assert_eq!(store.write(accept(&[id(2)])).wait(), Ok(Written::default()));
+    database.query("DELETE FROM lane");
+    assert_eq!(
+        store.write(accept(&[id(3)])).wait(),
+        Err(StoreError::Fenced)
+    );
+    let result = WriteBatch {
+        fin: vec![fin(id(2), 0)],
+        ..WriteBatch::default()
+    };
+    assert_eq!(store.write(result).wait(), Err(StoreError::Fenced));
+    assert_eq!(active(&store), [id(2)]);
+}
+
+#[test]
+fn sessions_that_are_killed_lose_and_repeat_nothing() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    let killing = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while killing.load(std::sync::atomic::Ordering::Relaxed) {
+                database.query(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                     WHERE datname = current_database() AND pid <> pg_backend_pid()
+                       AND (state = 'active' OR query LIKE '%COMMIT%') AND query NOT LIKE '%unnest(a%'",
+                );
+            }
+        });
+        for round in 0..30 {
+            let ids: Vec<u64> = (0..200).map(|n| id(round * 200 + n)).collect();
+            let accepted = store.write(accept(&ids)).wait();
+            assert_eq!(accepted, Ok(Written::default()), "round {round}");
+            let finals = WriteBatch {
+                fin: ids.iter().map(|id| fin(*id, 0)).collect(),
+                ..WriteBatch::default()
+            };
+            let written = store.write(finals).wait();
+            assert_eq!(
+                written,
+                Ok(Written::default()),
+                "every one won, round {round}"
+            );
+        }
+        killing.store(false, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(database.query("SELECT count(*) FROM msg"), ["6000"]);
+    assert_eq!(database.query("SELECT count(*) FROM fin"), ["6000"]);
+    assert_eq!(store.stats().dead_letters, 0);
+}
+
+#[test]
+fn a_bad_row_goes_to_the_dead_letters_alone() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    store.write(accept(&[id(1)])).wait().unwrap();
+    let mut batch = accept(&[id(1), id(2)]);
+    batch.fin = vec![fin(id(2), 0), fin(0, 0)];
+    let written = store.write(batch).wait().unwrap();
+    let rejected: Vec<_> = written
+        .rejected
+        .iter()
+        .map(|row| (row.table, row.id))
+        .collect();
+    assert_eq!(rejected, [("msg", id(1)), ("fin", 0)]);
+    assert_eq!(written.fin_lost, [0u64; 0]);
+    assert_eq!(
+        database.query("SELECT origin FROM dead ORDER BY seq"),
+        ["msg", "fin"]
+    );
+    assert_eq!(database.query("SELECT count(*) FROM msg"), ["2"]);
+}
+
+#[test]
+fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    let mut batch = accept(&[id(1), id(2)]);
+    batch.hand_over = vec![HandOver {
+        queue: 7,
+        part: 3,
+        id: id(1),
+        what: What::Message,
+        priority: 1,
+        due_at: 5,
+        expires_at: 6,
+        attempts: 0,
+    }];
+    store.write(batch).wait().unwrap();
+    let handed = |id| FinRow {
+        hand_over: true,
+        ..fin(id, 4)
+    };
+    let finals = |rows| WriteBatch {
+        fin: rows,
+        ..WriteBatch::default()
+    };
+    store.write(finals(vec![fin(id(2), 4)])).wait().unwrap();
+    let written = store
+        .write(finals(vec![handed(id(1)), handed(id(2))]))
+        .wait()
+        .unwrap();
+    assert_eq!(written.fin_lost, [id(2)], "and makes no receipt");
+    let rows = database.query("SELECT queue, part, id, what, priority FROM inbox ORDER BY queue");
+    let id = id(1);
+    assert_eq!(rows, [format!("4|255|{id}|1|1"), format!("7|3|{id}|0|1")]);
+}
+
+#[test]
+fn a_barrier_waits_for_what_was_asked_before() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    let tickets: Vec<_> = (1..=100).map(|n| store.write(accept(&[id(n)]))).collect();
+    store.barrier().wait().unwrap();
+    assert_eq!(database.query("SELECT count(*) FROM msg"), ["100"]);
+    drop(tickets);
+    store.barrier().wait().unwrap();
+}
+
+#[test]
+fn a_day_is_dropped_and_what_is_active_stays() {
+    let database = Database::migrated();
+    let first = 1_700_006_400_000 / DAY_MS * DAY_MS;
+    let day = first / DAY_MS;
+    let made = database.query(&format!("SELECT make_day({day}), make_day({})", day + 1));
+    assert_eq!(made, ["t|t"]);
+    let store = open(&database, |_| {});
+    let at = |n: u64| (first + n) << 20;
+    store
+        .write(accept(&[at(1), at(2), at(3), at(DAY_MS)]))
+        .wait()
+        .unwrap();
+    let rows = WriteBatch {
+        sent: vec![sent(at(1), "a"), sent(at(2), "b")],
+        fin: vec![fin(at(1), 0), fin(at(3), 4), fin(at(DAY_MS), 0)],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    let before = active(&store);
+    assert_eq!(before, [at(2), at(3)]);
+    let removed = store.retire((first + DAY_MS) as i64, 0).wait();
+    assert_eq!(removed, Ok(1));
+    assert_eq!(active(&store), before);
+    let parts = database.query("SELECT DISTINCT tableoid::regclass::text FROM msg ORDER BY 1");
+    assert_eq!(parts.len(), 2, "{parts:?}: the next day and the default");
+    assert!(store.history(at(2)).wait().unwrap().unwrap().attempts.len() == 1);
+    let late = WriteBatch {
+        fin: vec![fin(at(2), 0)],
+        told: vec![at(3)],
+        ..WriteBatch::default()
+    };
+    store.write(late).wait().unwrap();
+    assert_eq!(store.retire((first + DAY_MS) as i64, 10).wait(), Ok(2));
+    assert!(active(&store).is_empty());
+}
+
+#[test]
+fn the_mark_waits_for_a_commit_that_is_late() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    store.write(accept(&[id(5)])).wait().unwrap();
+    let done = WriteBatch {
+        fin: vec![fin(id(5), 0)],
+        ..WriteBatch::default()
+    };
+    store.write(done).wait().unwrap();
+    store.advance_low_water().wait().unwrap();
+    let marks = database.query("SELECT value FROM meta WHERE key = 'low_water'");
+    assert_eq!(marks, [(id(5) + 1).to_string()]);
+    // Accepted below the mark, as by a transaction that was slow.
+    store.write(accept(&[id(3)])).wait().unwrap();
+    assert_eq!(active(&store), [id(3)]);
+    assert_eq!(database.query("SELECT id FROM carry"), [id(3).to_string()]);
+}
+
+#[test]
+fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
+    let database = Database::migrated();
+    let store = open(&database, |options| {
+        options.writers = 1;
+        options.write_timeout = Duration::from_millis(300);
+    });
+    store.write(accept(&[id(1)])).wait().unwrap();
+    let other = Database::empty();
+    let name = database.url().rsplit('/').next().unwrap().to_owned();
+    other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+    let kill =
+        format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+    other.query(&kill);
+    let result = store.write(WriteBatch {
+        fin: vec![fin(id(1), 0)],
+        ..WriteBatch::default()
+    });
+    let refused = store.write(accept(&[id(2)])).wait();
+    assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+    other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    assert_eq!(result.wait(), Ok(Written::default()));
+    assert_eq!(store.write(accept(&[id(3)])).wait(), Ok(Written::default()));
+}
+
+#[test]
+fn the_table_for_other_programs_is_as_they_know_it() {
+    let database = Database::migrated();
+    let columns = database.query(
+        "SELECT column_name, udt_name, character_maximum_length, is_nullable, column_default
+         FROM information_schema.columns
+         WHERE table_schema = 'smpp' AND table_name = 'message_correlations' ORDER BY ordinal_position",
+    );
+    assert_eq!(
+        columns,
+        [
+            "id|uuid|NULL|NO|gen_random_uuid()",
+            "message_id|uuid|NULL|NO|NULL",
+            "operator_message_id|varchar|64|NO|NULL",
+            "operator_id|uuid|NULL|NO|NULL",
+            "destination|varchar|20|NO|NULL",
+            "submitted_at|timestamptz|NULL|NO|now()",
+            "expires_at|timestamptz|NULL|NO|NULL",
+            "dlr_received_at|timestamptz|NULL|YES|NULL",
+            "status|varchar|20|NO|'SUBMITTED'::character varying",
+        ]
+    );
+    let on = "smpp.message_correlations USING btree";
+    let indexes = database
+        .query("SELECT indexdef FROM pg_indexes WHERE schemaname = 'smpp' ORDER BY indexname");
+    assert_eq!(
+        indexes,
+        [
+            format!(
+                "CREATE INDEX idx_mc_expires_at ON {on} (expires_at) \
+                 WHERE ((status)::text = 'SUBMITTED'::text)"
+            ),
+            format!("CREATE INDEX idx_mc_message_id ON {on} (message_id)"),
+            format!("CREATE INDEX idx_mc_operator_msg ON {on} (operator_id, operator_message_id)"),
+            format!("CREATE UNIQUE INDEX message_correlations_pkey ON {on} (id)"),
+            format!(
+                "CREATE UNIQUE INDEX uq_operator_msg ON {on} (operator_id, operator_message_id)"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn the_table_for_other_programs_follows_the_messages() {
+    let database = Database::migrated();
+    let store = open(&database, |options| options.message_correlations = true);
+    store.intern("operator:up").unwrap();
+    store.write(accept(&[id(1), id(2), id(3)])).wait().unwrap();
+    let rows = |rows| WriteBatch {
+        sent: rows,
+        ..WriteBatch::default()
+    };
+    let long = "x".repeat(65);
+    store
+        .write(rows(vec![sent(id(1), "same"), sent(id(3), &long)]))
+        .wait()
+        .unwrap();
+    store.write(rows(vec![sent(id(2), "same")])).wait().unwrap();
+    let status = "SELECT left(message_id::text, 13), operator_message_id, destination, status,
+        dlr_received_at IS NOT NULL FROM smpp.message_correlations";
+    let uuid = |id: u64| format!("{:08x}-{:04x}", id >> 32, id >> 16 & 0xFFFF);
+    let line = |id, status| format!("{}|same|447700900123|{status}", uuid(id));
+    assert_eq!(
+        database.query(status),
+        [line(id(1), "SUBMITTED|f")],
+        "id 1 still waits for it"
+    );
+    let counts = store.correlation_counts();
+    assert_eq!(
+        (counts.taken_over, counts.in_use, counts.too_long),
+        (0, 1, 1)
+    );
+    store
+        .write(WriteBatch {
+            fin: vec![fin(id(1), 0)],
+            ..WriteBatch::default()
+        })
+        .wait()
+        .unwrap();
+    assert_eq!(database.query(status), [line(id(1), "DLR_RECEIVED|t")]);
+    let again = SentRow {
+        attempt: 2,
+        ..sent(id(2), "same")
+    };
+    store.write(rows(vec![again])).wait().unwrap();
+    assert_eq!(database.query(status), [line(id(2), "SUBMITTED|f")]);
+    assert_eq!(store.correlation_counts().taken_over, 1);
+    // Its 72 hours after 2023 are over.
+    assert_eq!(store.sweep_correlations().wait(), Ok(1));
+    assert_eq!(database.query(status), [line(id(2), "EXPIRED|f")]);
+}
