@@ -3,7 +3,7 @@
 mod harness;
 mod http_system;
 
-use harness::postgres::{database, rows};
+use harness::{database, rows};
 use http_system::System;
 
 const TO: &str = "440012345678";

@@ -1,6 +1,8 @@
 //! A whole SMSC for the tests of its HTTP side: the binary with a configuration of its own, and
 //! short ways to ask it.
 
+// Each test file is a crate of its own and uses a part of this.
+#![allow(dead_code)]
 // Polling from outside blocks nobody but the test.
 #![allow(clippy::disallowed_methods)]
 
