@@ -49,7 +49,7 @@ fn one(h: &Harness, id: u64) -> Message {
 /// Sources A, +B, C in turns; senders 1 and 2 in turns; one destination in two forms for all.
 fn mixed(n: u64) -> Message {
     let source = ["A", "+B", "C"][(n % 3) as usize];
-    let destination = ["+4179", "4179"][(n % 5 == 0) as usize];
+    let destination = ["+4179", "4179"][usize::from(n.is_multiple_of(5))];
     Message {
         source: text(source),
         destination: text(destination),
