@@ -111,6 +111,9 @@ async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
         .collect()
 }
 
+/// Days before yesterday that may lack their search indexes, after a long stop.
+const DAYS_LOOKED_AT: i64 = 7;
+
 /// Makes the partitions from yesterday (a clock may be behind) to a week from now.
 pub async fn make_days(client: &Client) -> Result<(), StoreError> {
     let today = clock::now_ms() / DAY_MS;
@@ -125,6 +128,20 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
                 "rows of this day are in the default partitions already, where they stay"
             );
         }
+    }
+    Ok(())
+}
+
+/// Makes the search indexes of days that are over: a day that is written to pays for none.
+pub async fn index_closed_days(client: &Client) -> Result<(), StoreError> {
+    // Ids of yesterday are still given for a moment after midnight.
+    let over = clock::now_ms() / DAY_MS - 1;
+    for day in over - DAYS_LOOKED_AT..over {
+        client
+            .batch_execute(&format!(
+                "BEGIN; SET LOCAL statement_timeout = 0; SELECT index_day({day}); COMMIT"
+            ))
+            .await?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! limit may therefore be continued with `before` set to its last id.
 
 use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use super::reader::load;
 use super::record::{id_at, text_of};
@@ -19,42 +20,66 @@ const MAX_LIMIT: usize = 10_000;
 /// Answers a search.
 pub async fn search(client: &Client, search: &Search) -> Result<Vec<Stored>, StoreError> {
     let limit = search.limit.min(MAX_LIMIT) as i64;
-    let before = search
-        .before
-        .map_or(i64::MAX, |id| i64::try_from(id).unwrap_or(i64::MAX));
-    let to = search.to.as_ref().map(|to| text_of(to.as_bytes()));
-    // The inner SELECT bounds the walk: without it a rare state would read every partition.
-    let matching = match &to {
-        None => "SELECT id FROM msg WHERE id < $1 AND $2::text IS NULL ORDER BY id DESC LIMIT $3",
-        Some(_) => {
-            "SELECT id FROM msg WHERE destination = $2 AND id < $1 ORDER BY id DESC LIMIT $3"
-        }
-    };
-    let in_state = match search.state {
-        None => "$4::smallint IS NULL",
-        Some(MessageState::Enroute) => {
-            "$4::smallint IS NOT NULL AND NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)"
-        }
-        Some(_) => "EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id AND f.state = $4)",
-    };
-    let sql = match (&to, search.state) {
-        (None, Some(state)) if state != MessageState::Enroute => {
-            "SELECT id FROM (SELECT id, state FROM fin WHERE id < $1 AND $2::text IS NULL
-               ORDER BY id DESC LIMIT $3) m WHERE state = $4 ORDER BY id DESC LIMIT $5"
-                .to_owned()
-        }
-        _ => {
-            format!("SELECT m.id FROM ({matching}) m WHERE {in_state} ORDER BY m.id DESC LIMIT $5")
-        }
-    };
+    let ids = search.ids();
+    let (from, below) = (ids.start as i64, ids.end as i64);
+    let (to, source) = (forms(&search.to), forms(&search.from));
+    let sender = search.sender.map(|sender| sender as i32);
     let state = search.state.map(|state| i32::from(state) as i16);
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &below, &MAX_SCAN, &limit];
+    let mut terms = String::new();
+    let mut term = |sql: &str, value| {
+        values.push(value);
+        terms.push_str(&format!(" AND {sql}").replace('?', &format!("${}", values.len())));
+    };
+    if let Some(to) = &to {
+        term("destination = ANY(?)", to);
+    }
+    if let Some(source) = &source {
+        term("source = ANY(?)", source);
+    }
+    if let Some(sender) = &sender {
+        term("sender = ?", sender);
+    }
+    // The inner SELECT bounds the walk: without it a rare state would read every partition.
+    let walk = |table| {
+        format!(
+            "SELECT id FROM {table} WHERE id >= $1 AND id < $2{terms} ORDER BY id DESC LIMIT $3"
+        )
+    };
+    let sql = match &state {
+        None => format!(
+            "SELECT m.id FROM ({}) m ORDER BY m.id DESC LIMIT $4",
+            walk("msg")
+        ),
+        Some(_) if search.state == Some(MessageState::Enroute) => format!(
+            "SELECT m.id FROM ({}) m WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)
+             ORDER BY m.id DESC LIMIT $4",
+            walk("msg")
+        ),
+        Some(state) => {
+            // Without other terms the final states themselves are walked.
+            let table = if terms.is_empty() { "fin" } else { "msg" };
+            let inner = walk(table);
+            values.push(state);
+            format!(
+                "SELECT m.id FROM ({inner}) m WHERE EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id
+                   AND f.state = ${}) ORDER BY m.id DESC LIMIT $4",
+                values.len()
+            )
+        }
+    };
     let statement = client.prepare_cached(&sql).await?;
-    let rows = client
-        .query(&statement, &[&before, &to, &MAX_SCAN, &state, &limit])
-        .await?;
+    let rows = client.query(&statement, &values).await?;
     let ids = rows
         .iter()
         .map(|row| id_at(row, 0))
         .collect::<Result<Vec<u64>, _>>()?;
     Ok(load(client, &ids).await?.into_iter().flatten().collect())
+}
+
+/// An address as it may be stored: with and without its plus.
+fn forms(address: &Option<String>) -> Option<Vec<String>> {
+    let address = address.as_ref()?;
+    let form = |text: &str| text_of(text.as_bytes()).into_owned();
+    Some(vec![form(address), form(&format!("+{address}"))])
 }

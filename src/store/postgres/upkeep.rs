@@ -90,6 +90,7 @@ pub async fn unspill_block(
 pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
     let client = shared.reader().await?;
     schema::make_days(&client).await?;
+    schema::index_closed_days(&client).await?;
     let highest = super::reader::highest_id(&client).await? as i64;
     let trail = lowest_at(clock::now_ms() - TRAIL_MS) as i64;
     let target = trail.min(highest.saturating_add(1));
