@@ -53,7 +53,7 @@ pub struct Cluster {
     burying: HashSet<(u8, u64)>,
     /// Beats with something free that we left to others.
     patience: u32,
-    /// The lease was lost; nothing is held until a beat succeeds.
+    /// Nothing is held until a beat succeeds: at first, and after the lease was lost.
     stood_back: bool,
     leaving: bool,
 }
@@ -115,14 +115,14 @@ impl Cluster {
             releasing: HashSet::new(),
             burying: HashSet::new(),
             patience: 0,
-            stood_back: false,
+            stood_back: true,
             leaving: false,
         }
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
-        if !self.stood_back && self.next_beat < now && !self.hub.tenure.is_valid() {
+        if !self.stood_back && !self.hub.tenure.is_valid() {
             self.stand_back("the lease could not be renewed in time");
         }
         let serving = self.serving();
@@ -235,7 +235,7 @@ impl Cluster {
             return;
         }
         if std::mem::take(&mut self.stood_back) {
-            tracing::info!(node = self.me.node, "the database answers again");
+            tracing::info!(node = self.me.node, epoch = self.me.epoch, "holds a lease");
         }
         self.bury_the_dead(&view, ctx);
         let queues: Vec<QueueNeed> = self
