@@ -104,6 +104,7 @@ async fn node(url: &str) -> Node {
     let (throttle, slot) = supervise::slot(throttle::MAILBOX);
     let hub = Hub::new(
         store,
+        None,
         IdGenerator::new(0, 0),
         Arc::new(Metrics::new(&mut Default::default())),
         plan,

@@ -5,6 +5,7 @@
 //! and that a certificate is verified whenever TLS is spoken.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -52,7 +53,8 @@ impl Connector {
             .options(settings.trim())
             .connect_timeout(options.write_timeout)
             .tcp_user_timeout(options.write_timeout * 2)
-            .keepalives_idle(options.write_timeout)
+            // The kernel counts in whole seconds.
+            .keepalives_idle(options.write_timeout.max(Duration::from_secs(1)))
             // After a failover a former primary still answers, but cannot be written to.
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         if config.get_application_name().is_none() {
