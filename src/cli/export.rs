@@ -8,14 +8,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
+use crate::app::stock::pg_options;
 use crate::archive::columns::Rows;
 use crate::archive::database::Database;
 use crate::archive::{self, Format, Sink};
 use crate::clock;
 use crate::config::Config;
 use crate::domain::moment;
-use crate::store::archive::first_id;
+use crate::store::archive::{Archive as _, Each, first_id};
+use crate::store::postgres::PgStore;
 use crate::store::sqlite::ReadOnly;
+use crate::store::{Store as _, StoreError};
 
 /// Arguments of `smsc export`.
 #[derive(Debug, clap::Args)]
@@ -51,7 +54,7 @@ pub struct Args {
     /// The data folder of the SMSC, or a backup [default: ./smsc-data].
     #[arg(long, value_name = "PATH")]
     data_dir: Option<PathBuf>,
-    /// Configuration file of the SMSC, to take the data folder from.
+    /// Configuration file of the SMSC: its data folder, or its PostgreSQL database.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
 }
@@ -66,13 +69,19 @@ enum FileFormat {
     Parquet,
 }
 
+/// Where the messages are.
+enum Source {
+    Embedded(ReadOnly),
+    Shared(Box<PgStore>),
+}
+
 /// Exports, and says on standard error what it came to.
 ///
 /// # Errors
 /// The range is wrong or not over yet, the store cannot be read, the target cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let range = range(args, clock::now_ms())?;
-    let store = ReadOnly::open(&args.data_dir()?)?;
+    let store = args.source()?;
     let rows = Rows::new(store.names()?, args.with_text);
     let (ids, sink): (Range<u64>, Box<dyn Sink>) = match &args.to_database {
         Some(url) => {
@@ -129,18 +138,37 @@ fn time(text: &str) -> Result<i64, String> {
 // === impl Args ===
 
 impl Args {
-    fn data_dir(&self) -> anyhow::Result<PathBuf> {
-        Ok(match (&self.data_dir, &self.config) {
+    fn source(&self) -> anyhow::Result<Source> {
+        let folder = match (&self.data_dir, &self.config) {
             (Some(path), _) => path.clone(),
             (None, Some(config)) => {
                 let config = Config::load(Some(config))?;
-                if config.postgres.url.is_some() {
-                    bail!("messages of a PostgreSQL store cannot be exported by this command yet");
+                if let Some(options) = pg_options(&config)? {
+                    return Ok(Source::Shared(Box::new(PgStore::open(options)?)));
                 }
                 config.data_dir
             }
             (None, None) => PathBuf::from("./smsc-data"),
-        })
+        };
+        Ok(Source::Embedded(ReadOnly::open(&folder)?))
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        match self {
+            Self::Embedded(store) => store.names(),
+            Self::Shared(store) => store.names(),
+        }
+    }
+
+    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
+        match self {
+            Self::Embedded(store) => store.export(ids, each),
+            Self::Shared(store) => store.export(ids, each),
+        }
     }
 }
 
