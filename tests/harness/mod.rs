@@ -42,7 +42,7 @@ mod tools;
 use std::time::{Duration, Instant};
 
 pub use admin::Admin;
-pub use cluster::{Cluster, ClusterBuilder};
+pub use cluster::{Cluster, ClusterBuilder, Node};
 pub use gate::Gate;
 pub use operator::FakeOperator;
 pub use pcap::Capture;
