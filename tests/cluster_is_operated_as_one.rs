@@ -56,11 +56,14 @@ fn commands_reach_the_node_that_they_concern() {
     let ids: Vec<String> = (0..40)
         .map(|number| esme.submit(submit(&format!("44770090{number:04}"), "hello")))
         .collect();
-    until("all messages to wait", || (waiting(&cluster) == 40).then_some(()));
+    until("all messages to wait", || {
+        (waiting(&cluster) == 40).then_some(())
+    });
     assert!(
-        cluster.nodes.iter().all(|node| {
-            node.admin().get(&format!("/v1/queues/{QUEUE}"))["waiting"] != 0
-        }),
+        cluster
+            .nodes
+            .iter()
+            .all(|node| { node.admin().get(&format!("/v1/queues/{QUEUE}"))["waiting"] != 0 }),
         "every node has some of them"
     );
 
@@ -82,7 +85,11 @@ fn commands_reach_the_node_that_they_concern() {
         assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "DELIVERED");
     }
     cluster.wait_until_idle(harness::PATIENCE);
-    assert_eq!(operator.journal().len(), 20, "what was cancelled stayed away");
+    assert_eq!(
+        operator.journal().len(),
+        20,
+        "what was cancelled stayed away"
+    );
 }
 
 #[test]
@@ -115,5 +122,8 @@ fn nodes_go_on_while_the_schema_of_a_newer_release_comes() {
         log.contains("run the release that wrote it").then_some(())
     });
     let after = esme.submit(submit("447700900002", "hello"));
-    assert_eq!(cluster.nodes[0].wait_for_final(&after)["state"], "DELIVERED");
+    assert_eq!(
+        cluster.nodes[0].wait_for_final(&after)["state"],
+        "DELIVERED"
+    );
 }

@@ -12,6 +12,8 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::store::postgres::platform_roots;
+
 use super::columns::{ALL, Cell, Column, Rows, Shape};
 use super::{ArchiveError, Sink};
 
@@ -224,14 +226,13 @@ fn insert(columns: &[Column]) -> String {
 }
 
 fn tls() -> Result<rustls::ClientConfig, ArchiveError> {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    // Named, because a process may have no default provider, or more than one to choose from.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    Ok(builder
+        .with_root_certificates(platform_roots())
+        .with_no_client_auth())
 }
 
 fn number(id: u64) -> i64 {

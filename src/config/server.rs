@@ -105,7 +105,7 @@ section! {
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
         url_file: Option<PathBuf> = None,
-        /// File with the certificates (PEM) that the server's must descend from; without it, the usual public ones.
+        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
         /// Connections that write; two are enough for two cores.
         writers: usize = 2,

@@ -57,7 +57,7 @@ const OVERDUE_TICK: Duration = Duration::from_millis(100);
 pub struct PgOptions {
     /// `postgres://user:password@host/database?sslmode=require`.
     pub url: SecretString,
-    /// Certificates (PEM) that the server's must descend from; without it, the usual public ones.
+    /// Certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
     pub ca_file: Option<PathBuf>,
     /// Connections that write.
     pub writers: usize,
@@ -112,6 +112,7 @@ struct Counts {
     correlations: correlations::Counts,
 }
 
+pub use self::connect::platform_roots;
 pub use self::correlations::CorrelationCounts;
 
 // === impl PgOptions ===

@@ -100,10 +100,17 @@ impl Connector {
     }
 }
 
+/// The certificates that this machine trusts; none where it has none, and then no server is trusted.
+pub fn platform_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
 fn tls_config(options: &PgOptions) -> Result<ClientConfig, StoreError> {
     let mut roots = RootCertStore::empty();
     match &options.ca_file {
-        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        None => roots = platform_roots(),
         Some(path) => {
             let unreadable =
                 |error: &dyn std::fmt::Display| failed(format!("{}: {error}", path.display()));
