@@ -31,3 +31,19 @@ pub fn key(operator: u32, id: &[u8], as_is: bool) -> Key {
     }
     hasher.finish128().as_u128()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stay_the_same_for_ever() {
+        let exact = key(7, b"00AB12", true);
+        assert_eq!(exact, 0x1380_1c6d_3b06_fe2f_3720_ff98_159f_498d);
+        let loose = key(7, b"00AB12", false);
+        assert_eq!(loose, 0xe132_59d7_629f_8b1f_4f83_ff52_1d9e_e526);
+        assert_eq!(key(7, b" ab12 ", false), loose);
+        assert_eq!(key(7, b"0", false), key(7, b"000", false));
+        assert_ne!(key(8, b"00AB12", true), exact);
+    }
+}
