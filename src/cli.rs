@@ -10,6 +10,7 @@ pub mod fsck;
 pub mod load;
 pub mod message;
 pub mod migrate;
+pub mod migrate_store;
 pub mod nodes;
 pub mod queues;
 pub mod send;
@@ -62,6 +63,8 @@ enum Command {
     Fsck(fsck::Args),
     /// Bring the PostgreSQL database up to this release.
     Migrate(migrate::Args),
+    /// Move everything from the embedded store into the PostgreSQL database.
+    MigrateStore(migrate_store::Args),
 }
 
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
@@ -98,6 +101,7 @@ impl Command {
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
             Self::Migrate(args) => migrate::run(&args),
+            Self::MigrateStore(args) => migrate_store::run(&args),
         }
     }
 }

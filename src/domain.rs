@@ -7,6 +7,7 @@ pub mod account;
 pub mod address;
 pub mod allow;
 pub mod command_status;
+pub mod correlation;
 pub mod id;
 pub mod limit;
 pub mod moment;

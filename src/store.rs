@@ -11,6 +11,7 @@
 
 pub mod archive;
 pub mod cluster;
+pub mod moving;
 pub mod postgres;
 mod record;
 pub mod redis;

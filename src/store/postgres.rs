@@ -18,6 +18,7 @@ mod columns;
 mod connect;
 mod correlations;
 mod failure;
+mod import;
 mod inbox;
 mod lane;
 mod reader;
@@ -114,6 +115,7 @@ struct Counts {
 
 pub use self::connect::platform_roots;
 pub use self::correlations::CorrelationCounts;
+pub use self::import::{Begun, Import};
 
 // === impl PgOptions ===
 
@@ -278,6 +280,7 @@ async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreErro
 async fn prepare(shared: &Shared) -> Result<(), StoreError> {
     let client = shared.connect.driven().await?;
     schema::check(&client).await?;
+    import::refuse_unfinished(&client).await?;
     schema::make_days(&client).await?;
     let commit: String = client
         .query_one("SELECT current_setting('synchronous_commit')", &[])

@@ -23,6 +23,7 @@ mod fsck;
 mod gauges;
 mod inbox;
 mod index;
+mod moving;
 mod reader;
 mod record;
 mod recover;
@@ -59,6 +60,7 @@ pub use self::backup::backup;
 pub use self::export::ReadOnly;
 pub use self::fsck::{FsckReport, fsck};
 pub use self::gauges::{CommitHistograms, Histogram};
+pub use self::moving::Source;
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
 
 /// Jobs that may wait for a reader; each is a page, not a message.

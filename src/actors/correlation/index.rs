@@ -4,19 +4,12 @@
 //! hourly tables (sorted, without what is final) and leaves memory only after that is confirmed.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::config::MessageIdForm;
+pub use crate::domain::correlation::Key;
+use crate::domain::correlation::key;
 
 const HOUR_MS: i64 = 3_600_000;
-
-/// 128 bits of a keyed hash: long enough that different ids are not taken for one another.
-pub type Key = u128;
-
-/// Fixed, because nodes that share a store find each other's attempts by these keys.
-const KEYS: (u64, u64) = (0x736d_7363_6964_6b31, 0x736d_7363_6964_6b32);
 
 /// How an id in a receipt relates to the id in the submit_sm_resp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +31,6 @@ pub struct Entry {
 }
 
 pub struct Index {
-    hasher: SipHasher13,
     /// Newest first.
     generations: VecDeque<Generation>,
     /// Most entries in memory.
@@ -58,7 +50,6 @@ struct Generation {
 impl Index {
     pub fn new(limit: usize) -> Self {
         Self {
-            hasher: SipHasher13::new_with_keys(KEYS.0, KEYS.1),
             generations: VecDeque::new(),
             limit: limit.max(1024),
             spilling: false,
@@ -68,19 +59,7 @@ impl Index {
 
     /// The key under which an id from a submit_sm_resp is kept.
     pub fn key(&self, operator: u32, id: &[u8], form: MessageIdForm) -> Key {
-        let mut hasher = self.hasher;
-        hasher.write_u32(operator);
-        if form == MessageIdForm::AsIs {
-            hasher.write(id);
-        } else {
-            let id = id.trim_ascii();
-            let zeros = id.iter().take_while(|octet| **octet == b'0').count();
-            // "0" and "000" are the id zero, not an empty one.
-            for octet in &id[zeros.min(id.len().saturating_sub(1))..] {
-                hasher.write_u8(octet.to_ascii_lowercase());
-            }
-        }
-        hasher.finish128().as_u128()
+        key(operator, id, form == MessageIdForm::AsIs)
     }
 
     pub fn len(&self) -> usize {

@@ -187,7 +187,7 @@ pub fn parked(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<Parke
 }
 
 /// A row of `id, at, state, error, operator, tell`.
-fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
+pub fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
     Ok(FinRow {
         id: row.get::<_, i64>(0)? as u64,
         at: row.get(1)?,
@@ -214,7 +214,7 @@ pub fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
 }
 
 /// An unknown kind can only come from a newer schema, which is refused at open.
-fn kind_of(kind: i64) -> ChangeKind {
+pub fn kind_of(kind: i64) -> ChangeKind {
     match kind {
         1 => ChangeKind::Move,
         2 => ChangeKind::Retry,

@@ -1,0 +1,236 @@
+//! `smsc migrate-store`: moves everything from the embedded store into the PostgreSQL database.
+//!
+//! Run once, while nothing runs on either; broken off, it goes on where it was. One thread reads
+//! ahead while this one writes. Keeps true that the embedded store is only read, that memory does
+//! not grow with it, and that it ends well only when every row has arrived.
+
+use std::collections::{HashMap, HashSet};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::app::stock::pg_options;
+use crate::config::{Config, MessageIdForm};
+use crate::domain::{correlation, moment};
+use crate::store::StoreError;
+use crate::store::moving::{Inventory, Page, Part, TABLES};
+use crate::store::postgres::{Begun, Import};
+use crate::store::sqlite::Source;
+
+/// Pages that are read ahead of the one that is written.
+const AHEAD: usize = 2;
+/// Between two lines of progress where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(1);
+
+/// Arguments of `smsc migrate-store`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Configuration file with the section [postgres] and the operators.
+    #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
+    config: Option<PathBuf>,
+    /// The data folder to move from [default: data_dir of the configuration].
+    #[arg(long, value_name = "FOLDER")]
+    from: Option<PathBuf>,
+    /// Messages per transaction.
+    #[arg(long, value_name = "N", default_value_t = 1000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    batch: u32,
+}
+
+/// Sets the correlation keys, which the embedded store makes anew at every start.
+struct Keys {
+    /// How ids of an operator's receipts relate to its answers, by the number of its queue.
+    forms: HashMap<u32, MessageIdForm>,
+    /// Queues of accounts, which send no receipts.
+    accounts: HashSet<u32>,
+}
+
+/// What the user sees while it goes on.
+struct Progress {
+    bar: ProgressBar,
+    /// No terminal: lines instead of the bar.
+    lines: bool,
+    total: u64,
+    done: u64,
+    /// Done before this run.
+    before: u64,
+    since: Instant,
+    said: Option<Instant>,
+}
+
+/// Moves, compares, and says what to do next.
+///
+/// # Errors
+/// The configuration names no database; a server runs on the data folder or nodes on the database;
+/// the database holds something else; a row cannot be written; not everything has arrived.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let config = Config::load(args.config.as_deref())?;
+    let options = pg_options(&config)?
+        .context("postgres.url is not set: there is no database to move into")?;
+    let folder = args.from.as_ref().unwrap_or(&config.data_dir);
+    let source = Source::open(folder)?;
+    let mut target = Import::open(&options)?;
+    println!("counting what is in {}", folder.display());
+    let inventory = source.inventory()?;
+    let (marks, before) = match target.begin(&inventory)? {
+        Begun::Ended(at) => {
+            let at = moment::show(at).unwrap_or_default();
+            println!("everything was moved already, at {at}: nothing is left to do");
+            return Ok(());
+        }
+        Begun::At { marks, messages } => (marks, messages),
+    };
+    if before > 0 {
+        println!("going on: {before} messages are there already and are skipped");
+    }
+    let mut progress = Progress::new(inventory.messages(), before);
+    let keys = Keys::new(&config, &inventory);
+    let limit = args.batch as usize;
+    thread::scope(|scope| {
+        let (sender, pages) = sync_channel(AHEAD);
+        // Both ends go with their side, so that neither waits for one that failed.
+        let reader = scope.spawn(move || read(&source, marks, limit, &sender));
+        write(&mut target, pages, &keys, &mut progress)?;
+        reader
+            .join()
+            .map_err(|_| anyhow::anyhow!("the thread that reads panicked"))?
+            .context("the embedded store cannot be read")
+    })?;
+    progress.end();
+    let rows = target.finish(&inventory)?;
+    say_what_is_next(folder, &rows);
+    Ok(())
+}
+
+/// Reads every part from its mark on; ends early when nobody takes the pages.
+fn read(
+    source: &Source,
+    marks: [u64; Part::ALL.len()],
+    limit: usize,
+    pages: &SyncSender<Page>,
+) -> Result<(), StoreError> {
+    for (part, mut mark) in Part::ALL.into_iter().zip(marks) {
+        while let Some(page) = source.page(part, mark, limit)? {
+            mark = page.upto;
+            if pages.send(page).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(
+    target: &mut Import,
+    pages: Receiver<Page>,
+    keys: &Keys,
+    progress: &mut Progress,
+) -> Result<(), StoreError> {
+    for mut page in pages {
+        keys.set(&mut page);
+        target.write(&page)?;
+        progress.add(page.rows.accept.len() as u64);
+    }
+    Ok(())
+}
+
+fn say_what_is_next(folder: &Path, rows: &[u64]) {
+    println!("everything has arrived; rows in both stores:");
+    for (table, count) in TABLES.iter().zip(rows) {
+        println!("  {table:<7} {count}");
+    }
+    println!(
+        "next: start smsc with [postgres] url set as in this configuration. Keep {} until you are \
+         satisfied, but start nothing on it: it does not know what happens from now on.",
+        folder.display()
+    );
+}
+
+// === impl Keys ===
+
+impl Keys {
+    fn new(config: &Config, inventory: &Inventory) -> Self {
+        let mut keys = Self {
+            forms: HashMap::new(),
+            accounts: HashSet::new(),
+        };
+        for (number, name) in &inventory.names {
+            if name.starts_with("account:") {
+                keys.accounts.insert(*number);
+            }
+            let id = name.strip_prefix("operator:");
+            let operator = config.operator.iter().find(|one| Some(&*one.id) == id);
+            if let Some(operator) = operator {
+                keys.forms.insert(*number, operator.message_id);
+            }
+        }
+        keys
+    }
+
+    /// So that receipts find what was sent before the move.
+    fn set(&self, page: &mut Page) {
+        for row in &mut page.rows.sent {
+            let id = &row.operator_message_id;
+            if row.status != 0 || id.is_empty() || self.accounts.contains(&row.operator) {
+                continue;
+            }
+            let as_is = self.forms.get(&row.operator) == Some(&MessageIdForm::AsIs);
+            row.correlation = correlation::key(row.operator, id, as_is) as u64;
+        }
+    }
+}
+
+// === impl Progress ===
+
+impl Progress {
+    fn new(total: u64, before: u64) -> Self {
+        let bar = ProgressBar::new(total).with_position(before);
+        // The template is a constant; were it wrong, the bar would look plain.
+        if let Ok(style) = ProgressStyle::with_template(
+            "{wide_bar} {human_pos} of {human_len} messages, {per_sec}, {eta} left",
+        ) {
+            bar.set_style(style);
+        }
+        // What was done before says nothing of the rate.
+        bar.reset_eta();
+        Self {
+            bar,
+            lines: !std::io::stderr().is_terminal(),
+            total,
+            done: before,
+            before,
+            since: Instant::now(),
+            said: None,
+        }
+    }
+
+    fn add(&mut self, messages: u64) {
+        self.done += messages;
+        self.bar.set_position(self.done);
+        if self.lines && self.said.is_none_or(|said| said.elapsed() >= LINE_EVERY) {
+            self.said = Some(Instant::now());
+            self.say();
+        }
+    }
+
+    fn end(&mut self) {
+        self.bar.finish();
+        if self.lines {
+            self.say();
+        }
+    }
+
+    fn say(&self) {
+        let rate = (self.done - self.before) as f64 / self.since.elapsed().as_secs_f64().max(0.001);
+        let left = self.total.saturating_sub(self.done) as f64 / rate.max(0.001);
+        eprintln!(
+            "{} of {} messages moved, {rate:.0} per second, {left:.0} s left",
+            self.done, self.total
+        );
+    }
+}

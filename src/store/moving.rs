@@ -1,0 +1,98 @@
+//! What is carried when everything moves from the embedded store to the shared one.
+//!
+//! Read by [`Source`](super::sqlite::Source), written by [`Import`](super::postgres::Import), driven
+//! by `smsc migrate-store`. Keeps true that a [`Page`] follows exactly on the one before it, so that
+//! a move that broke off goes on where it was.
+
+use super::WriteBatch;
+
+/// The tables whose rows are counted on both sides; `sent` stands for every attempt.
+pub const TABLES: [&str; 10] = [
+    "msg", "sent", "fin", "told", "retry", "tries", "change", "carry", "parked", "dead",
+];
+
+/// The mark behind the last row of a part.
+pub const END: u64 = i64::MAX as u64;
+
+/// What is moved one after the other, each in the order of its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Messages, and the rows of every table that are about them.
+    Messages,
+    /// Active messages below the low-water mark.
+    Carry,
+    /// Receipts that matched nothing yet.
+    Parked,
+    /// Rows that could not be written.
+    Dead,
+}
+
+/// What there is to move.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// Interned names.
+    pub names: Vec<(u32, String)>,
+    /// Rows per table, in the order of [`TABLES`].
+    pub rows: [u64; TABLES.len()],
+    /// The highest id ever used.
+    pub highest: u64,
+    /// Everything active below it is in `carry`.
+    pub low_water: u64,
+}
+
+/// Some rows, to be written in one transaction.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub part: Part,
+    /// Keys of the page are above this one, which is where the page before ended.
+    pub after: u64,
+    /// The last key of the page; [`END`] for the last page.
+    pub upto: u64,
+    pub rows: WriteBatch,
+    pub carry: Vec<u64>,
+    pub dead: Vec<DeadRow>,
+}
+
+/// A row that could not be written, kept for people to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadRow {
+    /// Unix milliseconds.
+    pub at: i64,
+    /// The table that it was for.
+    pub origin: String,
+    pub id: u64,
+    pub reason: String,
+    pub row: Vec<u8>,
+}
+
+// === impl Part ===
+
+impl Part {
+    /// All of them, in the order in which they are moved.
+    pub const ALL: [Self; 4] = [Self::Messages, Self::Carry, Self::Parked, Self::Dead];
+}
+
+// === impl Inventory ===
+
+impl Inventory {
+    /// Messages to move.
+    pub fn messages(&self) -> u64 {
+        self.rows[0]
+    }
+}
+
+// === impl Page ===
+
+impl Page {
+    /// An empty one.
+    pub fn new(part: Part, after: u64) -> Self {
+        Self {
+            part,
+            after,
+            upto: END,
+            rows: WriteBatch::default(),
+            carry: Vec::new(),
+            dead: Vec::new(),
+        }
+    }
+}

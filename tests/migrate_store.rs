@@ -1,0 +1,502 @@
+//! `smsc migrate-store`: everything arrives once, however often the move is broken off, and what
+//! cannot go well is refused with a cure.
+
+mod harness;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use bytes::Bytes;
+use harness::{Database, Finished, Process, database, execute, rows, run, until};
+use smsc::domain::{correlation, partition};
+use smsc::pb::{Message, MessageState};
+use smsc::store::postgres::{PgOptions, PgStore};
+use smsc::store::sqlite::{SqliteOptions, SqliteStore};
+use smsc::store::{
+    Active, ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, SentRow, Stage, Store,
+    StoreError, TryRow, WriteBatch,
+};
+use tempfile::TempDir;
+
+const MESSAGES: u64 = 4000;
+/// Up to here nearly all messages are finished, so that the low-water mark passes them.
+const OLD: u64 = 2500;
+const PARKED: u64 = 57;
+
+/// The embedded store with its configuration, and the database to move it into.
+struct Setup {
+    folder: TempDir,
+    database: Database,
+}
+
+/// Interned names.
+struct Names {
+    account: u32,
+    as_is: u32,
+    auto: u32,
+}
+
+/// What became of a message, see [`fate`].
+fn stage(n: u64) -> u64 {
+    if n <= OLD && !n.is_multiple_of(29) {
+        6
+    } else {
+        n % 10
+    }
+}
+
+fn count_stages(of: fn(u64) -> bool) -> usize {
+    (1..=MESSAGES).filter(|n| of(stage(*n))).count()
+}
+
+fn id(n: u64) -> u64 {
+    (1_700_000_000_000 + n * 1000) << 20 | 1 << 12
+}
+
+fn at(n: u64) -> i64 {
+    (id(n) >> 20) as i64
+}
+
+// === impl Setup ===
+
+impl Setup {
+    fn new() -> Self {
+        let setup = Self {
+            folder: tempfile::tempdir().unwrap(),
+            database: database(),
+        };
+        let config = format!(
+            "data_dir = {:?}
+             [postgres]
+             url = {:?}
+             message_correlations = true
+             [[operator]]
+             id = \"exact\"
+             address = \"127.0.0.1:9\"
+             system_id = \"smsc\"
+             message_id = \"as_is\"
+             [[operator]]
+             id = \"loose\"
+             address = \"127.0.0.1:9\"
+             system_id = \"smsc\"
+             ",
+            setup.data(),
+            setup.database.url()
+        );
+        fs::write(setup.folder.path().join("smsc.toml"), config).unwrap();
+        let migrated = run(&mut setup.smsc("migrate"));
+        assert!(migrated.success, "{}", migrated.stderr);
+        setup
+    }
+
+    fn data(&self) -> std::path::PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn smsc(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+        command.arg(subcommand).arg("--config");
+        command.arg(self.folder.path().join("smsc.toml"));
+        command
+    }
+
+    fn migrate_store(&self) -> Finished {
+        run(&mut self.smsc("migrate-store"))
+    }
+
+    fn refused(&self, because: &str) {
+        let refused = self.migrate_store();
+        assert!(!refused.success, "{}", refused.stdout);
+        assert!(refused.stderr.contains(because), "{}", refused.stderr);
+    }
+
+    fn embedded(&self) -> SqliteStore {
+        SqliteStore::open(SqliteOptions::new(Path::new(&self.data()))).expect("opens")
+    }
+
+    fn shared(&self) -> Result<PgStore, StoreError> {
+        PgStore::open(PgOptions {
+            standalone: true,
+            correlation_ttl: Duration::from_secs(100 * 365 * 86_400),
+            ..PgOptions::new(self.database.url())
+        })
+    }
+
+    fn count(&self, table: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {table}");
+        rows(self.database.url(), &sql)[0].get(0)
+    }
+
+    /// Starts a move in small steps, kills it once it says that it has done some more, and tells
+    /// how many messages there are then.
+    fn break_off(&self, name: &str) -> i64 {
+        let before = self.count("msg");
+        let log = self.folder.path().join(name);
+        let mut command = self.smsc("migrate-store");
+        command.args(["--batch", "5"]);
+        let mut process = Process::start(name, command, &log);
+        until("progress", || {
+            process.assert_running();
+            process.log().contains("messages moved").then_some(())
+        });
+        until("more than before", || {
+            process.assert_running();
+            (self.count("msg") > before).then_some(())
+        });
+        process.kill();
+        if before > 0 {
+            let skipped = format!("going on: {before} messages are there already");
+            assert!(process.log().contains(&skipped), "{}", process.log());
+        }
+        // What was on its way may still be committed.
+        until("the end of the session", || {
+            let sql = "SELECT 1 FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'smsc'";
+            rows(self.database.url(), sql).is_empty().then_some(())
+        });
+        self.count("msg")
+    }
+}
+
+// === filling the embedded store ===
+
+fn message(n: u64, names: &Names) -> Message {
+    Message {
+        id: id(n),
+        sender: names.account,
+        queue: if n.is_multiple_of(3) {
+            names.auto
+        } else {
+            names.as_is
+        },
+        kind: i32::from(n.is_multiple_of(7)),
+        accepted_at: at(n) + 3,
+        due_at: if stage(n) == 1 { at(n) + 86_400_000 } else { 0 },
+        expires_at: at(n) + 172_800_000,
+        source: match n % 4 {
+            0 => Bytes::from_static(b"\xff\xfe\0"),
+            1 => Bytes::from_static(b"\\x41"),
+            _ => Bytes::from_static("Grüße".as_bytes()),
+        },
+        source_ton: if n.is_multiple_of(5) { 300 } else { 5 },
+        destination: Bytes::from(format!("44770090{n:04}")),
+        dest_npi: 1,
+        priority: (n % 4) as u32,
+        registered_delivery: 1,
+        data_coding: 8,
+        short_message: Bytes::from(n.to_be_bytes().repeat(1 + (n % 20) as usize)),
+        tlvs: Bytes::from_static(&[2, 4, 0, 2, 9, 9]),
+        ..Message::default()
+    }
+}
+
+fn attempt(n: u64, number: u32, operator: u32, status: u32) -> SentRow {
+    let answer = match (status, n % 50) {
+        (0, 3) => Bytes::from_static(b"\xf0\0"),
+        (0, _) => Bytes::from(format!("00AB{n}")),
+        _ => Bytes::new(),
+    };
+    SentRow {
+        id: id(n),
+        attempt: number,
+        at: at(n) + i64::from(number) * 10,
+        operator,
+        status,
+        operator_message_id: answer,
+        latency_ms: 7,
+        correlation: 0,
+    }
+}
+
+fn fin(n: u64, state: MessageState, operator: u32, tell: u32) -> FinRow {
+    FinRow {
+        id: id(n),
+        at: at(n) + 500,
+        state,
+        error: Bytes::from_static(b"001"),
+        operator,
+        tell,
+        hand_over: false,
+    }
+}
+
+fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
+    ChangeRow {
+        id: id(n),
+        at: at(n) + 200,
+        kind,
+        queue,
+        by: "token:ops".to_owned(),
+    }
+}
+
+/// Everything that becomes of a message after it was accepted.
+fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
+    let operator = message(n, names).queue;
+    let due = |attempts| RetryRow {
+        id: id(n),
+        due_at: at(n) + 9000,
+        attempts,
+    };
+    match stage(n) {
+        // Waiting, at once and scheduled.
+        0 | 1 => {}
+        2 => {
+            rows.sent.push(attempt(n, 1, operator, 0x58));
+            rows.retry.push(due(1));
+        }
+        // Waits for its receipt, after an attempt that failed.
+        3 => {
+            rows.sent.push(attempt(n, 1, names.auto, 0x14));
+            rows.sent.push(attempt(n, 2, operator, 0));
+        }
+        // Nobody knows whether it arrived.
+        4 => rows.tries.push(TryRow {
+            id: id(n),
+            attempt: 1,
+            at: at(n),
+            operator,
+        }),
+        5 | 6 => {
+            rows.sent.push(attempt(n, 1, operator, 0));
+            let row = fin(n, MessageState::Delivered, operator, names.account);
+            rows.fin.push(row);
+            if stage(n) == 6 {
+                rows.told.push(id(n));
+            }
+        }
+        7 => {
+            rows.change.push(change(n, ChangeKind::Cancel, 0));
+            rows.fin.push(fin(n, MessageState::Deleted, 0, 0));
+        }
+        8 => {
+            rows.change.push(change(n, ChangeKind::Move, names.auto));
+            rows.change.push(change(n, ChangeKind::Retry, 0));
+            rows.change.push(change(n, ChangeKind::Move, names.as_is));
+        }
+        _ => {
+            rows.sent.push(attempt(n, 1, operator, SentRow::NO_ANSWER));
+            rows.retry.push(due(2));
+        }
+    }
+}
+
+fn fill(store: &SqliteStore) -> Names {
+    let names = Names {
+        account: store.intern("account:shop").unwrap(),
+        as_is: store.intern("operator:exact").unwrap(),
+        auto: store.intern("operator:loose").unwrap(),
+    };
+    for first in (1..=MESSAGES).step_by(500) {
+        let mut accept = WriteBatch::default();
+        let mut later = WriteBatch::default();
+        for n in first..first + 500 {
+            accept.accept.push(message(n, &names));
+            fate(n, &names, &mut later);
+        }
+        store.write(accept).wait().unwrap();
+        store.write(later).wait().unwrap();
+        if first + 499 == OLD {
+            store.advance_low_water().wait().unwrap();
+        }
+    }
+    let park = (1..=PARKED).map(|n| ParkedRow {
+        id: id(MESSAGES + n),
+        operator: names.as_is,
+        operator_message_id: Bytes::from(format!("lost{n}")),
+        at: at(n),
+        receipt: Bytes::from_static(&[8, 1, 0, 255]),
+    });
+    let park = WriteBatch {
+        park: park.collect(),
+        // The highest id of all is used up by a receipt that is settled.
+        unpark: vec![id(MESSAGES + PARKED)],
+        // Of a message that is gone: no less a row.
+        told: vec![id(10) + 1],
+        ..WriteBatch::default()
+    };
+    store.write(park).wait().unwrap();
+    let mut bad = message(1, &names);
+    bad.id = 0;
+    let bad = WriteBatch {
+        accept: vec![bad],
+        ..WriteBatch::default()
+    };
+    let written = store.write(bad).wait().unwrap();
+    assert_eq!(written.rejected.len(), 1, "a dead letter");
+    names
+}
+
+// === comparing ===
+
+fn active(store: &dyn Store) -> Vec<Active> {
+    let mut all = Vec::new();
+    store
+        .recover(None, &mut |active| {
+            all.push(Active {
+                part: partition::WHOLE,
+                ..active
+            });
+        })
+        .unwrap();
+    all
+}
+
+fn histories(store: &dyn Store) -> Vec<History> {
+    let ids: Vec<u64> = (1..=MESSAGES).map(id).collect();
+    let mut all = Vec::new();
+    for some in ids.chunks(100) {
+        let asked: Vec<_> = some.iter().map(|id| store.history(*id)).collect();
+        all.extend(
+            asked
+                .into_iter()
+                .map(|answer| answer.wait().unwrap().unwrap()),
+        );
+    }
+    all
+}
+
+#[test]
+fn everything_arrives_once_although_the_move_is_killed() {
+    let setup = Setup::new();
+    let embedded = setup.embedded();
+    let names = fill(&embedded);
+    setup.refused("in use by another smsc process");
+    embedded.close();
+
+    let first = setup.break_off("first");
+    assert!(0 < first && first < MESSAGES as i64, "{first}");
+    let refused = setup.shared().err().expect("refused").to_string();
+    assert!(refused.contains("smsc migrate-store"), "{refused}");
+    let second = setup.break_off("second");
+    assert!(first < second && second < MESSAGES as i64, "{second}");
+    // A node that has come to life is in the way.
+    let url = setup.database.url();
+    execute(
+        url,
+        "INSERT INTO node VALUES(3, 1, now() + interval '1 hour', now(), '{}')",
+    );
+    setup.refused("nodes run on this database (3)");
+    execute(
+        url,
+        "UPDATE node SET lease_until = now() - interval '1 second'",
+    );
+    let third = setup.migrate_store();
+    assert!(third.success, "{}", third.stderr);
+    let skipped = format!("going on: {second} messages are there already and are skipped");
+    assert!(third.stdout.contains(&skipped), "{}", third.stdout);
+    assert!(
+        third.stdout.contains("next: start smsc"),
+        "{}",
+        third.stdout
+    );
+    let all = format!("{MESSAGES} of {MESSAGES} messages moved");
+    assert!(third.stderr.contains(&all), "{}", third.stderr);
+    let again = setup.migrate_store();
+    assert!(again.success, "{}", again.stderr);
+    assert!(again.stdout.contains("moved already"), "{}", again.stdout);
+
+    let embedded = setup.embedded();
+    let shared = setup.shared().expect("opens");
+    assert_eq!(shared.names(), embedded.names());
+    assert_eq!(shared.highest_id(), embedded.highest_id());
+    assert_eq!(shared.highest_id(), Ok(id(MESSAGES + PARKED)));
+    assert_eq!(shared.parked(1000), embedded.parked(1000));
+    assert_eq!(shared.parked(1000).unwrap().len() as u64, PARKED - 1);
+    let waiting = active(&shared);
+    let expected = count_stages(|stage| stage != 6 && stage != 7);
+    assert_eq!(waiting.len(), expected, "all but told and cancelled");
+    for stage in [Stage::Waiting, Stage::OutcomeUnknown] {
+        assert!(waiting.iter().any(|active| active.stage == stage));
+    }
+    assert!(setup.count("carry") > 0, "some are below the mark");
+    assert_eq!(waiting, active(&embedded));
+    let mut moved = histories(&shared);
+    check_correlations(&shared, &moved, &names);
+    let attempts = moved.iter_mut().flat_map(|history| &mut history.attempts);
+    attempts.for_each(|attempt| attempt.correlation = 0);
+    for (moved, stayed) in moved.iter().zip(histories(&embedded)) {
+        assert_eq!(*moved, stayed);
+    }
+    for (table, expected) in [
+        ("dead", 1),
+        ("told", count_stages(|stage| stage == 6) as i64 + 1),
+    ] {
+        assert_eq!(setup.count(table), expected, "{table}");
+    }
+    // Whole days can be dropped later.
+    assert_eq!(setup.count("msg_default"), 0);
+    let sent = "smpp.message_correlations WHERE status = 'SUBMITTED'";
+    assert!(setup.count(sent) > 0, "the table for other programs");
+}
+
+/// Receipts that come after the move find what was sent before it.
+fn check_correlations(store: &PgStore, moved: &[History], names: &Names) {
+    let mut keys = Vec::new();
+    let mut expected = Vec::new();
+    for attempt in moved.iter().flat_map(|history| &history.attempts) {
+        let has_id = !attempt.operator_message_id.is_empty();
+        assert_eq!(attempt.correlation != 0, has_id, "{attempt:?}");
+        // Two of them share an id that is no text.
+        if has_id && attempt.operator_message_id.starts_with(b"00AB") {
+            let as_is = attempt.operator == names.as_is;
+            let theirs = match as_is {
+                true => attempt.operator_message_id.to_vec(),
+                false => attempt.operator_message_id[2..].to_ascii_lowercase(),
+            };
+            keys.push(correlation::key(attempt.operator, &theirs, as_is));
+            expected.push(Some(attempt.id));
+        }
+    }
+    assert!(keys.len() > count_stages(|stage| stage == 6) / 2);
+    assert_eq!(store.find_correlations(keys).wait(), Ok(expected));
+}
+
+#[test]
+fn what_cannot_go_well_is_refused_with_a_cure() {
+    let setup = Setup::new();
+    setup.refused("smsc.db is not there");
+    let embedded = setup.embedded();
+    let names = Names {
+        account: embedded.intern("account:shop").unwrap(),
+        as_is: embedded.intern("operator:exact").unwrap(),
+        auto: embedded.intern("operator:loose").unwrap(),
+    };
+    let accept = |n| WriteBatch {
+        accept: vec![message(n, &names)],
+        ..WriteBatch::default()
+    };
+    embedded.write(accept(1)).wait().unwrap();
+    embedded.close();
+    let url = setup.database.url();
+
+    execute(url, "INSERT INTO names VALUES(1, 'operator:other')");
+    setup.refused("there `operator:other` is 1, here `account:shop` is 1: make an empty database");
+    execute(url, "DELETE FROM names; INSERT INTO told VALUES(5)");
+    setup.refused("already has rows in told: make an empty database");
+    execute(
+        url,
+        "DELETE FROM told;
+         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN RAISE EXCEPTION 'not this one'; END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON msg FOR EACH ROW EXECUTE FUNCTION refuse()",
+    );
+    setup.refused("not this one");
+    assert_eq!(setup.count("msg"), 0);
+    execute(url, "DROP TRIGGER refuse ON msg");
+    let embedded = setup.embedded();
+    embedded.write(accept(2)).wait().unwrap();
+    embedded.close();
+    setup.refused("it has been written to since then: make an empty database");
+    // A row that came from elsewhere is found by the comparison.
+    execute(url, "DELETE FROM meta; DELETE FROM names");
+    execute(
+        url,
+        "CREATE FUNCTION add() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN INSERT INTO told VALUES(new.id); RETURN new; END $$;
+         CREATE TRIGGER add BEFORE INSERT ON msg FOR EACH ROW EXECUTE FUNCTION add()",
+    );
+    setup.refused("told: 0 to move, 2 there");
+}
