@@ -59,7 +59,6 @@ impl Throttle {
     }
 
     /// Decides here and now, with this node's own buckets.
-
     fn take(&mut self, ask: TakeTokens) -> TakenTokens {
         let Some(rate) = self.hub.plan().rate_of(ask.key) else {
             self.buckets.remove(&ask.key);

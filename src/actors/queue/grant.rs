@@ -358,7 +358,7 @@ impl Queue {
     }
 
     /// Adds tokens to those that are left. Those of different moments end with the first of them.
-    fn take_tokens(&mut self, granted: u32, valid_ms: u32) {
+    pub(super) fn take_tokens(&mut self, granted: u32, valid_ms: u32) {
         self.drop_dead_tokens();
         if granted == 0 {
             return;
@@ -374,7 +374,7 @@ impl Queue {
         self.tokens += granted;
     }
 
-    fn drop_dead_tokens(&mut self) {
+    pub(super) fn drop_dead_tokens(&mut self) {
         if self
             .tokens_until
             .is_some_and(|until| Instant::now() >= until)

@@ -45,7 +45,7 @@ pub async fn snapshot(
     let (begun, rows, ended) = tokio::join!(
         biased;
         client.batch_execute(SNAPSHOT),
-        async { rows.await },
+        rows,
         client.batch_execute("COMMIT")
     );
     begun?;
