@@ -245,6 +245,7 @@ impl Cluster {
             .map(|port| QueueNeed {
                 queue: port.id,
                 is_account: port.kind == QueueKind::Account,
+                is_split: port.kind == QueueKind::Operator,
             })
             .collect();
         let binds: Vec<BindNeed> = self

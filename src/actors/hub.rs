@@ -141,10 +141,8 @@ impl Hub {
 
     /// The partition of a queue that a message for this destination belongs to.
     pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
-        self.tenure.part_of(
-            self.tenure.is_shared() && self.is_account(queue),
-            destination,
-        )
+        self.tenure
+            .part_of(self.tenure.is_shared() && self.is_split(queue), destination)
     }
 
     /// Tells the owners of partitions that the inbox has something for them.
@@ -164,6 +162,11 @@ impl Hub {
 
     pub fn is_account(&self, id: u32) -> bool {
         self.plan.load().name_of(id).starts_with("account:")
+    }
+
+    /// Whether a queue has partitions by destination.
+    pub fn is_split(&self, queue: u32) -> bool {
+        self.plan.load().name_of(queue).starts_with("operator:")
     }
 
     pub fn name_of(&self, id: u32) -> String {

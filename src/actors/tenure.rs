@@ -99,11 +99,10 @@ impl Tenure {
     }
 
     /// The partition of a queue that a destination belongs to.
-    pub fn part_of(&self, is_account: bool, destination: &[u8]) -> u8 {
-        if is_account || !self.shared {
-            partition::WHOLE
-        } else {
-            partition::of(destination)
+    pub fn part_of(&self, is_split: bool, destination: &[u8]) -> u8 {
+        match is_split {
+            true => partition::of(destination),
+            false => partition::WHOLE,
         }
     }
 

@@ -5,7 +5,6 @@
 use prost::Message as _;
 
 use crate::actors::hub::Hub;
-use crate::domain::partition;
 use crate::pb::order::What;
 use crate::pb::{Message, Order, Refusal};
 use crate::store::cluster::Partition;
@@ -45,10 +44,7 @@ pub(super) fn owner_of(hub: &Hub, queue: u32, message: &Message) -> Option<u8> {
     if !hub.tenure.is_shared() {
         return None;
     }
-    let part = match hub.is_account(queue) {
-        true => partition::WHOLE,
-        false => partition::of(&message.destination),
-    };
+    let part = hub.part_of(queue, &message.destination);
     hub.tenure
         .neighbours()
         .owner_of(Partition { queue, part })

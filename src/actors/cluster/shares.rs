@@ -13,8 +13,10 @@ use crate::store::cluster::{Partition, Resource, View};
 #[derive(Debug, Clone, Copy)]
 pub struct QueueNeed {
     pub queue: u32,
-    /// An account's queue is not split.
+    /// An account's queue belongs to nodes that listen for ESMEs, others to nodes that deliver.
     pub is_account: bool,
+    /// An operator's queue has partitions.
+    pub is_split: bool,
 }
 
 /// The bind slots that an operator is configured with.
@@ -47,10 +49,9 @@ const WAIT_FOR_OTHERS: u32 = 3;
 /// Every resource of a queue.
 pub fn partitions_of(need: &QueueNeed) -> impl Iterator<Item = Partition> + use<> {
     let queue = need.queue;
-    let parts = if need.is_account {
-        WHOLE..=WHOLE
-    } else {
-        0..=PARTITIONS - 1
+    let parts = match need.is_split {
+        true => 0..=PARTITIONS - 1,
+        false => WHOLE..=WHOLE,
     };
     parts.map(move |part| Partition { queue, part })
 }
@@ -212,10 +213,12 @@ mod tests {
     const QUEUE: QueueNeed = QueueNeed {
         queue: 7,
         is_account: false,
+        is_split: true,
     };
     const ACCOUNT: QueueNeed = QueueNeed {
         queue: 8,
         is_account: true,
+        is_split: false,
     };
 
     fn node(number: u8, serving: &[u32]) -> NodeView {

@@ -18,12 +18,37 @@ use crate::store::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError,
 /// Opens a snapshot that several statements share.
 pub const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-const FIN: &str = "SELECT id, at, state, error, operator, tell FROM fin WHERE id = ANY($1)";
-const SENT: &str = "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms,
-    correlation FROM sent WHERE id = ANY($1) ORDER BY id, attempt";
+/// Ids are given in ascending order, so their ends bound the partitions that are looked into: without
+/// them every id would be looked up in every day.
+macro_rules! among {
+    ($id:literal) => {
+        concat!(
+            $id,
+            " = ANY($1) AND ",
+            $id,
+            " >= $1[1] AND ",
+            $id,
+            " <= $1[cardinality($1)]"
+        )
+    };
+}
+
+const FIN: &str = concat!(
+    "SELECT id, at, state, error, operator, tell FROM fin WHERE ",
+    among!("id")
+);
+const SENT: &str = concat!(
+    "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms, correlation
+     FROM sent WHERE ",
+    among!("id"),
+    " ORDER BY id, attempt"
+);
 const RETRY: &str = "SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)";
-const CHANGE: &str =
-    "SELECT id, at, kind, queue, by FROM change WHERE id = ANY($1) ORDER BY id, seq";
+const CHANGE: &str = concat!(
+    "SELECT id, at, kind, queue, by FROM change WHERE ",
+    among!("id"),
+    " ORDER BY id, seq"
+);
 
 /// Runs statements with one parameter of ids in one snapshot, all sent at once.
 pub async fn snapshot(
@@ -57,8 +82,15 @@ pub async fn snapshot(
 /// Messages by id, in the order asked.
 pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, StoreError> {
     let keys = keys(ids);
-    let messages = format!("SELECT {MESSAGE_COLUMNS} FROM msg m WHERE m.id = ANY($1)");
-    let last = "SELECT id, max(attempt) FROM sent WHERE id = ANY($1) GROUP BY id";
+    let messages = format!(
+        "SELECT {MESSAGE_COLUMNS} FROM msg m WHERE {}",
+        among!("m.id")
+    );
+    let last = concat!(
+        "SELECT id, max(attempt) FROM sent WHERE ",
+        among!("id"),
+        " GROUP BY id"
+    );
     let rows = snapshot(client, &keys, &[&messages, FIN, last, RETRY, CHANGE]).await?;
     let mut found = AHashMap::with_capacity(keys.len());
     for row in &rows[0] {

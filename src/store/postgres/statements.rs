@@ -104,6 +104,8 @@ impl Step {
                    to_timestamp(u.at / 1000.0), to_timestamp((u.at + $6) / 1000.0)
                  FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::bigint[])
                    u(id, message, theirs, operator, at) JOIN msg m ON m.id = u.id
+                   AND m.id >= (SELECT min(i) FROM unnest($1::bigint[]) i)
+                   AND m.id <= (SELECT max(i) FROM unnest($1::bigint[]) i)
                  ON CONFLICT(operator_id, operator_message_id) DO UPDATE
                  SET message_id = excluded.message_id, destination = excluded.destination,
                    submitted_at = excluded.submitted_at, expires_at = excluded.expires_at,
@@ -126,20 +128,21 @@ impl Step {
                    ON CONFLICT DO NOTHING RETURNING id),
                  handed AS (INSERT INTO inbox(queue, part, id, what, priority, due_at, expires_at,
                      attempts)
-                   SELECT u.tell, 255, u.id, 1, least(coalesce(m.priority, 0), 32767)::smallint, 0,
-                     coalesce(m.expires_at, 0), 0
-                   FROM won JOIN u ON u.id = won.id LEFT JOIN msg m ON m.id = won.id
+                   SELECT u.tell, 255, u.id, 1, 0, 0, 9223372036854775807, 0
+                   FROM won JOIN u ON u.id = won.id
                    WHERE u.hand_over AND u.tell <> 0
                    ON CONFLICT DO NOTHING)
                  SELECT id FROM won"
             }
-            // Only for the row that won: ours is the one that is there.
+            // Only for the row that won: ours is the one that is there. The bounds keep other days out.
             Self::Received => {
                 "UPDATE smpp.message_correlations c
                  SET dlr_received_at = to_timestamp(u.at / 1000.0), status = 'DLR_RECEIVED'
                  FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[], $5::int[])
                    u(id, message, operator, at, number)
                    JOIN fin f ON f.id = u.id AND f.at = u.at AND f.operator = u.number
+                     AND f.id >= (SELECT min(i) FROM unnest($1::bigint[]) i)
+                     AND f.id <= (SELECT max(i) FROM unnest($1::bigint[]) i)
                  WHERE c.message_id = u.message AND c.operator_id = u.operator"
             }
             Self::Unretry => "DELETE FROM retry WHERE id = ANY($1::bigint[])",
