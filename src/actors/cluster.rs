@@ -33,12 +33,16 @@ use crate::store::cluster::{ClusterStore, Membership, NodeCard, Resource, View};
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
+/// EX_SOFTWARE, as when an actor cannot be kept alive.
+const EXIT_NUMBER: i32 = 70;
 
 pub struct Cluster {
     hub: Arc<Hub>,
     store: Arc<dyn ClusterStore>,
     supervisor: Addr<Supervisor>,
     me: Membership,
+    /// As the database was told at the join; a reload does not change it.
+    lease: Duration,
     card: NodeCard,
     beating: bool,
     next_beat: Instant,
@@ -101,6 +105,7 @@ impl Cluster {
         let now = Instant::now();
         Self {
             card: card(&hub.config()),
+            lease: hub.config().cluster.lease,
             woken: store.woken(),
             hub,
             store,
@@ -157,7 +162,7 @@ impl Cluster {
     }
 
     fn beat(&mut self, ctx: &mut Context<Self>) {
-        if self.beating || self.leaving {
+        if self.beating {
             return;
         }
         self.beating = true;
@@ -174,9 +179,10 @@ impl Cluster {
                     cluster
                         .hub
                         .tenure
-                        .renew(asked + settings.lease - settings.margin);
+                        .renew(asked + cluster.lease.saturating_sub(settings.margin));
                     cluster.look(view, ctx);
                 }
+                Ok(Err(StoreError::Fenced)) if cluster.leaving => {}
                 Ok(Err(StoreError::Fenced)) => {
                     cluster.stand_back("another node has taken this one for dead");
                     cluster.rejoin(ctx);
@@ -198,7 +204,7 @@ impl Cluster {
         self.hub.tenure.lose_everything();
         self.releasing.clear();
         for port in self.hub.queues() {
-            post(&port.addr, DisownPartitions {});
+            work::in_order(&port.addr, DisownPartitions {});
         }
         post(&self.supervisor, SlotsChanged {});
     }
@@ -207,9 +213,14 @@ impl Cluster {
     fn rejoin(&mut self, ctx: &mut Context<Self>) {
         let store = Arc::clone(&self.store);
         let (card, node) = (self.card.clone(), self.me.node);
-        let lease = self.hub.config().cluster.lease;
+        let lease = self.lease;
         self.beating = true;
-        let join = tokio::task::spawn_blocking(move || store.join(card, lease, Some(node)));
+        // What was decided in the name of the old epoch must not be written in that of the new one.
+        let barrier = store.barrier();
+        let join = tokio::task::spawn_blocking(move || {
+            let _ = barrier.wait();
+            store.join(card, lease, Some(node))
+        });
         ctx.spawn(join.into_actor(self).map(|joined, cluster, _| {
             cluster.beating = false;
             match joined {
@@ -218,11 +229,15 @@ impl Cluster {
                     cluster.me = me;
                     cluster.next_beat = Instant::now();
                 }
-                // Ids of this process carry the old number: only a new process can go on.
-                Ok(Ok(me)) => panic!(
-                    "number {} of this node was given away, got {}",
-                    cluster.me.node, me.node
-                ),
+                Ok(Ok(me)) => {
+                    // Ids of this process carry the old number: only a new process can go on.
+                    tracing::error!(
+                        was = cluster.me.node,
+                        got = me.node,
+                        "this node's number was given away: ending the process"
+                    );
+                    std::process::exit(EXIT_NUMBER);
+                }
                 Ok(Err(error)) => tracing::warn!(%error, "could not join again"),
                 Err(error) => tracing::warn!(%error, "could not join again"),
             }
@@ -257,7 +272,7 @@ impl Cluster {
                 slots: operator.config.binds,
             })
             .collect();
-        self.declare(&queues, &binds);
+        self.declare(&queues, &binds, ctx);
         let wish = Shares {
             me: self.me.node,
             view: &view,
@@ -287,7 +302,7 @@ impl Cluster {
         self.give_back(wish.release, ctx);
     }
 
-    fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed]) {
+    fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed], ctx: &mut Context<Self>) {
         let partitions = queues.iter().flat_map(partitions_of).map(Resource::Queue);
         let slots = binds.iter().flat_map(|need| {
             let operator = need.operator;
@@ -300,8 +315,14 @@ impl Cluster {
             .collect();
         if !new.is_empty() {
             self.declared.extend(new.iter().copied());
-            // Should it fail, the claims find nothing and the next start declares again.
-            drop(self.store.declare(new));
+            let reply = self.store.declare(new.clone());
+            ctx.spawn(reply.into_actor(self).map(move |done, cluster, _| {
+                if done.is_err() {
+                    new.iter().for_each(|resource| {
+                        cluster.declared.remove(resource);
+                    });
+                }
+            }));
         }
     }
 
@@ -347,8 +368,10 @@ impl Actor for Cluster {
 }
 
 impl Supervised for Cluster {
-    /// What was under way is found again: leases in the view, work by its partition.
+    /// What was under way is gone, items of the inbox with it: everything is read again.
     fn restarting(&mut self, _: &mut Self::Context) {
+        self.stood_back = false;
+        self.stand_back("the cluster actor restarts");
         let fresh = Self::new(
             Arc::clone(&self.hub),
             Arc::clone(&self.store),

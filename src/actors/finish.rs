@@ -6,18 +6,29 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
 use crate::domain::partition;
 use crate::pb::{Final, FinalBatch, Message, MessageState};
 use crate::store::cluster::Partition;
-use crate::store::{FinRow, StoreError, Ticket, WriteBatch};
+use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Writes `finals` together with `batch` and passes the winners on. Resolves when durable.
 ///
 /// Errors: what the store says; nothing was written and the messages stay active.
 pub async fn finish(hub: &Arc<Hub>, mut batch: WriteBatch, mut finals: Vec<Final>) {
+    // What ends here is in no list any more: a database that is away for a moment is waited for.
+    let missing = ids_without_message(&finals);
+    if !missing.is_empty()
+        && let Some(loaded) = load(hub, missing).await
+    {
+        fill_in(&mut finals, loaded);
+    }
     if let Err(error) = try_finish(hub, &mut batch, &mut finals).await {
         tracing::error!(%error, messages = finals.len(), "final states not written; they stay active");
     }
@@ -91,24 +102,32 @@ fn write(hub: &Hub, batch: &mut WriteBatch, finals: &mut [Final]) -> Option<Tick
 }
 
 async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
-    let missing: Vec<u64> = finals
+    let missing = ids_without_message(finals);
+    if !missing.is_empty() {
+        let loaded = hub.store.load(missing).await?;
+        fill_in(finals, loaded);
+    }
+    Ok(())
+}
+
+fn ids_without_message(finals: &[Final]) -> Vec<u64> {
+    finals
         .iter()
         .filter(|ended| ended.message.is_none())
         .map(|ended| ended.id)
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let mut loaded = hub.store.load(missing).await?.into_iter();
+        .collect()
+}
+
+/// Gives the final states that lack it their message; an id that the store does not know cannot end.
+fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
+    let mut loaded = loaded.into_iter();
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
         if let Some(stored) = loaded.next().flatten() {
             ended.attempts = ended.attempts.max(stored.attempts);
             ended.message = Some(stored.message);
         }
     }
-    // An id that the store does not know cannot end.
     finals.retain(|ended| ended.message.is_some());
-    Ok(())
 }
 
 /// Whether the sender asked to hear of this state (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
@@ -122,4 +141,19 @@ pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool 
         _ => false,
     };
     asked && hub.is_account(message.sender)
+}
+
+/// Messages by id, in the order asked; waits for a store that is away for a moment. `None` when it
+/// will not come back for us.
+pub async fn load(hub: &Hub, ids: Vec<u64>) -> Option<Vec<Option<Stored>>> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match hub.store.load(ids.clone()).await {
+            Ok(loaded) => return Some(loaded),
+            Err(StoreError::Fenced | StoreError::Closed) => return None,
+            Err(error) => tracing::warn!(%error, "messages wait for the store"),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }

@@ -52,6 +52,9 @@ impl Janitor {
         let Some(retention) = self.hub.config().store.text_retention else {
             return;
         };
+        if !self.hub.tenure.is_janitor() {
+            return;
+        }
         let store = Arc::clone(&self.hub.store);
         let before = clock::now_ms() - retention.as_millis() as i64;
         let work = async move {

@@ -77,6 +77,8 @@ pub struct Queue {
     phase: recovery::Phase,
     /// Partitions on their way to another node.
     leaving: partitions::Leaving,
+    /// Changes when the lists are thrown away: answers that were asked for before mean nothing then.
+    generation: u64,
     /// Results that are being written: what leaves waits for them.
     writing: usize,
     /// Partitions came while the store was being read: it is read once more.
@@ -134,6 +136,7 @@ impl Queue {
             expired_upto: 0,
             phase: recovery::Phase::Running,
             leaving: partitions::Leaving::default(),
+            generation: 0,
             writing: 0,
             read_again: false,
             adopted: Default::default(),
@@ -360,6 +363,24 @@ impl Queue {
         });
     }
 
+    /// Like [`Queue::run`], for work about the lists: without them its result is dropped.
+    fn run_on_lists<F, T>(
+        &self,
+        ctx: &mut Context<Self>,
+        work: F,
+        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
+    ) where
+        F: Future<Output = T> + 'static,
+        T: 'static,
+    {
+        let generation = self.generation;
+        self.run(ctx, work, move |queue, result, ctx| {
+            if queue.generation == generation {
+                then(queue, result, ctx);
+            }
+        });
+    }
+
     /// Runs `work` on this arbiter and `then` with its result inside the actor.
     fn run<F, T>(
         &self,
@@ -428,6 +449,7 @@ impl Handler<Enqueue> for Queue {
                 self.phase.keep(item);
             }
         }
+        drop(holdings);
         self.pump(ctx);
     }
 }
@@ -449,6 +471,9 @@ impl Handler<SettleBatch> for Queue {
     type Result = ();
 
     fn handle(&mut self, batch: SettleBatch, ctx: &mut Self::Context) {
+        let Some(batch) = self.phase.settled(batch) else {
+            return;
+        };
         self.settle(batch, ctx);
         self.check_released(ctx);
         self.pump(ctx);

@@ -24,6 +24,8 @@ pub struct Tenure {
     until_ms: AtomicU64,
     holdings: RwLock<Holdings>,
     neighbours: ArcSwap<Neighbours>,
+    /// How often everything was lost: what began before must not be finished after.
+    generation: AtomicU64,
 }
 
 /// What this node holds.
@@ -67,6 +69,7 @@ impl Tenure {
                 ..Holdings::default()
             }),
             neighbours: ArcSwap::default(),
+            generation: AtomicU64::new(0),
         }
     }
 
@@ -106,9 +109,18 @@ impl Tenure {
         }
     }
 
-    /// Takes resources in; `then` runs before anybody can act on them.
-    pub fn gain(&self, resources: &[Resource], then: impl FnOnce()) {
+    /// Changes whenever everything is lost.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// Takes resources in that were asked for in `generation`; `then` runs before anybody can act on
+    /// them. False when everything was lost since: somebody else may have them by now.
+    pub fn gain(&self, generation: u64, resources: &[Resource], then: impl FnOnce()) -> bool {
         let mut holdings = self.change();
+        if self.generation() != generation {
+            return false;
+        }
         for resource in resources {
             match *resource {
                 Resource::Queue(partition) => {
@@ -121,6 +133,7 @@ impl Tenure {
             }
         }
         then();
+        true
     }
 
     /// Gives resources up: from now on nobody here acts in their name.
@@ -142,7 +155,9 @@ impl Tenure {
     /// The lease is over: nothing is held any more.
     pub fn lose_everything(&self) {
         self.until_ms.store(0, Ordering::Relaxed);
-        *self.change() = Holdings::default();
+        let mut holdings = self.change();
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        *holdings = Holdings::default();
     }
 
     pub fn holds_bind(&self, operator: u32, slot: u32) -> bool {

@@ -28,15 +28,15 @@ impl Cluster {
         }
         self.releasing.extend(resources.iter().copied());
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
-        let epoch = self.me.epoch;
+        let generation = hub.tenure.generation();
         let work = async move {
-            let released = release(&hub, store.as_ref(), &resources).await;
+            let released = release(&hub, store.as_ref(), generation, &resources).await;
             (resources, released)
         };
         ctx.spawn(
             work.into_actor(self)
                 .map(move |(resources, released), cluster, _| {
-                    if cluster.me.epoch != epoch {
+                    if cluster.hub.tenure.generation() != generation {
                         return;
                     }
                     for resource in &resources {
@@ -68,8 +68,12 @@ impl Cluster {
 async fn release(
     hub: &Hub,
     store: &dyn ClusterStore,
+    generation: u64,
     resources: &[Resource],
 ) -> Result<(), StoreError> {
+    if hub.tenure.generation() != generation {
+        return Err(StoreError::Fenced);
+    }
     hub.tenure.lose(resources);
     let mut by_queue: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
     let mut slots = Vec::new();
@@ -82,23 +86,27 @@ async fn release(
             Resource::Janitor => {}
         }
     }
-    let drained = async {
-        // Binds first: their answers settle what the queues hold.
-        slots_are_free(hub, &slots).await;
-        let queues = by_queue.into_iter().filter_map(|(queue, parts)| {
-            let port = hub.queue(queue)?;
-            Some(port.addr.send(ReleasePartitions {
-                parts: parts.into_iter().map(u32::from).collect(),
-            }))
-        });
-        for released in queues.collect::<Vec<_>>() {
-            let _ = released.await;
-        }
-    };
-    if tokio::time::timeout(DRAIN, drained).await.is_err() {
+    // Binds first: their answers settle what the queues hold.
+    let free = tokio::time::timeout(DRAIN, slots_are_free(hub, &slots)).await;
+    if hub.tenure.generation() != generation {
+        return Err(StoreError::Fenced);
+    }
+    let queues: Vec<_> = by_queue
+        .into_iter()
+        .filter_map(|(queue, parts)| {
+            let parts = parts.into_iter().map(u32::from).collect();
+            Some(hub.queue(queue)?.addr.send(ReleasePartitions { parts }))
+        })
+        .collect();
+    let told = tokio::time::timeout(DRAIN, futures_util::future::join_all(queues)).await;
+    if free.is_err() || told.is_err() {
         tracing::warn!("given back although something is still unanswered");
     }
     settled(hub, store).await?;
+    // Lost and regained meanwhile: then they are not ours to give.
+    if hub.tenure.generation() != generation {
+        return Err(StoreError::Fenced);
+    }
     store.release(resources.to_vec()).await
 }
 
@@ -144,7 +152,7 @@ pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
             .filter(|resource| holdings.has(resource))
             .collect()
     };
-    if let Err(error) = release(&hub, store.as_ref(), &mine).await {
+    if let Err(error) = release(&hub, store.as_ref(), hub.tenure.generation(), &mine).await {
         tracing::warn!(%error, "other nodes take over when the lease is over");
     }
     let others: Vec<u8> = hub

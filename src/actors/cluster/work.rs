@@ -6,12 +6,14 @@ use std::collections::HashMap;
 use super::*;
 use crate::actors::admin;
 use crate::actors::ports::QueuePort;
-use crate::actors::queue::{AdoptPartitions, Seeds};
+use crate::actors::queue::{AdoptPartitions, Queue, Seeds};
+use crate::pb::delivery::What;
 use crate::pb::{Order, QueueItem};
 use crate::store::cluster::Partition;
 
-/// Most items taken out of the inbox at a time.
+/// Most items taken out of the inbox at a time, and how often before something else has its turn.
 const INBOX: usize = 2000;
+const ROUNDS: usize = 16;
 
 /// What has to be done next.
 #[derive(Default)]
@@ -49,10 +51,11 @@ impl Cluster {
         ctx.spawn(work.into_actor(self).map(|done, cluster, ctx| {
             cluster.working = false;
             match done {
-                Ok(binds_came) => {
-                    if binds_came {
+                Ok(done) => {
+                    if done.binds_came {
                         cluster.slots_changed();
                     }
+                    cluster.wanted.collect |= done.more;
                     cluster.work(ctx);
                 }
                 // The next beat shows what is to be done again.
@@ -62,40 +65,57 @@ impl Cluster {
     }
 }
 
-/// Whether bind slots were gained.
+/// What a step came to.
+struct Done {
+    /// Bind slots were gained.
+    binds_came: bool,
+    /// The inbox may have more.
+    more: bool,
+}
+
 async fn step(
     hub: Arc<Hub>,
     store: Arc<dyn ClusterStore>,
     wanted: Wanted,
-) -> Result<bool, StoreError> {
+) -> Result<Done, StoreError> {
+    let generation = hub.tenure.generation();
     let mut gained = wanted.adopt;
     if !wanted.claim.is_empty() {
         gained.extend(store.claim(wanted.claim).await?);
     }
+    {
+        // An earlier step may have brought them since the view was read.
+        let holdings = hub.tenure.hold();
+        gained.retain(|resource| !holdings.has(resource));
+    }
     let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
         .into_iter()
         .partition(|resource| matches!(resource, Resource::Queue(_)));
-    if !others.is_empty() {
-        hub.tenure.gain(&others, || {});
+    if !hub.tenure.gain(generation, &others, || {}) {
+        return Err(StoreError::Fenced);
     }
     if !partitions.is_empty() {
-        adopt(&hub, store.as_ref(), partitions).await?;
+        adopt(&hub, store.as_ref(), generation, partitions).await?;
     }
-    collect(&hub, store.as_ref()).await?;
+    let more = collect(&hub, store.as_ref()).await?;
     for octets in store.orders().await? {
         match <Order as prost::Message>::decode(octets.as_slice()) {
             Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(&hub), order))),
             Err(error) => tracing::warn!(%error, "an order that cannot be read is dropped"),
         }
     }
-    Ok(others
-        .iter()
-        .any(|resource| matches!(resource, Resource::Bind { .. })))
+    Ok(Done {
+        binds_came: others
+            .iter()
+            .any(|resource| matches!(resource, Resource::Bind { .. })),
+        more,
+    })
 }
 
 async fn adopt(
     hub: &Hub,
     store: &dyn ClusterStore,
+    generation: u64,
     resources: Vec<Resource>,
 ) -> Result<(), StoreError> {
     let partitions: Vec<Partition> = resources
@@ -106,6 +126,8 @@ async fn adopt(
         })
         .collect();
     let began = Instant::now();
+    // What was decided while this node had them before is in the snapshot then.
+    store.barrier().await?;
     let mut seeds = Seeds::default();
     for active in store.take_over(partitions.clone()).await? {
         seeds.add(active);
@@ -125,11 +147,14 @@ async fn adopt(
         })
         .collect();
     // Only from here on does work for them come in memory: first what was there before.
-    hub.tenure.gain(&resources, || {
+    let gained = hub.tenure.gain(generation, &resources, || {
         for (port, adoption) in adoptions {
-            post(&port.addr, adoption);
+            in_order(&port.addr, adoption);
         }
     });
+    if !gained {
+        return Err(StoreError::Fenced);
+    }
     tracing::info!(
         partitions = partitions.len(),
         active = seeds.active,
@@ -139,8 +164,24 @@ async fn adopt(
     Ok(())
 }
 
-async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<(), StoreError> {
-    loop {
+/// Puts a message about partitions into a queue's mailbox in its turn, full or not: one that came
+/// later than work for them would undo that.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a handful per change of ownership"
+)]
+pub(super) fn in_order<M>(queue: &Addr<Queue>, message: M)
+where
+    M: actix::Message + Send + 'static,
+    M::Result: Send,
+    Queue: Handler<M>,
+{
+    queue.do_send(message);
+}
+
+/// Whether there may be more.
+async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<bool, StoreError> {
+    for _ in 0..ROUNDS {
         let items = store.collect(INBOX).await?;
         let count = items.len();
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
@@ -150,7 +191,11 @@ async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<(), StoreError> 
                 what: item.what.into(),
                 priority: item.priority,
                 due_at: item.due_at,
-                expires_at: item.expires_at,
+                expires_at: match item.what {
+                    // Kept until it is told, as everywhere.
+                    What::Receipt => i64::MAX,
+                    What::Message => item.expires_at,
+                },
                 attempts: item.attempts,
                 message: None,
                 part: item.part.into(),
@@ -161,7 +206,8 @@ async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<(), StoreError> 
             hub.enqueue(queue, items);
         }
         if count < INBOX {
-            return Ok(());
+            return Ok(false);
         }
     }
+    Ok(true)
 }

@@ -67,11 +67,14 @@ impl Queue {
             }
             let session = self.sessions[at].session;
             let mut deliveries = Vec::with_capacity((room as usize).min(self.ready_len()));
+            let tenure = Arc::clone(&self.hub.tenure);
+            let holdings = tenure.hold();
             while deliveries.len() < room as usize {
                 let Some((item, message)) = self.next_ready() else {
                     break;
                 };
-                if self.gone.remove(&item.id) {
+                // In the store, for whoever owns it.
+                if !holdings.owns(self.port.id, item.part) || self.gone.remove(&item.id) {
                     continue;
                 }
                 if i64::from(item.expires) * 1000 <= now {
@@ -86,6 +89,7 @@ impl Queue {
                 });
                 self.held.insert(item.id, HeldItem { session, item });
             }
+            drop(holdings);
             if deliveries.is_empty() {
                 break;
             }
@@ -140,7 +144,7 @@ impl Queue {
                         ..Failed::default()
                     })
                     .collect();
-                self.settle_failed(failed, ctx);
+                self.settle_failed(session, failed, ctx);
             }
         }
     }
@@ -166,7 +170,7 @@ impl Queue {
             tries,
             ..WriteBatch::default()
         });
-        self.run(ctx, ticket, move |queue, written, ctx| match written {
+        self.run_on_lists(ctx, ticket, move |queue, written, ctx| match written {
             Ok(_) => queue.hand_over(session, batch, ctx),
             Err(error) => {
                 tracing::error!(queue = %queue.port.name, %error, "attempts not noted, so not made");
@@ -242,7 +246,7 @@ impl Queue {
             .hub
             .store
             .load(page.iter().map(|item| item.id).collect());
-        self.run(ctx, reply, move |queue, loaded, ctx| {
+        self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
             queue.reading = false;
             match loaded {
                 Ok(loaded) => queue.page_read(&page, loaded),
@@ -250,6 +254,7 @@ impl Queue {
                     tracing::error!(queue = %queue.port.name, %error, "a page could not be read");
                     page.into_iter()
                         .rev()
+                        .filter(|item| !queue.leaving.has(item.part))
                         .for_each(|item| queue.waiting[level].push_front(item));
                     queue.hold_until = clock::now_ms() + 1000;
                 }
@@ -278,12 +283,16 @@ impl Queue {
     fn read_block(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
         self.reading = true;
         let reply = self.hub.store.unspill_block(self.port.id, number);
-        self.run(ctx, reply, move |queue, octets, ctx| {
+        self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
             queue.reading = false;
             match octets {
                 Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
+                Err(error) => {
+                    tracing::warn!(queue = %queue.port.name, %error, "a spilled block cannot be read now");
+                    queue.hold_until = clock::now_ms() + 1000;
+                }
                 // The index file is derived: what it lost is read from the store again.
-                Ok(None) | Err(_) => {
+                Ok(None) => {
                     tracing::warn!(queue = %queue.port.name, "a spilled block is gone, reading the queue again");
                     queue.recover_again(ctx);
                 }
@@ -311,7 +320,7 @@ impl Queue {
         self.next_block += 1;
         self.spilling = true;
         let reply = self.hub.store.spill_block(self.port.id, number, octets);
-        self.run(ctx, reply, move |queue, written, ctx| {
+        self.run_on_lists(ctx, reply, move |queue, written, ctx| {
             queue.spilling = false;
             queue.waiting[level].spilled_as(number, written.is_err());
             if written.is_ok() {

@@ -73,9 +73,11 @@ impl Queue {
 
     fn read_block_for_expiry(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
         let reply = self.hub.store.unspill_block(self.port.id, number);
-        self.run(ctx, reply, move |queue, octets, ctx| match octets {
+        self.run_on_lists(ctx, reply, move |queue, octets, ctx| match octets {
             Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
-            Ok(None) | Err(_) => queue.recover_again(ctx),
+            Ok(None) => queue.recover_again(ctx),
+            // It stays where it is, and is looked at again.
+            Err(_) => {}
         });
     }
 
@@ -220,7 +222,13 @@ impl Queue {
     /// Gives a message that failed here to the next target of its route, if there is one.
     pub(super) fn fail_over(&mut self, item: Item, due_at: i64, ctx: &mut Context<Self>) {
         let reply = self.hub.store.load(vec![item.id]);
+        let generation = self.generation;
+        self.writing += 1;
         self.run(ctx, reply, move |queue, loaded, ctx| {
+            queue.writing = queue.writing.saturating_sub(1);
+            if queue.generation != generation {
+                return;
+            }
             let message = loaded
                 .ok()
                 .and_then(|mut loaded| loaded.pop().flatten())
@@ -231,6 +239,7 @@ impl Queue {
                 }
                 _ => queue.schedule(item, due_at),
             }
+            queue.check_released(ctx);
         });
     }
 
@@ -288,10 +297,14 @@ impl Queue {
         let hub = self.hub();
         let ticket = write(&hub, batch, &mut moved);
         self.writing += 1;
+        let generation = self.generation;
         self.run(ctx, ticket, move |queue, written, ctx| {
             queue.writing = queue.writing.saturating_sub(1);
             if let Err(error) = written {
                 tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
+                if queue.generation != generation {
+                    return;
+                }
                 moved.iter().for_each(|moved| {
                     queue.waiting[usize::from(moved.item.priority)].push_back(moved.item);
                 });
@@ -348,7 +361,7 @@ impl Queue {
             .hub
             .store
             .load(page.iter().map(|item| item.id).collect());
-        self.run(ctx, reply, move |queue, loaded, ctx| {
+        self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
             queue.reading = false;
             match loaded {
                 Ok(loaded) => items.extend(page.iter().zip(loaded).filter_map(|(item, stored)| {

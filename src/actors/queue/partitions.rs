@@ -57,12 +57,20 @@ impl Parts {
     }
 }
 
+// === impl Leaving ===
+
+impl Leaving {
+    pub(super) fn has(&self, part: u8) -> bool {
+        self.parts.has(part)
+    }
+}
+
 // === impl Queue ===
 
 impl Queue {
     /// Whether this item's partition is on its way to another node.
     pub(super) fn is_leaving(&self, item: &Item) -> bool {
-        self.leaving.parts.has(item.part)
+        self.leaving.has(item.part)
     }
 
     /// A hand-over in memory takes no longer than this.
@@ -90,7 +98,8 @@ impl Queue {
 
     /// Tells those who wait when nothing of their partitions is under way any more.
     pub(super) fn check_released(&mut self, ctx: &mut Context<Self>) {
-        if self.leaving.waiters.is_empty() || self.writing > 0 {
+        let busy = self.writing > 0 || self.reading || !self.phase.running();
+        if self.leaving.waiters.is_empty() || busy {
             return;
         }
         let parts = self.leaving.parts;
@@ -163,12 +172,11 @@ impl Handler<DisownPartitions> for Queue {
     type Result = ();
 
     fn handle(&mut self, _: DisownPartitions, _: &mut Self::Context) {
-        let counters = std::mem::take(&mut self.counters);
-        let sessions = std::mem::take(&mut self.sessions);
-        let writing = self.writing;
-        *self = Self::new(self.hub(), std::sync::Arc::clone(&self.port), Vec::new());
-        self.counters = counters;
-        self.sessions = sessions;
-        self.writing = writing;
+        let mut before = self.renew();
+        // Binds of ESMEs outlive the lease: what they hold they may still acknowledge.
+        if !self.is_operator() {
+            self.held = std::mem::take(&mut before.held);
+        }
+        self.sessions = std::mem::take(&mut before.sessions);
     }
 }

@@ -12,12 +12,14 @@ use crate::actors::ports::post_to;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::pb::delivery::What;
-use crate::pb::{Held, QueueItem, ReportHeld};
+use crate::pb::{FlushCorrelation, Held, QueueItem, ReportHeld, SettleBatch};
 use crate::store::cluster::Partition;
 use crate::store::{Active, Stage, Store, StoreError};
 
 /// How long a session may take to say what it holds.
 const REPORT_WITHIN: Duration = Duration::from_secs(2);
+/// Pause before a database that is away is asked again.
+const READ_AGAIN: Duration = Duration::from_secs(1);
 
 /// One waiting item found in the store.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,8 @@ pub(super) enum Phase {
         held: HashMap<u64, u64>,
         waiting_for: HashSet<u64>,
         seeds: Option<Vec<Seed>>,
+        /// Settled meanwhile.
+        settled: Vec<SettleBatch>,
     },
 }
 
@@ -114,6 +118,24 @@ impl Phase {
         matches!(self, Self::Running)
     }
 
+    /// Keeps a settlement that came while the store was being read; gives it back otherwise. Room
+    /// that a session gave before its report is in the report.
+    pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
+        let Self::Reading {
+            settled,
+            waiting_for,
+            ..
+        } = self
+        else {
+            return Some(batch);
+        };
+        if waiting_for.contains(&batch.session) {
+            batch.room = 0;
+        }
+        settled.push(batch);
+        None
+    }
+
     /// Keeps an item that arrived while the store was being read.
     pub(super) fn keep(&mut self, item: QueueItem) {
         if let Self::Reading { arrived, .. } = self {
@@ -140,14 +162,23 @@ impl Queue {
         }
     }
 
+    /// Throws the lists away; gives back how it was. What is under way for them means nothing any
+    /// more, except for writes, which are waited for.
+    pub(super) fn renew(&mut self) -> Self {
+        let fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
+        let mut before = std::mem::replace(self, fresh);
+        self.generation = before.generation + 1;
+        self.next_block = before.next_block;
+        self.writing = before.writing;
+        std::mem::swap(&mut self.counters, &mut before.counters);
+        before
+    }
+
     /// Throws the lists away and reads them from the store again.
     pub(super) fn recover_again(&mut self, ctx: &mut Context<Self>) {
-        let mut fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
-        std::mem::swap(&mut fresh.counters, &mut self.counters);
-        std::mem::swap(&mut fresh.leaving, &mut self.leaving);
-        fresh.writing = self.writing;
-        fresh.phase = Phase::Wanted;
-        *self = fresh;
+        let mut before = self.renew();
+        std::mem::swap(&mut self.leaving, &mut before.leaving);
+        self.phase = Phase::Wanted;
         self.begin_recovery(ctx);
     }
 
@@ -162,6 +193,7 @@ impl Queue {
             held: HashMap::new(),
             waiting_for: sessions.iter().map(|(session, _)| *session).collect(),
             seeds: None,
+            settled: Vec::new(),
         };
         for (_, port) in &sessions {
             post_to(
@@ -171,19 +203,32 @@ impl Queue {
                 },
             );
         }
-        ctx.run_later(REPORT_WITHIN, |queue, ctx| {
+        let generation = self.generation;
+        ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
+            if queue.generation != generation {
+                return;
+            }
             if let Phase::Reading { waiting_for, .. } = &mut queue.phase {
                 waiting_for.clear();
             }
             queue.finish_recovery(ctx);
         });
         let reading = read_queue(self.hub(), self.port.id);
-        self.run(ctx, reading, |queue, read, ctx| match read {
+        self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
             Ok(read) => {
                 if let Phase::Reading { seeds, .. } = &mut queue.phase {
                     *seeds = Some(read);
                 }
                 queue.finish_recovery(ctx);
+            }
+            Err(error) if queue.hub.cluster.is_some() => {
+                tracing::warn!(queue = %queue.port.name, %error, "the queue is read again in a moment");
+                let generation = queue.generation;
+                ctx.run_later(READ_AGAIN, move |queue, ctx| {
+                    if queue.generation == generation {
+                        queue.recover_again(ctx);
+                    }
+                });
             }
             Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
         });
@@ -214,6 +259,7 @@ impl Queue {
             arrived,
             held,
             seeds: Some(seeds),
+            settled,
             ..
         } = std::mem::replace(&mut self.phase, Phase::Running)
         else {
@@ -242,6 +288,9 @@ impl Queue {
             }
         }
         tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
+        for batch in settled {
+            self.settle(batch, ctx);
+        }
         if std::mem::take(&mut self.read_again) {
             return self.recover_again(ctx);
         }
@@ -253,13 +302,19 @@ impl Queue {
 async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
     let seeds = match &hub.cluster {
         Some(cluster) => {
-            let partitions = hub
+            // Answers that sessions have reported are in the snapshot then.
+            let _ = hub.correlation.send(FlushCorrelation {}).await;
+            cluster.barrier().await?;
+            let partitions: Vec<Partition> = hub
                 .tenure
                 .hold()
                 .parts_of(own)
                 .into_iter()
                 .map(|part| Partition { queue: own, part })
                 .collect();
+            if partitions.is_empty() {
+                return Ok(Vec::new());
+            }
             let mut seeds = Seeds::default();
             cluster
                 .take_over(partitions)

@@ -17,7 +17,7 @@ impl Queue {
     pub(super) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
         self.settle_done(&batch.done, ctx);
         if !batch.failed.is_empty() {
-            self.settle_failed(batch.failed, ctx);
+            self.settle_failed(batch.session, batch.failed, ctx);
         }
         if batch.room > 0 {
             self.add_room(batch.session, batch.room);
@@ -25,22 +25,27 @@ impl Queue {
     }
 
     fn settle_done(&mut self, done: &[u64], ctx: &mut Context<Self>) {
-        let mut told = Vec::new();
-        let mut delivered = Vec::new();
+        let (mut arrived, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
         for id in done {
             let Some(HeldItem { item, .. }) = self.held.remove(id) else {
                 // A late answer for something that waits again: it has arrived after all.
-                let known = self.unsure.remove(id).is_some() || self.remove(*id).is_some();
-                if known {
-                    self.counters.delivered += 1;
-                } else if self.reading {
-                    self.gone.insert(*id);
+                let late = match self.unsure.remove(id) {
+                    Some((_, item)) => Some(item),
+                    None => self.remove(*id),
+                };
+                match late {
+                    Some(item) => arrived.push(item),
+                    None if self.reading => drop(self.gone.insert(*id)),
+                    None => {}
                 }
                 continue;
             };
+            arrived.push(item);
+        }
+        for item in arrived {
             self.counters.delivered += 1;
             match item.what {
-                What::Receipt => told.push(*id),
+                What::Receipt => told.push(item.id),
                 What::Message if self.is_operator() => {}
                 What::Message => delivered.push(item),
             }
@@ -103,12 +108,22 @@ impl Queue {
         });
     }
 
-    pub(super) fn settle_failed(&mut self, failed: Vec<Failed>, ctx: &mut Context<Self>) {
+    pub(super) fn settle_failed(
+        &mut self,
+        session: u64,
+        failed: Vec<Failed>,
+        ctx: &mut Context<Self>,
+    ) {
         let now = clock::now_ms();
         let mut batch = WriteBatch::default();
         let mut finals = Vec::new();
         // Back to the front in reverse, so that their order stays.
         for failure in failed.into_iter().rev() {
+            // Given to another session since: this one's word is too old.
+            let held = self.held.get(&failure.id);
+            if held.is_none_or(|held| held.session != session) {
+                continue;
+            }
             let Some(HeldItem { item, .. }) = self.held.remove(&failure.id) else {
                 continue;
             };
@@ -253,7 +268,7 @@ impl Queue {
             })
             .collect();
         if !failed.is_empty() {
-            self.settle_failed(failed, ctx);
+            self.settle_failed(session, failed, ctx);
         }
     }
 }

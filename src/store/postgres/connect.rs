@@ -55,6 +55,8 @@ impl Connector {
             .tcp_user_timeout(options.write_timeout * 2)
             // The kernel counts in whole seconds.
             .keepalives_idle(options.write_timeout.max(Duration::from_secs(1)))
+            .keepalives_interval(Duration::from_secs(2))
+            .keepalives_retries(3)
             // After a failover a former primary still answers, but cannot be written to.
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         if config.get_application_name().is_none() {
