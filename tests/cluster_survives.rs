@@ -12,7 +12,7 @@ mod history;
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use harness::{Cluster, ClusterBuilder, Gate, Process, Simulator, until, within};
 use history::{Findings, Sender, Stored};
@@ -260,7 +260,7 @@ fn a_node_has_a_clock_that_is_ten_seconds_fast() {
     let ahead = {
         let rows = scene.cluster.postgres.rows("SELECT max(id) FROM msg");
         let made_at = Duration::from_millis(rows[0].get::<_, i64>(0) as u64 >> 20);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = Duration::from_millis(smsc::clock::now_ms() as u64);
         made_at.saturating_sub(now)
     };
     assert!(
