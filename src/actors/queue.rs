@@ -6,6 +6,7 @@
 //! is *held* until the session settles it. Nothing here is the truth: a restarted queue reads its
 //! waiting messages from the store and asks its sessions what they hold before it grants again.
 
+mod command;
 mod grant;
 mod move_on;
 mod partitions;
@@ -29,12 +30,9 @@ use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::clock;
-use crate::pb::delivery::What;
-use crate::pb::queue_command::Verb;
-use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
-    Credit, Enqueue, Final, Held, Message, QueueCommand, QueueCommandReply, QueueItem,
-    QueueSnapshot, SessionDown, SettleBatch,
+    Credit, Enqueue, Final, Held, Message, QueueCommand, QueueItem, QueueSnapshot, SessionDown,
+    SettleBatch,
 };
 use crate::store::WriteBatch;
 
@@ -261,84 +259,6 @@ impl Queue {
                 .map(|level| (self.ready[level].len() + self.waiting[level].len()) as u64)
                 .collect(),
         });
-    }
-
-    /// Takes one waiting or scheduled item out of the lists, wherever it is in memory.
-    fn remove(&mut self, id: u64) -> Option<Item> {
-        for level in 0..PRIORITIES {
-            if let Some(at) = self.ready[level].iter().position(|(item, _)| item.id == id) {
-                return self.ready[level].remove(at).map(|(item, _)| item);
-            }
-            if let Some(item) = self.waiting[level].take_if(|item| item.id == id).pop() {
-                return Some(item);
-            }
-        }
-        let due = self
-            .scheduled
-            .iter()
-            .find(|(_, items)| items.iter().any(|item| item.id == id))
-            .map(|(due, _)| *due)?;
-        let items = self.scheduled.get_mut(&due)?;
-        let at = items.iter().position(|item| item.id == id)?;
-        let item = items.swap_remove(at);
-        if items.is_empty() {
-            self.scheduled.remove(&due);
-        }
-        self.scheduled_len -= 1;
-        Some(item)
-    }
-
-    fn command(&mut self, command: &QueueCommand, ctx: &mut Context<Self>) -> QueueCommandReply {
-        let reply = |outcome: Outcome, count: u64| QueueCommandReply {
-            outcome: outcome.into(),
-            count,
-        };
-        match command.verb() {
-            Verb::Unspecified => reply(Outcome::Unspecified, 0),
-            Verb::Suspend => {
-                self.port.suspended.store(true, Ordering::Relaxed);
-                reply(Outcome::Done, 1)
-            }
-            Verb::Resume => {
-                self.port.suspended.store(false, Ordering::Relaxed);
-                self.hold_until = 0;
-                self.pump(ctx);
-                reply(Outcome::Done, 1)
-            }
-            Verb::Purge => {
-                let count = (self.len() - self.held.len()) as u64;
-                self.purge(command.by.clone(), ctx);
-                reply(Outcome::Done, count)
-            }
-            Verb::Cancel | Verb::Retry if self.held.contains_key(&command.id) => {
-                reply(Outcome::InFlight, 0)
-            }
-            Verb::Cancel => match self.remove(command.id) {
-                Some(item) if item.what == What::Message => {
-                    self.cancel(vec![item], &command.by, ctx);
-                    reply(Outcome::Done, 1)
-                }
-                Some(item) => {
-                    self.waiting[usize::from(item.priority)].push_front(item);
-                    reply(Outcome::NotHere, 0)
-                }
-                // Out of memory, so it waits far back: it is passed over when its block comes.
-                None if self.waiting.iter().any(|level| level.spilled() > 0) => {
-                    self.gone.insert(command.id);
-                    self.cancel_spilled(command.id, &command.by, ctx);
-                    reply(Outcome::Done, 1)
-                }
-                None => reply(Outcome::NotHere, 0),
-            },
-            Verb::Retry => match self.remove(command.id) {
-                Some(item) => {
-                    self.waiting[usize::from(item.priority)].push_front(item);
-                    self.pump(ctx);
-                    reply(Outcome::Done, 1)
-                }
-                None => reply(Outcome::NotHere, 0),
-            },
-        }
     }
 
     fn is_operator(&self) -> bool {

@@ -12,7 +12,10 @@ use crate::actors::{correlation, receipts, throttle};
 use crate::config::{Account, Config, Operator, Route};
 use crate::domain::id::IdGenerator;
 use crate::domain::route::Step;
+use crate::pb::delivery::What;
 use crate::pb::failed::Why;
+use crate::pb::queue_command::Verb;
+use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
     DeliverBatch, DisownPartitions, Failed, MessageState, ReleasePartitions, ReportHeld,
 };
