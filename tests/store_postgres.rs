@@ -237,7 +237,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     assert_eq!(written.fin_lost, [id(2)], "and makes no receipt");
     let rows = database.query("SELECT queue, part, id, what, priority FROM inbox ORDER BY queue");
     let id = id(1);
-    assert_eq!(rows, [format!("4|255|{id}|1|1"), format!("7|3|{id}|0|1")]);
+    assert_eq!(rows, [format!("4|255|{id}|1|0"), format!("7|3|{id}|0|1")]);
 }
 
 #[test]
