@@ -17,6 +17,9 @@ fn cluster(nodes: usize, operator: &Simulator) -> Cluster {
                 .route("", "up")
         })
         .start();
+    // Each has its share, and nothing moves any more.
+    let all: Vec<usize> = (0..nodes).collect();
+    cluster.wait_until_held_by(0, &all, QUEUE, nodes);
     for node in &cluster.nodes {
         node.wait_for_binds("up", 1);
     }

@@ -52,6 +52,8 @@ pub struct Lane {
 pub struct Session {
     pub client: Client,
     statements: Vec<Option<Statement>>,
+    /// In whose name the server knows this session.
+    named: Option<Membership>,
 }
 
 /// A transaction whose outcome is not known.
@@ -59,6 +61,11 @@ pub struct Session {
 struct Unknown {
     member: Membership,
     seq: i64,
+}
+
+/// application_name of a node's writing sessions: by it whoever buries the node ends them.
+pub fn writer_name(member: Membership) -> String {
+    format!("smsc node {} epoch {}", member.node, member.epoch)
 }
 
 /// Runs until the inbox is closed and empty.
@@ -216,7 +223,11 @@ impl Lane {
         let options = &self.shared.options;
         let limit = options.statement_timeout + options.lock_timeout + options.write_timeout;
         self.attempted = None;
-        let written = match tokio::time::timeout(limit, self.commit(group, mode, member)).await {
+        let committing = async {
+            self.name_session(member).await?;
+            self.commit(group, mode, member).await
+        };
+        let written = match tokio::time::timeout(limit, committing).await {
             Ok(result) => result?,
             Err(_) => return Err(Failure::Lost("no answer to a transaction".to_owned())),
         };
@@ -227,6 +238,19 @@ impl Lane {
         counts.rows.fetch_add(rows as u64, Ordering::Relaxed);
         counts.commit_nanos.fetch_add(nanos, Ordering::Relaxed);
         Ok(written)
+    }
+
+    /// Tells the server in whose name this session writes, once per session and epoch.
+    async fn name_session(&mut self, member: Membership) -> Result<(), Failure> {
+        let Some(session) = self.session.as_mut() else {
+            return Ok(());
+        };
+        if session.named != Some(member) {
+            let name = format!("SET application_name = '{}'", writer_name(member));
+            session.client.batch_execute(&name).await?;
+            session.named = Some(member);
+        }
+        Ok(())
     }
 
     /// Whether a transaction that was cut off was committed. Waits for one that is still open.
@@ -286,7 +310,11 @@ impl Lane {
                     Some(client.prepare(step.sql()).await?)
                 });
             }
-            Ok::<_, StoreError>(Session { client, statements })
+            Ok::<_, StoreError>(Session {
+                client,
+                statements,
+                named: None,
+            })
         };
         let session = tokio::time::timeout(limit, connecting)
             .await

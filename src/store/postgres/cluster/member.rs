@@ -15,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::Shared;
+use super::super::lane::writer_name;
 use super::DbError;
 use crate::store::StoreError;
 use crate::store::cluster::{Held, Membership, NodeCard, NodeView, Resource, View};
@@ -189,11 +190,24 @@ pub async fn bury(
     margin: Duration,
 ) -> Result<bool, StoreError> {
     match try_bury(shared, node, epoch, margin).await {
-        Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => Err(StoreError::Failed(format!(
-            "node {node} is dead, but a write of it is still under way"
-        ))),
+        Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => {
+            end_writers(shared, Membership { node, epoch }).await?;
+            Err(StoreError::Failed(format!(
+                "node {node} is dead, but a write of it was still under way; its sessions are ended"
+            )))
+        }
         buried => Ok(buried?),
     }
+}
+
+/// Ends the writing sessions of a dead node. A write that was cut off in its middle waits for octets
+/// that never come, and would keep the node from being buried until the server's TCP gives up.
+async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), StoreError> {
+    let client = shared.pool.get().await?;
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE application_name = $1 AND datname = current_database()";
+    client.query(end, &[&writer_name(dead)]).await?;
+    Ok(())
 }
 
 async fn try_bury(
