@@ -20,6 +20,16 @@ fn cluster(nodes: usize, operator: &Simulator) -> Cluster {
     // Each has its share, and nothing moves any more.
     let all: Vec<usize> = (0..nodes).collect();
     cluster.wait_until_held_by(0, &all, QUEUE, nodes);
+    until("even shares", || {
+        let answer = cluster.nodes[0].admin().get("/v1/nodes");
+        let shares = answer["nodes"].as_array()?.iter().map(|node| {
+            let queues = node["queues"].as_array().unwrap();
+            let share = queues.iter().find(|share| share["queue"] == QUEUE);
+            share.map_or(0, |share| share["partitions"].as_u64().unwrap())
+        });
+        let fair = 32 / nodes as u64;
+        shares.into_iter().all(|share| share >= fair).then_some(())
+    });
     for node in &cluster.nodes {
         node.wait_for_binds("up", 1);
     }
@@ -78,8 +88,11 @@ fn commands_reach_the_node_that_they_concern() {
 
     // By the node that has it, or by one that has not: all are asked of the same node.
     for id in &ids[..20] {
-        let (status, body) = second.post(&format!("/v1/messages/{id}/cancel"));
-        assert!(status == 200 || status == 202, "{status} {body}");
+        // 409 asks to try again while its partition is on its way between nodes.
+        until("the message to be cancelled", || {
+            let (status, _) = second.post(&format!("/v1/messages/{id}/cancel"));
+            (status == 200 || status == 202).then_some(())
+        });
     }
     for id in &ids[..20] {
         let found = cluster.nodes[2].wait_for_final(id);
@@ -91,7 +104,8 @@ fn commands_reach_the_node_that_they_concern() {
     let arrived = operator.wait_for(20);
     assert_eq!(arrived.len(), 20);
     for id in &ids[20..] {
-        assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "DELIVERED");
+        // No receipt was asked for: the operator's answer is the end.
+        assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "ACCEPTED");
     }
     cluster.wait_until_idle(harness::PATIENCE);
     assert_eq!(
