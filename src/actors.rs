@@ -31,6 +31,7 @@ pub mod convert;
 pub mod correlation;
 pub mod esme_session;
 pub mod finish;
+pub mod hand_over;
 pub mod hub;
 pub mod ingest;
 pub mod janitor;

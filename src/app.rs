@@ -171,8 +171,7 @@ pub async fn start(
         });
         member = Some(addr);
     }
-    let listens = config.cluster.roles.contains(&NodeRole::Smpp);
-    for address in config.smpp.listen.iter().filter(|_| listens) {
+    for address in config.esme_listeners() {
         let socket = std::net::TcpListener::bind(address)
             .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
             .with_context(|| format!("smpp.listen: {address} cannot be used"))?;

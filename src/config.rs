@@ -128,6 +128,14 @@ impl Config {
         validate::validate(self)
     }
 
+    /// Where this node listens for ESMEs: nowhere without that role.
+    pub fn esme_listeners(&self) -> &[std::net::SocketAddr] {
+        match self.cluster.roles.contains(&NodeRole::Smpp) {
+            true => &self.smpp.listen,
+            false => &[],
+        }
+    }
+
     /// Folder of the CDR files.
     pub fn cdr_dir(&self) -> PathBuf {
         self.cdr

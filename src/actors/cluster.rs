@@ -22,11 +22,11 @@ use actix::{
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use self::shares::{BindNeed, QueueNeed, Shares, partitions_of};
+use self::shares::{BindNeed, QueueNeed, Shares, everything};
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, post};
 use crate::actors::supervisor::Supervisor;
-use crate::config::{Config, NodeRole};
+use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
 use crate::store::StoreError;
 use crate::store::cluster::{ClusterStore, Membership, NodeCard, Resource, View};
@@ -64,7 +64,7 @@ pub struct Cluster {
 
 /// What the card says from the start.
 pub fn card(config: &Config) -> NodeCard {
-    let has = |role| config.cluster.roles.contains(&role);
+    let roles = &config.cluster.roles;
     NodeCard {
         name: format!(
             "{}:{}",
@@ -72,21 +72,13 @@ pub fn card(config: &Config) -> NodeCard {
             std::process::id()
         ),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        roles: [
-            (NodeRole::Smpp, "smpp"),
-            (NodeRole::Delivery, "delivery"),
-            (NodeRole::Http, "http"),
-            (NodeRole::Janitor, "janitor"),
-        ]
-        .into_iter()
-        .filter(|(role, _)| has(*role))
-        .map(|(_, name)| name.to_owned())
-        .collect(),
+        roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
         http: config.http.listen.to_string(),
-        smpp: match has(NodeRole::Smpp) {
-            true => config.smpp.listen.iter().map(ToString::to_string).collect(),
-            false => Vec::new(),
-        },
+        smpp: config
+            .esme_listeners()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         serving: Vec::new(),
         draining: false,
     }
@@ -206,7 +198,7 @@ impl Cluster {
         for port in self.hub.queues() {
             work::in_order(&port.addr, DisownPartitions {});
         }
-        post(&self.supervisor, SlotsChanged {});
+        self.slots_changed();
     }
 
     /// Becomes a member again, under the same number, which is part of the ids made here.
@@ -303,14 +295,7 @@ impl Cluster {
     }
 
     fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed], ctx: &mut Context<Self>) {
-        let partitions = queues.iter().flat_map(partitions_of).map(Resource::Queue);
-        let slots = binds.iter().flat_map(|need| {
-            let operator = need.operator;
-            (0..need.slots).map(move |slot| Resource::Bind { operator, slot })
-        });
-        let new: Vec<Resource> = partitions
-            .chain(slots)
-            .chain([Resource::Janitor])
+        let new: Vec<Resource> = everything(queues, binds)
             .filter(|resource| !self.declared.contains(resource))
             .collect();
         if !new.is_empty() {

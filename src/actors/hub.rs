@@ -19,6 +19,7 @@ use crate::actors::throttle::Throttle;
 use crate::config::Config;
 use crate::domain::account::Passwords;
 use crate::domain::id::IdGenerator;
+use crate::domain::partition;
 use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Partition};
@@ -121,12 +122,14 @@ impl Hub {
         });
     }
 
-    /// Gives items to a queue of this node.
-    pub fn enqueue(&self, queue: u32, items: Vec<QueueItem>) {
-        if let Some(port) = self.queue(queue) {
-            port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
-            post(&port.addr, Enqueue { items });
-        }
+    /// Gives items to a queue of this node; false when there is no such queue.
+    pub fn enqueue(&self, queue: u32, items: Vec<QueueItem>) -> bool {
+        let Some(port) = self.queue(queue) else {
+            return false;
+        };
+        port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
+        post(&port.addr, Enqueue { items });
+        true
     }
 
     /// Whether a message put into this queue now would be sent soon, by this node or another.
@@ -141,8 +144,23 @@ impl Hub {
 
     /// The partition of a queue that a message for this destination belongs to.
     pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
+        match self.tenure.is_shared() && self.is_split(queue) {
+            true => partition::of(destination),
+            false => partition::WHOLE,
+        }
+    }
+
+    /// Numbers of the other living nodes.
+    pub fn other_nodes(&self) -> Vec<u8> {
+        let own = self.ids.node();
         self.tenure
-            .part_of(self.tenure.is_shared() && self.is_split(queue), destination)
+            .neighbours()
+            .view
+            .nodes
+            .iter()
+            .filter(|node| node.lives_for.is_some() && node.node != own)
+            .map(|node| node.node)
+            .collect()
     }
 
     /// Tells the owners of partitions that the inbox has something for them.

@@ -4,21 +4,20 @@
 //! One per session arbiter, so that a batch crosses threads only twice: to the store's writer and
 //! to the queue. The answer is given after the commit and never before.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
+use crate::actors::hand_over::{Parcel, pass_on, write};
 use crate::actors::hub::Hub;
 use crate::clock;
-use crate::domain::{address, partition, validity};
+use crate::domain::{address, validity};
 use crate::pb::delivery::What;
 use crate::pb::{
     Kind, Message, QueueItem, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
 };
 use crate::smpp::{CommandStatus, time};
-use crate::store::cluster::Partition;
-use crate::store::{HandOver, StoreError, Ticket, WriteBatch};
+use crate::store::{StoreError, WriteBatch};
 
 /// Socket reads of one arbiter's sessions.
 pub const MAILBOX: usize = 4096;
@@ -36,14 +35,10 @@ pub struct Accepted {
     taken: Vec<Taken>,
 }
 
-/// A message on its way from its submission to its queue.
+/// An accepted message, and the sequence number of its submission.
 struct Taken {
     sequence: u32,
-    message: Message,
-    /// The partition of its queue.
-    part: u8,
-    /// Another node owns that; the inbox has it.
-    elsewhere: bool,
+    parcel: Parcel,
 }
 
 /// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
@@ -65,7 +60,8 @@ impl Accepted {
 
 impl Drop for Accepted {
     fn drop(&mut self) {
-        enqueue(&self.hub, std::mem::take(&mut self.taken));
+        let taken = std::mem::take(&mut self.taken);
+        pass_on(&self.hub, taken.into_iter().map(|taken| taken.parcel));
     }
 }
 
@@ -84,41 +80,48 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let count = batch.submissions.len();
     let granted = granted(&hub, sender, count).await;
     let mut results = Vec::with_capacity(count);
-    let mut accepted: Vec<Taken> = Vec::with_capacity(count);
+    let mut checked: Vec<(u32, Message)> = Vec::with_capacity(count);
     for (at, Submission { sequence, message }) in batch.submissions.into_iter().enumerate() {
-        let checked = if at >= granted {
+        let verdict = if at >= granted {
             Err(CommandStatus::ESME_RTHROTTLED)
         } else {
             check(&hub, sender, message.unwrap_or_default(), now)
         };
-        match checked {
-            Ok(message) => accepted.push(Taken {
-                sequence,
-                message,
-                part: partition::WHOLE,
-                elsewhere: false,
-            }),
+        match verdict {
+            Ok(message) => checked.push((sequence, message)),
             Err(status) => results.push(refusal(sequence, status)),
         }
     }
-    if accepted.is_empty() {
+    if checked.is_empty() {
         count_results(&hub, &results);
-        return Accepted::new(results, hub, accepted);
+        return Accepted::new(results, hub, Vec::new());
     }
-    let ids = hub.ids.next_block(now, accepted.len());
-    for (taken, id) in accepted.iter_mut().zip(ids) {
-        taken.message.id = id;
-        route_by_id(&hub, &mut taken.message);
-        taken.part = hub.part_of(taken.message.queue, &taken.message.destination);
+    let ids = hub.ids.next_block(now, checked.len());
+    for ((_, message), id) in checked.iter_mut().zip(ids) {
+        message.id = id;
+        route_by_id(&hub, message);
     }
-    let written = write(&hub, &mut accepted).await;
+    let accept = checked.iter().map(|(_, message)| message.clone()).collect();
+    let mut accepted: Vec<Taken> = checked
+        .into_iter()
+        .map(|(sequence, message)| Taken {
+            sequence,
+            parcel: parcel(&hub, message),
+        })
+        .collect();
+    let rows = WriteBatch {
+        accept,
+        ..WriteBatch::default()
+    };
+    let parcels = accepted.iter_mut().map(|taken| &mut taken.parcel);
+    let written = write(&hub, rows, parcels).await;
     match written {
         Ok(written) => {
             let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
             accepted.retain(|taken| {
-                let bad = rejected.contains(&taken.message.id);
+                let bad = rejected.contains(&taken.parcel.id());
                 if bad {
-                    hub.release(taken.message.sender);
+                    hub.release(sender);
                     results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
                 !bad
@@ -126,7 +129,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             results.extend(accepted.iter().map(|taken| SubmitResult {
                 sequence: taken.sequence,
                 status: 0,
-                id: taken.message.id,
+                id: taken.parcel.id(),
             }));
         }
         Err(error) => {
@@ -136,40 +139,13 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             };
             tracing::error!(%error, messages = accepted.len(), "messages refused");
             for taken in accepted.drain(..) {
-                hub.release(taken.message.sender);
+                hub.release(sender);
                 results.push(refusal(taken.sequence, status));
             }
         }
     }
     count_results(&hub, &results);
     Accepted::new(results, hub, accepted)
-}
-
-/// Gives a batch to the store; what belongs to other nodes goes into the inbox with it.
-fn write(hub: &Hub, accepted: &mut [Taken]) -> Ticket {
-    let mut batch = WriteBatch {
-        accept: accepted.iter().map(|taken| taken.message.clone()).collect(),
-        ..WriteBatch::default()
-    };
-    // Held until the store has the batch: see `tenure`.
-    let holdings = hub.tenure.hold();
-    for taken in accepted {
-        let message = &taken.message;
-        taken.elsewhere = !holdings.owns(message.queue, taken.part);
-        if taken.elsewhere {
-            batch.hand_over.push(HandOver {
-                queue: message.queue,
-                part: taken.part,
-                id: message.id,
-                what: What::Message,
-                priority: message.priority,
-                due_at: message.due_at,
-                expires_at: message.expires_at,
-                attempts: 0,
-            });
-        }
-    }
-    hub.store.write(batch)
 }
 
 async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
@@ -240,42 +216,16 @@ fn route_by_id(hub: &Hub, message: &mut Message) {
     }
 }
 
-fn enqueue(hub: &Hub, accepted: Vec<Taken>) {
-    let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
-    let mut elsewhere = Vec::new();
-    let count = accepted.len();
-    for Taken {
-        message,
-        part,
-        elsewhere: away,
-        ..
-    } in accepted
-    {
-        if away {
-            elsewhere.push(Partition {
-                queue: message.queue,
-                part,
-            });
-            continue;
-        }
-        by_queue
-            .entry(message.queue)
-            .or_insert_with(|| Vec::with_capacity(count))
-            .push(QueueItem {
-                id: message.id,
-                what: What::Message.into(),
-                priority: message.priority,
-                due_at: message.due_at,
-                expires_at: message.expires_at,
-                attempts: 0,
-                message: Some(message),
-                part: part.into(),
-            });
-    }
-    for (queue, items) in by_queue {
-        hub.enqueue(queue, items);
-    }
-    hub.wake_owners(elsewhere);
+fn parcel(hub: &Hub, message: Message) -> Parcel {
+    let item = QueueItem {
+        id: message.id,
+        what: What::Message.into(),
+        priority: message.priority,
+        due_at: message.due_at,
+        expires_at: message.expires_at,
+        ..QueueItem::default()
+    };
+    Parcel::new(hub, message.queue, message, item)
 }
 
 fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {

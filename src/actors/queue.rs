@@ -341,11 +341,10 @@ impl Actor for Queue {
 
 impl Supervised for Queue {
     fn restarting(&mut self, _: &mut Self::Context) {
-        let counters = std::mem::take(&mut self.counters);
-        let mut fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
-        fresh.counters = counters;
-        fresh.phase = recovery::Phase::Wanted;
-        *self = fresh;
+        self.renew();
+        // What was under way has gone with the context.
+        self.writing = 0;
+        self.phase = recovery::Phase::Wanted;
     }
 }
 

@@ -13,10 +13,9 @@ use bytes::Bytes;
 use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
-use crate::actors::ports::post;
 use crate::domain::partition;
 use crate::pb::delivery::What;
-use crate::pb::{Enqueue, Final, FinalBatch, Kind, Message, QueueItem};
+use crate::pb::{Final, FinalBatch, Kind, Message, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
 use crate::smpp::{Tlvs, tag};
 use crate::store::FinRow;
@@ -74,15 +73,10 @@ impl Receipts {
             }
         }
         for (account, items) in by_account {
-            match self.hub.queue(account) {
-                Some(port) => post(&port.addr, Enqueue { items }),
+            let count = items.len() as u64;
+            if !self.hub.enqueue(account, items) {
                 // The account was taken out of the configuration; told again should it come back.
-                None => {
-                    self.hub
-                        .metrics
-                        .receipts_homeless
-                        .inc_by(items.len() as u64);
-                }
+                self.hub.metrics.receipts_homeless.inc_by(count);
             }
         }
         if let Some(cdr) = &mut self.cdr {

@@ -13,7 +13,6 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
-use crate::domain::partition;
 use crate::store::cluster::{Partition, Resource, View};
 
 /// The rights of this node.
@@ -99,14 +98,6 @@ impl Tenure {
         self.holdings
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The partition of a queue that a destination belongs to.
-    pub fn part_of(&self, is_split: bool, destination: &[u8]) -> u8 {
-        match is_split {
-            true => partition::of(destination),
-            false => partition::WHOLE,
-        }
     }
 
     /// Changes whenever everything is lost.

@@ -11,17 +11,7 @@ use crate::store::cluster::Partition;
 
 /// Leaves a command for every other living node; whether there is one.
 pub(super) async fn to_others(hub: &Hub, what: What) -> Result<bool, Refusal> {
-    let own = hub.ids.node();
-    let others: Vec<u8> = hub
-        .tenure
-        .neighbours()
-        .view
-        .nodes
-        .iter()
-        .filter(|node| node.lives_for.is_some() && node.node != own)
-        .map(|node| node.node)
-        .collect();
-    send(hub, others, what).await
+    send(hub, hub.other_nodes(), what).await
 }
 
 /// Leaves a command for one node.

@@ -43,18 +43,7 @@ impl Cluster {
                         cluster.releasing.remove(resource);
                     }
                     match released {
-                        Ok(()) => {
-                            let others: Vec<u8> = cluster
-                                .hub
-                                .tenure
-                                .neighbours()
-                                .view
-                                .nodes
-                                .iter()
-                                .map(|node| node.node)
-                                .collect();
-                            cluster.store.wake(&others);
-                        }
+                        Ok(()) => cluster.store.wake(&cluster.hub.other_nodes()),
                         // Ours in the database still: taken up again with the next beat.
                         Err(error) => tracing::warn!(%error, "could not be given back"),
                     }
@@ -155,14 +144,7 @@ pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
     if let Err(error) = release(&hub, store.as_ref(), hub.tenure.generation(), &mine).await {
         tracing::warn!(%error, "other nodes take over when the lease is over");
     }
-    let others: Vec<u8> = hub
-        .tenure
-        .neighbours()
-        .view
-        .nodes
-        .iter()
-        .map(|node| node.node)
-        .collect();
+    let others = hub.other_nodes();
     let left = tokio::task::spawn_blocking({
         let store = Arc::clone(&store);
         move || store.leave()

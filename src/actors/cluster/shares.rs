@@ -46,14 +46,21 @@ pub struct Shares<'a> {
 /// Beats that a free bind slot waits for a node with fewer binds.
 const WAIT_FOR_OTHERS: u32 = 3;
 
-/// Every resource of a queue.
-pub fn partitions_of(need: &QueueNeed) -> impl Iterator<Item = Partition> + use<> {
+/// Everything that there is to hold.
+pub fn everything(queues: &[QueueNeed], binds: &[BindNeed]) -> impl Iterator<Item = Resource> {
+    let partitions = queues.iter().flat_map(partitions_of);
+    let slots = binds.iter().flat_map(slots_of);
+    partitions.chain(slots).chain([Resource::Janitor])
+}
+
+/// Every partition of a queue.
+fn partitions_of(need: &QueueNeed) -> impl Iterator<Item = Resource> + use<> {
     let queue = need.queue;
     let parts = match need.is_split {
         true => 0..=PARTITIONS - 1,
         false => WHOLE..=WHOLE,
     };
-    parts.map(move |part| Partition { queue, part })
+    parts.map(move |part| Resource::Queue(Partition { queue, part }))
 }
 
 // === impl Shares ===
@@ -100,7 +107,7 @@ impl Shares<'_> {
                 .collect();
         // Somebody has to let messages expire and fail over, also while nobody can deliver.
         let eligible = if serving.is_empty() { able } else { serving };
-        let all = partitions_of(need).map(Resource::Queue);
+        let all = partitions_of(need);
         if !eligible.contains(&self.me) {
             if !eligible.is_empty() {
                 wish.release

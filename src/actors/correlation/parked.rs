@@ -13,7 +13,6 @@ pub struct Parked {
 }
 
 /// A parked receipt to be looked for once more.
-#[derive(Clone)]
 pub struct Late {
     pub row: u64,
     pub operator: u32,

@@ -133,9 +133,10 @@ impl Correlation {
             for row in rows {
                 correlation.park_in_memory(row);
             }
-            let rows = correlation.parked.since(0, usize::MAX);
-            for chunk in rows.chunks(RETRY_AT_ONCE) {
-                correlation.find_parked(chunk.to_vec(), ctx);
+            let mut rows = correlation.parked.since(0, usize::MAX);
+            while !rows.is_empty() {
+                let rest = rows.split_off(rows.len().min(RETRY_AT_ONCE));
+                correlation.find_parked(std::mem::replace(&mut rows, rest), ctx);
             }
         }));
     }

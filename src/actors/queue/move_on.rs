@@ -6,14 +6,13 @@ use actix::{AsyncContext, Context};
 
 use super::waiting::Popped;
 use super::{Item, PRIORITIES, Queue};
-use crate::actors::hub::Hub;
+use crate::actors::hand_over::{self, Parcel};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Final, Message, MessageState, QueueItem};
-use crate::store::cluster::Partition;
-use crate::store::{ChangeKind, ChangeRow, HandOver, Ticket, WriteBatch};
+use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
 /// Most messages that are moved or ended in one step.
 const STEP: usize = 1000;
@@ -262,7 +261,7 @@ impl Queue {
         let plan = self.hub.plan();
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
-        let mut moved: Vec<Moved> = Vec::new();
+        let mut moved: Vec<(Item, Parcel)> = Vec::new();
         for (item, message) in items.into_iter().rev() {
             let Some(queue) = self.alternative(&message) else {
                 self.waiting[usize::from(item.priority)].push_front(item);
@@ -275,18 +274,19 @@ impl Queue {
                 queue,
                 by: self.port.name.clone(),
             });
-            let due_at = match plan.is_later(&message, self.port.id, queue) {
-                true => 0,
-                false => due_at,
+            let queued = QueueItem {
+                id: item.id,
+                what: item.what.into(),
+                priority: u32::from(item.priority),
+                due_at: match plan.is_later(&message, self.port.id, queue) {
+                    true => 0,
+                    false => due_at,
+                },
+                expires_at: i64::from(item.expires) * 1000,
+                attempts: u32::from(item.attempts),
+                ..QueueItem::default()
             };
-            moved.push(Moved {
-                item,
-                part: self.hub.part_of(queue, &message.destination),
-                message,
-                queue,
-                due_at,
-                elsewhere: false,
-            });
+            moved.push((item, Parcel::new(&self.hub, queue, message, queued)));
         }
         let count = moved.len();
         if count == 0 {
@@ -295,7 +295,8 @@ impl Queue {
         moved.reverse();
         self.hub.metrics.failovers.inc_by(count as u64);
         let hub = self.hub();
-        let ticket = write(&hub, batch, &mut moved);
+        let parcels = moved.iter_mut().map(|(_, parcel)| parcel);
+        let ticket = hand_over::write(&hub, batch, parcels);
         self.writing += 1;
         let generation = self.generation;
         self.run(ctx, ticket, move |queue, written, ctx| {
@@ -305,11 +306,11 @@ impl Queue {
                 if queue.generation != generation {
                     return;
                 }
-                moved.iter().for_each(|moved| {
-                    queue.waiting[usize::from(moved.item.priority)].push_back(moved.item);
-                });
+                for (item, _) in moved {
+                    queue.waiting[usize::from(item.priority)].push_back(item);
+                }
             } else {
-                enqueue(&hub, moved);
+                hand_over::pass_on(&hub, moved.into_iter().map(|(_, parcel)| parcel));
             }
             queue.check_released(ctx);
         });
@@ -379,63 +380,4 @@ impl Queue {
             }
         });
     }
-}
-
-/// A message on its way to another queue.
-struct Moved {
-    item: Item,
-    message: Message,
-    queue: u32,
-    part: u8,
-    /// Unix milliseconds, 0 for now.
-    due_at: i64,
-    /// Another node owns that partition; the inbox has it.
-    elsewhere: bool,
-}
-
-/// Gives the moves to the store; what belongs to other nodes goes into the inbox with them.
-fn write(hub: &Hub, mut batch: WriteBatch, moved: &mut [Moved]) -> Ticket {
-    // Held until the store has the batch: see `tenure`.
-    let holdings = hub.tenure.hold();
-    for moved in moved {
-        moved.elsewhere = !holdings.owns(moved.queue, moved.part);
-        if moved.elsewhere {
-            batch.hand_over.push(HandOver {
-                queue: moved.queue,
-                part: moved.part,
-                id: moved.item.id,
-                what: moved.item.what,
-                priority: u32::from(moved.item.priority),
-                due_at: moved.due_at,
-                expires_at: i64::from(moved.item.expires) * 1000,
-                attempts: u32::from(moved.item.attempts),
-            });
-        }
-    }
-    hub.store.write(batch)
-}
-
-fn enqueue(hub: &Hub, moved: Vec<Moved>) {
-    let mut elsewhere = Vec::new();
-    for moved in moved {
-        if moved.elsewhere {
-            elsewhere.push(Partition {
-                queue: moved.queue,
-                part: moved.part,
-            });
-            continue;
-        }
-        let item = QueueItem {
-            id: moved.item.id,
-            what: moved.item.what.into(),
-            priority: u32::from(moved.item.priority),
-            due_at: moved.due_at,
-            expires_at: i64::from(moved.item.expires) * 1000,
-            attempts: u32::from(moved.item.attempts),
-            message: Some(moved.message),
-            part: moved.part.into(),
-        };
-        hub.enqueue(moved.queue, vec![item]);
-    }
-    hub.wake_owners(elsewhere);
 }

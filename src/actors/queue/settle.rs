@@ -75,7 +75,9 @@ impl Queue {
         let at = clock::now_ms();
         self.write(ctx, async move {
             let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
-            let loaded = hub.store.load(ids).await.unwrap_or_default();
+            let Some(loaded) = finish::load(&hub, ids).await else {
+                return;
+            };
             let mut batch = WriteBatch::default();
             let mut finals = Vec::with_capacity(items.len());
             for (item, stored) in items.iter().zip(loaded) {

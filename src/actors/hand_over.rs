@@ -1,0 +1,97 @@
+//! Items on their way into a queue, whichever node owns it.
+//!
+//! Ingest and failover bring them in the same two steps: [`write`] with the batch that makes them
+//! durable, [`pass_on`] after the commit. Keeps true that each takes one way only: in memory where
+//! this node owns the partition, through the shared inbox in the same transaction where it does not.
+
+use std::collections::HashMap;
+
+use crate::actors::hub::Hub;
+use crate::pb::{Message, QueueItem};
+use crate::store::cluster::Partition;
+use crate::store::{HandOver, Ticket, WriteBatch};
+
+/// One item and its queue.
+pub struct Parcel {
+    queue: u32,
+    item: QueueItem,
+    /// Another node owns the partition; the inbox has it.
+    elsewhere: bool,
+}
+
+// === impl Parcel ===
+
+impl Parcel {
+    /// An item for a queue, without its message and its partition.
+    pub fn new(hub: &Hub, queue: u32, message: Message, item: QueueItem) -> Self {
+        Self {
+            queue,
+            item: QueueItem {
+                part: hub.part_of(queue, &message.destination).into(),
+                message: Some(message),
+                ..item
+            },
+            elsewhere: false,
+        }
+    }
+
+    pub fn id(&self) -> u64 {
+        self.item.id
+    }
+
+    fn partition(&self) -> Partition {
+        Partition {
+            queue: self.queue,
+            part: self.item.part as u8,
+        }
+    }
+}
+
+/// Gives a batch to the store, and with it what belongs to other nodes.
+pub fn write<'p>(
+    hub: &Hub,
+    mut batch: WriteBatch,
+    parcels: impl Iterator<Item = &'p mut Parcel>,
+) -> Ticket {
+    // Held until the store has the batch: see `tenure`.
+    let holdings = hub.tenure.hold();
+    for parcel in parcels {
+        let Partition { queue, part } = parcel.partition();
+        parcel.elsewhere = !holdings.owns(queue, part);
+        if parcel.elsewhere {
+            let item = &parcel.item;
+            batch.hand_over.push(HandOver {
+                queue,
+                part,
+                id: item.id,
+                what: item.what(),
+                priority: item.priority,
+                due_at: item.due_at,
+                expires_at: item.expires_at,
+                attempts: item.attempts,
+            });
+        }
+    }
+    hub.store.write(batch)
+}
+
+/// What was written goes to its queues: here in memory, elsewhere by a wake-up.
+pub fn pass_on(hub: &Hub, parcels: impl ExactSizeIterator<Item = Parcel>) {
+    let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
+    let mut elsewhere = Vec::new();
+    let count = parcels.len();
+    for parcel in parcels {
+        if parcel.elsewhere {
+            elsewhere.push(parcel.partition());
+        } else {
+            by_queue
+                .entry(parcel.queue)
+                .or_insert_with(|| Vec::with_capacity(count))
+                .push(parcel.item);
+        }
+    }
+    for (queue, items) in by_queue {
+        hub.enqueue(queue, items);
+    }
+    hub.wake_owners(elsewhere);
+}
