@@ -312,14 +312,19 @@ fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
     let database = Database::migrated();
     let store = open(&database, |options| {
         options.writers = 1;
+        // The message never shares a transaction with the result: what may have been written is not
+        // refused.
+        options.batch_rows = 1;
         options.write_timeout = Duration::from_millis(300);
     });
     store.write(accept(&[id(1)])).wait().unwrap();
     let other = Database::empty();
     let name = database.url().rsplit('/').next().unwrap().to_owned();
     other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
-    let kill =
-        format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+    // Returns when they have ended: the result meets a connection that is gone.
+    let kill = format!(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'"
+    );
     other.query(&kill);
     let result = store.write(WriteBatch {
         fin: vec![fin(id(1), 0)],
