@@ -69,6 +69,11 @@ impl Receipts {
                 hand_over: false,
             };
             if !ended.handed_over && finish::wants_receipt(&self.hub, message, ended.state()) {
+                let receipt = Message {
+                    // It waits from now on, whatever the operator's clock says.
+                    due_at: now,
+                    ..receipt_for(&self.hub, message, &row)
+                };
                 by_account
                     .entry(message.sender)
                     .or_default()
@@ -77,7 +82,7 @@ impl Receipts {
                         what: What::Receipt.into(),
                         expires_at: i64::MAX,
                         part: partition::WHOLE.into(),
-                        message: Some(receipt_for(&self.hub, message, &row)),
+                        message: Some(receipt),
                         ..QueueItem::default()
                     });
             }
@@ -117,7 +122,7 @@ impl Handler<FinalBatch> for Receipts {
 
 /// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
 /// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
-/// user_message_reference.
+/// user_message_reference. It is due since the message's end.
 pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
     let message_id = message.id.to_string();

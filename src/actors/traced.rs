@@ -14,19 +14,21 @@
 //! ([`crate::domain::trace`]); for a message that is not traced, each call is one comparison. The
 //! spans of a message that fails without having been picked are made afterwards (`failure.rs`).
 
+mod attempt;
 mod failure;
+mod parts;
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 
+pub use self::attempt::Attempt;
 use crate::actors::hub::Hub;
 use crate::clock;
 use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, span_id};
 use crate::domain::{command_status, state};
-use crate::pb::delivery::What;
 use crate::pb::{Final, Message, MessageState};
-use crate::smpp::{CommandStatus, Tlvs, tag};
+use crate::smpp::CommandStatus;
 use crate::telemetry::traces::{Kind, Reason, Span};
 
 /// When a batch of submissions was read, routed and durable, in Unix microseconds.
@@ -35,17 +37,6 @@ pub struct Submitted {
     pub read: i64,
     pub routed: i64,
     pub durable: i64,
-}
-
-/// One attempt to hand something of a traced message over.
-#[derive(Debug, Clone)]
-pub struct Attempt {
-    message: Message,
-    context: TraceContext,
-    what: What,
-    number: u32,
-    /// Unix microseconds.
-    started: i64,
 }
 
 /// How an attempt ended.
@@ -346,7 +337,7 @@ fn described(hub: &Hub, span: Span, message: &Message) -> Span {
         .with(key, sender)
         .with("smsc.source", hub.traces.number(&message.source))
         .with("smsc.destination", hub.traces.number(&message.destination));
-    match parts_of(message) {
+    match parts::of(message) {
         Some((part, parts)) => span
             .with("smsc.part", i64::from(part))
             .with("smsc.parts", i64::from(parts)),
@@ -368,103 +359,6 @@ fn status_name(status: u32) -> String {
     command_status::name(status).map_or_else(|| CommandStatus(status).to_string(), str::to_owned)
 }
 
-/// Which part of how many this is, of a text in several messages: by its user data header
-/// (3GPP TS 23.040 §9.2.3.24.1 and .8) or by its sar_ parameters (SMPP 3.4 §5.3.2.22-24).
-fn parts_of(message: &Message) -> Option<(u8, u8)> {
-    if message.esm_class & 0x40 != 0 {
-        let text = &message.short_message;
-        let length = usize::from(*text.first()?);
-        let mut header = text.get(1..1 + length)?;
-        while let [element, length, rest @ ..] = header {
-            let value = rest.get(..usize::from(*length))?;
-            match (element, value) {
-                (0x00, [_, parts, part]) | (0x08, [_, _, parts, part]) => {
-                    return Some((*part, *parts));
-                }
-                _ => header = &rest[value.len()..],
-            }
-        }
-        return None;
-    }
-    if message.tlvs.is_empty() {
-        return None;
-    }
-    let tlvs = Tlvs::from_raw(message.tlvs.clone());
-    let octet = |tag| tlvs.get(tag)?.first().copied();
-    Some((
-        octet(tag::SAR_SEGMENT_SEQNUM)?,
-        octet(tag::SAR_TOTAL_SEGMENTS)?,
-    ))
-}
-
-// === impl Attempt ===
-
-impl Attempt {
-    /// An attempt begins; `None` when the message is not traced.
-    pub fn begin(message: &Message, what: What, number: u32) -> Option<Box<Self>> {
-        let context = context_of(message)?;
-        Some(Box::new(Self {
-            message: message.clone(),
-            context,
-            what,
-            number,
-            started: clock::now_us(),
-        }))
-    }
-
-    /// It is over. `queue` is where it came from, `peer` who was asked.
-    pub fn end(
-        &self,
-        hub: &Hub,
-        queue: u32,
-        operation: &'static str,
-        peer: Option<SocketAddr>,
-        outcome: Outcome,
-    ) {
-        let ended = clock::now_us();
-        let message = &self.message;
-        let since = message.accepted_at.max(message.due_at) * 1_000;
-        let (name, context, link) = match self.what {
-            What::Message => {
-                if self.number == 1 {
-                    waited(hub, message, self.context, (since, self.started), queue);
-                }
-                let parent = submit_span(&self.context, message.id);
-                ("attempt", self.context.below(parent), None)
-            }
-            What::Receipt => {
-                let old = is_old(hub, message.due_at, ended / 1_000);
-                let on = self.context.go_on(message.id, Step::Forward, old);
-                if self.number == 1 {
-                    let times = (since, self.started);
-                    let waited = Span::leaf(on.context, "queue", Kind::Internal, times)
-                        .with("messaging.message.id", message.id.to_string())
-                        .with("smsc.queue", hub.name_of(queue));
-                    hub.traces.emit(waited);
-                }
-                ("forward", on.context, on.link)
-            }
-        };
-        let times = (self.started, ended);
-        let span = match (outcome, self.what) {
-            // The receipt finds its parent by this id.
-            (Outcome::Ok, What::Message) => {
-                let id = span_id(context.trace_id, message.id, Step::Attempt, self.number);
-                Span::new(context, id, name, Kind::Client, times)
-            }
-            _ => Span::leaf(context, name, Kind::Client, times),
-        };
-        let span = described(hub, span.linked(link), message)
-            .with("messaging.operation.name", operation)
-            .with("messaging.operation.type", "send")
-            .with("messaging.destination.name", hub.name_of(queue))
-            .with("smsc.queue", hub.name_of(queue))
-            .with("smsc.attempt", i64::from(self.number));
-        let span = with_peer(span, peer);
-        hub.traces.emit(with_outcome(span, outcome));
-    }
-}
-
 fn with_outcome(span: Span, outcome: Outcome) -> Span {
     match outcome {
         Outcome::Ok => span.with("smsc.command_status", "ESME_ROK"),
@@ -474,32 +368,5 @@ fn with_outcome(span: Span, outcome: Outcome) -> Span {
                 .failed(status)
         }
         Outcome::Unanswered => span.failed("no_answer"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_read_from_header_or_parameters() {
-        let message = |esm_class, text: &'static [u8], tlvs: &'static [u8]| Message {
-            esm_class,
-            short_message: Bytes::from_static(text),
-            tlvs: Bytes::from_static(tlvs),
-            ..Message::default()
-        };
-        let eight = b"\x05\x00\x03\x2a\x03\x02hello";
-        assert_eq!(parts_of(&message(0x40, eight, b"")), Some((2, 3)));
-        assert_eq!(parts_of(&message(0, eight, b"")), None);
-        let sixteen = b"\x0b\x05\x04\x0b\x84\x23\xf0\x08\x04\x00\x2a\x02\x01x";
-        assert_eq!(parts_of(&message(0x40, sixteen, b"")), None, "cut short");
-        let sixteen = b"\x0c\x05\x04\x0b\x84\x23\xf0\x08\x04\x00\x2a\x02\x01x";
-        assert_eq!(parts_of(&message(0x40, sixteen, b"")), Some((1, 2)));
-        let sar = b"\x02\x0c\x00\x02\x00\x01\x02\x0e\x00\x01\x04\x02\x0f\x00\x01\x03";
-        assert_eq!(parts_of(&message(0, b"hello", sar)), Some((3, 4)));
-        for broken in [&b""[..], b"\x09\x00", b"\x05\x00\x09\x01\x02\x03"] {
-            assert_eq!(parts_of(&message(0x40, broken, b"")), None);
-        }
     }
 }

@@ -332,3 +332,86 @@ fn span_context(context: &TraceContext, span: SpanId) -> SpanContext {
 fn moment(us: i64) -> std::time::SystemTime {
     UNIX_EPOCH + Duration::from_micros(us.max(0) as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::trace::Step;
+
+    fn metrics() -> Arc<Metrics> {
+        Arc::new(Metrics::new(&mut Default::default()))
+    }
+
+    fn span() -> Span {
+        let context = TraceContext::root([7; 16]);
+        Span::leaf(context, "attempt", Kind::Client, (2_000, 1_000))
+    }
+
+    #[test]
+    fn what_does_not_fit_is_dropped_and_counted() {
+        let metrics = metrics();
+        let (commands, _worker) = mpsc::channel(1);
+        let traces = Traces::new(Some(commands), String::new(), &metrics);
+        assert!(traces.has_room());
+        (0..3).for_each(|_| traces.emit(span()));
+        assert_eq!(metrics.spans_waiting.get(), 1);
+        assert_eq!(export::dropped(&metrics, "full").get(), 2);
+        assert!(!traces.has_room());
+    }
+
+    #[test]
+    fn without_a_collector_nothing_is_kept() {
+        let metrics = metrics();
+        let traces = Traces::off(&metrics);
+        traces.emit(span());
+        assert!(!traces.is_on() && !traces.has_room());
+        assert_eq!(metrics.spans_waiting.get(), 0);
+        assert_eq!(export::dropped(&metrics, "full").get(), 0);
+    }
+
+    #[test]
+    fn numbers_look_as_configured() {
+        let traces = Traces::off(&metrics());
+        let shown = |numbers, key: Option<&str>| {
+            traces.configure(&Telemetry {
+                numbers,
+                number_key: key.map(Into::into),
+                ..Telemetry::default()
+            });
+            traces.number(b"447700900123")
+        };
+        assert_eq!(shown(NumberForm::Masked, None), "4477*****123");
+        assert_eq!(shown(NumberForm::Full, None), "447700900123");
+        let hashed = shown(NumberForm::Hashed, Some("key"));
+        assert_eq!(hashed.len(), 16);
+        assert_eq!(hashed, shown(NumberForm::Hashed, Some("key")));
+        assert_ne!(hashed, shown(NumberForm::Hashed, Some("other")));
+    }
+
+    #[test]
+    fn a_span_says_what_it_was_told() {
+        let old = TraceContext::root([9; 16]).below([1; 8]);
+        let context = TraceContext::root([7; 16]).below([2; 8]);
+        let id = crate::domain::trace::span_id([7; 16], 5, Step::End, 0);
+        let span = Span::new(context, id, "receipt", Kind::Consumer, (1_000, 3_500))
+            .with("smsc.parts", 2)
+            .linked(Some(old))
+            .failed("UNDELIVERABLE");
+        let data = span.into_data(&InstrumentationScope::builder("test").build());
+        assert_eq!(data.span_context.span_id().to_bytes(), id);
+        assert_eq!(data.parent_span_id.to_bytes(), [2; 8]);
+        assert_eq!(data.status, Status::error("UNDELIVERABLE"));
+        let link = &data.links.links[0].span_context;
+        assert_eq!(link.trace_id().to_bytes(), [9; 16]);
+        assert_eq!(link.span_id().to_bytes(), [1; 8]);
+        let took = data.end_time.duration_since(data.start_time);
+        assert_eq!(took.ok(), Some(Duration::from_micros(2_500)));
+        assert!(
+            data.attributes
+                .contains(&KeyValue::new("error.type", "UNDELIVERABLE"))
+        );
+        // A clock that steps back makes no span of a negative length.
+        let back = super::tests::span().into_data(&InstrumentationScope::builder("test").build());
+        assert!(back.start_time <= back.end_time);
+    }
+}
