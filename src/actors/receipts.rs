@@ -59,32 +59,12 @@ impl Receipts {
             if let Some(cdr) = &mut self.cdr {
                 cdr.write(&self.hub, message, &ended);
             }
-            let row = FinRow {
-                id: ended.id,
-                at: ended.at,
-                state: ended.state(),
-                error: ended.error.clone(),
-                operator: ended.operator,
-                tell: message.sender,
-                hand_over: false,
-            };
             if !ended.handed_over && finish::wants_receipt(&self.hub, message, ended.state()) {
-                let receipt = Message {
-                    // It waits from now on, whatever the operator's clock says.
-                    due_at: now,
-                    ..receipt_for(&self.hub, message, &row)
-                };
+                let row = finish::row(&ended, message.sender);
                 by_account
                     .entry(message.sender)
                     .or_default()
-                    .push(QueueItem {
-                        id: ended.id,
-                        what: What::Receipt.into(),
-                        expires_at: i64::MAX,
-                        part: partition::WHOLE.into(),
-                        message: Some(receipt),
-                        ..QueueItem::default()
-                    });
+                    .push(item_for(&self.hub, message, &row));
             }
         }
         for (account, items) in by_account {
@@ -117,6 +97,23 @@ impl Handler<FinalBatch> for Receipts {
 
     fn handle(&mut self, batch: FinalBatch, _: &mut Self::Context) {
         self.forward(batch.finals);
+    }
+}
+
+/// The receipt as its account's queue takes it: kept until it is told.
+pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
+    let receipt = Message {
+        // It waits from now on, whatever the operator's clock says.
+        due_at: clock::now_ms(),
+        ..receipt_for(hub, message, fin)
+    };
+    QueueItem {
+        id: fin.id,
+        what: What::Receipt.into(),
+        expires_at: i64::MAX,
+        part: partition::WHOLE.into(),
+        message: Some(receipt),
+        ..QueueItem::default()
     }
 }
 
