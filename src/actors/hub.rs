@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
+use crate::actors::access::Access;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
@@ -33,6 +34,8 @@ pub struct Hub {
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub passwords: Passwords,
+    /// Tokens of the admin API.
+    pub access: Arc<Access>,
     pub binds: BindBoard,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
@@ -73,6 +76,7 @@ impl Hub {
             ids,
             metrics,
             passwords: Passwords::new(),
+            access: Arc::default(),
             binds: BindBoard::default(),
             correlation,
             receipts,
