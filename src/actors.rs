@@ -24,6 +24,7 @@
 //! Mailbox sizes are the `MAILBOX` constants of the actors. They bound batches, not messages;
 //! credit and windows bound the messages inside.
 
+pub mod access;
 pub mod admin;
 pub mod cdr;
 pub mod cluster;

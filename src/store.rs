@@ -9,6 +9,7 @@
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
 //! - One bad row never fails its batch mates.
 
+pub mod access;
 pub mod archive;
 pub mod cluster;
 mod gauges;
@@ -311,7 +312,7 @@ pub struct StoreStats {
 /// The durable side of the SMSC.
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
-pub trait Store: archive::Archive + Send + Sync + 'static {
+pub trait Store: access::AccessStore + archive::Archive + Send + Sync + 'static {
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
+use crate::actors::access::Access;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
@@ -37,6 +38,8 @@ pub struct Hub {
     pub traces: Traces,
     pub mailboxes: Mailboxes,
     pub passwords: Passwords,
+    /// Tokens of the admin API.
+    pub access: Arc<Access>,
     pub binds: BindBoard,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
@@ -81,6 +84,7 @@ impl Hub {
             metrics,
             traces,
             passwords: Passwords::new(),
+            access: Arc::default(),
             binds: BindBoard::default(),
             correlation,
             receipts,

@@ -318,6 +318,7 @@ async fn a_cancelled_message_is_final_and_never_granted() {
         verb: Verb::Cancel.into(),
         id,
         by: "a test".to_owned(),
+        ..QueueCommand::default()
     };
     let reply = rig.send(cancel(ids[1])).await;
     assert_eq!(reply.outcome(), Outcome::Done);
