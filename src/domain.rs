@@ -15,5 +15,6 @@ pub mod partition;
 pub mod readable;
 pub mod retry;
 pub mod route;
+pub mod settings;
 pub mod state;
 pub mod validity;

@@ -13,6 +13,7 @@ use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::receipts::Receipts;
+use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
@@ -30,6 +31,8 @@ pub struct Hub {
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub tenure: Arc<Tenure>,
+    /// The store's configuration, as this node has it.
+    pub settings: Desk,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub passwords: Passwords,
@@ -59,6 +62,7 @@ impl Hub {
         ids: IdGenerator,
         metrics: Arc<Metrics>,
         plan: Plan,
+        settings: Desk,
         correlation: Addr<Correlation>,
         receipts: Addr<Receipts>,
         throttle: Addr<Throttle>,
@@ -70,6 +74,7 @@ impl Hub {
                 None => Tenure::alone(),
             }),
             cluster,
+            settings,
             ids,
             metrics,
             passwords: Passwords::new(),

@@ -142,7 +142,7 @@ fn write(
 fn say_what_is_next(folder: &Path, rows: &[u64]) {
     println!("everything has arrived; rows in both stores:");
     for (table, count) in TABLES.iter().zip(rows) {
-        println!("  {table:<7} {count}");
+        println!("  {table:<15} {count}");
     }
     println!(
         "next: start smsc with [postgres] url set as in this configuration. Keep {} until you are \
