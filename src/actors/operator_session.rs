@@ -204,6 +204,9 @@ impl OperatorSession {
             if self.core.in_flight() == 0 && self.intake == 0 {
                 self.write(|core, out| core.unbind(now, out));
             }
+        } else if self.retired {
+            // Its queue was told that it takes no more; only a new bind takes that back.
+            return self.come_back("wanted again while it was leaving", ctx);
         }
         self.publish();
     }

@@ -29,7 +29,7 @@ pub(crate) struct Problem {
     /// More members, such as `field`.
     more: Map<String, Value>,
     /// One more header, such as Allow.
-    header: Option<(&'static str, String)>,
+    header: Option<Box<(&'static str, String)>>,
 }
 
 // === impl Problem ===
@@ -61,7 +61,7 @@ impl Problem {
         let allowed = allowed.into();
         let detail = format!("{path} takes {allowed}, not {method}");
         Self {
-            header: Some(("Allow", allowed)),
+            header: Some(Box::new(("Allow", allowed))),
             ..Self::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method-not-allowed",
@@ -80,7 +80,7 @@ impl Problem {
     /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
     pub(crate) fn unauthorized(challenge: &'static str, detail: &str) -> Self {
         Self {
-            header: Some(("WWW-Authenticate", challenge.to_owned())),
+            header: Some(Box::new(("WWW-Authenticate", challenge.to_owned()))),
             ..Self::new(
                 StatusCode::UNAUTHORIZED,
                 "unauthorized",

@@ -90,6 +90,8 @@ fn check_name<'a>(
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(allowed) {
         let message = format!("must be up to {MAX_NAME} letters, digits, `-`, `_` or `.`");
         found.problem(key, message);
+    } else if name == "explain" {
+        found.problem(key, "is the path of `smsc route explain`; choose another");
     } else if name == "default" || address::is_digits(name.as_bytes()) {
         let message = format!(
             "{name:?} is what a route without a name is called by its prefix; choose a word, or \
