@@ -4,20 +4,25 @@
     python3 helm/generate --check    exit code 1 when something would change
 
 README.md comes from the comments of values.yaml, the part `config` of values.schema.json from
-docs/configuration.md, dashboards/*.json from dashboards.py. Needs PyYAML. tests/helm_chart.rs runs
-the check.
+docs/configuration.md, each of dashboards/*.json from a file of its own here (how they are drawn is in
+panels.py, what they ask in queries.py). Needs PyYAML. tests/helm_chart.rs runs the check.
 """
 
 import json
 import sys
 from pathlib import Path
 
-import dashboards
+import message
+import operators
+import overview
+import queues
 import readme
 import schema
+import store
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHART = ROOT / "helm" / "smsc"
+DASHBOARDS = [overview, operators, queues, message, store]
 
 
 def wanted():
@@ -26,8 +31,9 @@ def wanted():
     file = CHART / "values.schema.json"
     reference = (ROOT / "docs" / "configuration.md").read_text()
     yield file, pretty(schema.with_config(json.loads(file.read_text()), reference))
-    for name, dashboard in dashboards.all_of_them():
-        yield CHART / "dashboards" / f"{name}.json", pretty(dashboard)
+    for module in DASHBOARDS:
+        board = module.board()
+        yield CHART / "dashboards" / f"{board['uid']}.json", pretty(board)
 
 
 def pretty(value):

@@ -42,14 +42,33 @@ def panel(kind, title, description, targets, w, h, **more):
     }
 
 
-def stat(title, expr, description, unit="short", colours=None, w=3, h=4, decimals=None, spark=True, mappings=None):
+def stat(
+    title,
+    expr,
+    description,
+    unit="short",
+    colours=None,
+    w=3,
+    h=4,
+    decimals=None,
+    spark=True,
+    mappings=None,
+):
     """One large number, with its recent past behind it."""
     defaults = {"unit": unit, "thresholds": colours or steps(BLUE), "mappings": mappings or []}
     if decimals is not None:
         defaults["decimals"] = decimals
     return panel(
-        "stat", title, description, [target(expr)], w, h,
-        fieldConfig={"defaults": {**defaults, "color": {"mode": "thresholds"}, "noValue": "–"}, "overrides": []},
+        "stat",
+        title,
+        description,
+        [target(expr)],
+        w,
+        h,
+        fieldConfig={
+            "defaults": {**defaults, "color": {"mode": "thresholds"}, "noValue": "–"},
+            "overrides": [],
+        },
         options={
             "colorMode": "background_solid" if colours else "value",
             "graphMode": "area" if spark else "none",
@@ -57,10 +76,22 @@ def stat(title, expr, description, unit="short", colours=None, w=3, h=4, decimal
             "textMode": "value",
             "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         },
-    )  # fmt: skip
+    )
 
 
-def graph(title, description, *lines, unit="short", stack=False, w=12, h=8, colours=None, limits=None, points=False, bars=False):
+def graph(
+    title,
+    description,
+    *lines,
+    unit="short",
+    stack=False,
+    w=12,
+    h=8,
+    colours=None,
+    limits=None,
+    points=False,
+    bars=False,
+):
     """Lines over time; `lines` are pairs of expression and legend, `colours` by legend."""
     custom = {
         "drawStyle": "bars" if bars else "line",
@@ -81,46 +112,91 @@ def graph(title, description, *lines, unit="short", stack=False, w=12, h=8, colo
         for name, colour in (colours or {}).items()
     ]
     return panel(
-        "timeseries", title, description, [target(*line) for line in lines], w, h,
+        "timeseries",
+        title,
+        description,
+        [target(*line) for line in lines],
+        w,
+        h,
         fieldConfig={
             "defaults": {
-                "unit": unit, "min": 0, "custom": custom, "color": {"mode": "palette-classic"},
+                "unit": unit,
+                "min": 0,
+                "custom": custom,
+                "color": {"mode": "palette-classic"},
                 "thresholds": limits or steps(GREEN),
             },
             "overrides": overrides,
         },
         options={
-            "legend": {"displayMode": "table", "placement": "bottom", "calcs": ["lastNotNull", "max"], "showLegend": True},
+            "legend": {
+                "displayMode": "table",
+                "placement": "bottom",
+                "calcs": ["lastNotNull", "max"],
+                "showLegend": True,
+            },
             "tooltip": {"mode": "multi", "sort": "desc"},
         },
-    )  # fmt: skip
+    )
 
 
 def heatmap(title, description, expr, w=12, h=8, unit="s"):
     """A histogram over time."""
     return panel(
-        "heatmap", title, description, [{**target(expr, "{{le}}"), "format": "heatmap"}], w, h,
+        "heatmap",
+        title,
+        description,
+        [{**target(expr, "{{le}}"), "format": "heatmap"}],
+        w,
+        h,
         options={
-            "calculate": False, "cellGap": 1, "cellValues": {"unit": "short"},
-            "color": {"mode": "scheme", "scheme": "Turbo", "steps": 64, "exponent": 0.5, "reverse": False, "fill": "dark-blue"},
+            "calculate": False,
+            "cellGap": 1,
+            "cellValues": {"unit": "short"},
+            "color": {
+                "mode": "scheme",
+                "scheme": "Turbo",
+                "steps": 64,
+                "exponent": 0.5,
+                "reverse": False,
+                "fill": "dark-blue",
+            },
             "yAxis": {"unit": unit, "axisPlacement": "left"},
-            "tooltip": {"mode": "single", "yHistogram": True}, "legend": {"show": True},
-            "rowsFrame": {"layout": "auto"}, "filterValues": {"le": 1e-9},
+            "tooltip": {"mode": "single", "yHistogram": True},
+            "legend": {"show": True},
+            "rowsFrame": {"layout": "auto"},
+            "filterValues": {"le": 1e-9},
         },
         fieldConfig={"defaults": {}, "overrides": []},
-    )  # fmt: skip
+    )
 
 
 def timeline(title, description, expr, legend, mappings, w=24, h=6):
     """Coloured bars that show since when something is as it is."""
     return panel(
-        "state-timeline", title, description, [target(expr, legend)], w, h,
+        "state-timeline",
+        title,
+        description,
+        [target(expr, legend)],
+        w,
+        h,
         fieldConfig={
-            "defaults": {"mappings": mappings, "color": {"mode": "thresholds"}, "thresholds": steps(GREY), "custom": {"fillOpacity": 80, "lineWidth": 0}},
+            "defaults": {
+                "mappings": mappings,
+                "color": {"mode": "thresholds"},
+                "thresholds": steps(GREY),
+                "custom": {"fillOpacity": 80, "lineWidth": 0},
+            },
             "overrides": [],
         },
-        options={"mergeValues": True, "showValue": "never", "rowHeight": 0.85, "legend": {"showLegend": True, "displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "single"}},
-    )  # fmt: skip
+        options={
+            "mergeValues": True,
+            "showValue": "never",
+            "rowHeight": 0.85,
+            "legend": {"showLegend": True, "displayMode": "list", "placement": "bottom"},
+            "tooltip": {"mode": "single"},
+        },
+    )
 
 
 def table(title, description, key, columns, w=24, h=8):
@@ -135,62 +211,170 @@ def table(title, description, key, columns, w=24, h=8):
         if colours:
             properties += [
                 {"id": "thresholds", "value": colours},
-                {"id": "custom.cellOptions", "value": {"type": "color-background", "mode": "basic"}},
+                {
+                    "id": "custom.cellOptions",
+                    "value": {"type": "color-background", "mode": "basic"},
+                },
             ]
         overrides.append({"matcher": {"id": "byName", "options": name}, "properties": properties})
     return panel(
-        "table", title, description,
-        [target(expr, instant=True, kind="table") for _, expr, _, _ in columns], w, h,
+        "table",
+        title,
+        description,
+        [target(expr, instant=True, kind="table") for _, expr, _, _ in columns],
+        w,
+        h,
         transformations=[
             {"id": "merge", "options": {}},
-            {"id": "organize", "options": {"excludeByName": shown, "renameByName": names, "indexByName": {}}},
+            {
+                "id": "organize",
+                "options": {"excludeByName": shown, "renameByName": names, "indexByName": {}},
+            },
         ],
-        fieldConfig={"defaults": {"custom": {"align": "auto", "filterable": True}, "noValue": "–"}, "overrides": overrides},
-        options={"showHeader": True, "cellHeight": "sm", "sortBy": [{"displayName": columns[0][0], "desc": True}]},
-    )  # fmt: skip
+        fieldConfig={
+            "defaults": {"custom": {"align": "auto", "filterable": True}, "noValue": "–"},
+            "overrides": overrides,
+        },
+        options={
+            "showHeader": True,
+            "cellHeight": "sm",
+            "sortBy": [{"displayName": columns[0][0], "desc": True}],
+        },
+    )
 
 
 def text(content, w=24, h=6, title=""):
     return {
-        "type": "text", "title": title, "gridPos": {"w": w, "h": h}, "transparent": not title,
+        "type": "text",
+        "title": title,
+        "gridPos": {"w": w, "h": h},
+        "transparent": not title,
         "options": {"mode": "markdown", "content": content},
-    }  # fmt: skip
+    }
 
 
 def alerts(title, w=8, h=8):
-    """What is firing now."""
-    return {
-        "type": "alertlist", "title": title, "gridPos": {"w": w, "h": h},
-        "description": "Alerts of this project, as Grafana sees them; each has a runbook in docs/runbooks.md.",
-        "options": {
-            "alertName": "Smsc", "datasource": "${datasource}", "groupMode": "default", "maxItems": 20, "sortOrder": 1,
-            "viewMode": "list", "stateFilter": {"firing": True, "pending": True, "error": True, "noData": False, "normal": False, "recovering": True},
+    """What is firing now, from the series that Prometheus keeps of its alerts."""
+    firing = 'sum by (severity, alertname, name, queue, actor, instance) (ALERTS{alertname=~"Smsc.*",alertstate="firing"})'
+    colours = {"critical": RED, "warning": ORANGE, "info": BLUE}
+    severity = [
+        {
+            "id": "mappings",
+            "value": [
+                {
+                    "type": "value",
+                    "options": {
+                        name: {"color": colour, "text": name} for name, colour in colours.items()
+                    },
+                }
+            ],
         },
-    }  # fmt: skip
+        {"id": "custom.cellOptions", "value": {"type": "color-background", "mode": "basic"}},
+        {"id": "custom.width", "value": 90},
+    ]
+    return panel(
+        "table",
+        title,
+        "Alerts that are firing. Each has its section in docs/runbooks.md.",
+        [target(firing, instant=True, kind="table")],
+        w,
+        h,
+        transformations=[
+            {
+                "id": "organize",
+                "options": {
+                    "excludeByName": {"Time": True, "Value": True},
+                    "indexByName": {
+                        "severity": 0,
+                        "alertname": 1,
+                        "name": 2,
+                        "queue": 3,
+                        "actor": 4,
+                        "instance": 5,
+                    },
+                    "renameByName": {
+                        "severity": "Severity",
+                        "alertname": "Alert",
+                        "name": "Peer",
+                        "queue": "Queue",
+                        "actor": "Actor",
+                        "instance": "Node",
+                    },
+                },
+            }
+        ],
+        fieldConfig={
+            "defaults": {"custom": {"align": "auto"}, "noValue": "nothing is firing"},
+            "overrides": [
+                {"matcher": {"id": "byName", "options": "Severity"}, "properties": severity}
+            ],
+        },
+        options={"showHeader": True, "cellHeight": "sm"},
+    )
 
 
 def row(title):
-    return {"type": "row", "title": title, "collapsed": False, "panels": [], "gridPos": {"w": WIDTH, "h": 1}}
+    return {
+        "type": "row",
+        "title": title,
+        "collapsed": False,
+        "panels": [],
+        "gridPos": {"w": WIDTH, "h": 1},
+    }
 
 
 def choice(name, label, query, depends="", multi=True):
     """A variable with the values of a label."""
     return {
-        "type": "query", "name": name, "label": label, "datasource": PROMETHEUS,
-        "query": {"query": f"label_values({depends or 'smsc_draining'}, {query})", "refId": "variable"},
+        "type": "query",
+        "name": name,
+        "label": label,
+        "datasource": PROMETHEUS,
+        "query": {
+            "query": f"label_values({depends or 'smsc_draining'}, {query})",
+            "refId": "variable",
+        },
         "definition": f"label_values({depends or 'smsc_draining'}, {query})",
-        "refresh": 2, "sort": 1, "multi": multi, "includeAll": True, "allValue": ".*",
-        "current": {"text": ["All"], "value": ["$__all"]}, "options": [], "hide": 0, "regex": "", "skipUrlSync": False,
-    }  # fmt: skip
+        "refresh": 2,
+        "sort": 1,
+        "multi": multi,
+        "includeAll": True,
+        "allValue": ".*",
+        "current": {"text": ["All"], "value": ["$__all"]},
+        "options": [],
+        "hide": 0,
+        "regex": "",
+        "skipUrlSync": False,
+    }
 
 
 def source(name, label, kind):
-    return {"type": "datasource", "name": name, "label": label, "query": kind, "refresh": 1, "regex": "", "hide": 0, "multi": False, "includeAll": False, "options": [], "current": {}}
+    return {
+        "type": "datasource",
+        "name": name,
+        "label": label,
+        "query": kind,
+        "refresh": 1,
+        "regex": "",
+        "hide": 0,
+        "multi": False,
+        "includeAll": False,
+        "options": [],
+        "current": {},
+    }
 
 
 def box(name, label, value=""):
     """A variable to type into."""
-    return {"type": "textbox", "name": name, "label": label, "query": value, "current": {"text": value, "value": value}, "options": [{"selected": True, "text": value, "value": value}], "hide": 0}
+    return {
+        "type": "textbox",
+        "name": name,
+        "label": label,
+        "query": value,
+        "current": {"text": value, "value": value},
+        "options": [{"selected": True, "text": value, "value": value}],
+        "hide": 0,
+    }
 
 
 def dashboard(uid, title, description, variables, panels, since="now-3h", refresh="30s"):
@@ -203,13 +387,42 @@ def dashboard(uid, title, description, variables, panels, since="now-3h", refres
         placed.append({**one, "id": number, "gridPos": {**size, "x": x, "y": y}})
         x, tall = x + size["w"], max(tall, size["h"])
     return {
-        "uid": uid, "title": title, "description": description, "tags": ["smsc"],
-        "schemaVersion": 39, "version": 1, "editable": True, "graphTooltip": 1, "timezone": "browser",
-        "refresh": refresh, "time": {"from": since, "to": "now"},
-        "links": [{"type": "dashboards", "title": "SMSC", "tags": ["smsc"], "asDropdown": True, "includeVars": True, "keepTime": True, "icon": "external link", "targetBlank": False}],
-        "annotations": {"list": [{
-            "name": "Alerts", "enable": True, "iconColor": RED, "datasource": PROMETHEUS,
-            "expr": 'sum by (alertname) (ALERTS{alertname=~"Smsc.*",alertstate="firing"})', "titleFormat": "{{alertname}}", "step": "60s",
-        }]},
-        "templating": {"list": variables}, "panels": placed,
-    }  # fmt: skip
+        "uid": uid,
+        "title": title,
+        "description": description,
+        "tags": ["smsc"],
+        "schemaVersion": 39,
+        "version": 1,
+        "editable": True,
+        "graphTooltip": 1,
+        "timezone": "browser",
+        "refresh": refresh,
+        "time": {"from": since, "to": "now"},
+        "links": [
+            {
+                "type": "dashboards",
+                "title": "SMSC",
+                "tags": ["smsc"],
+                "asDropdown": True,
+                "includeVars": True,
+                "keepTime": True,
+                "icon": "external link",
+                "targetBlank": False,
+            }
+        ],
+        "annotations": {
+            "list": [
+                {
+                    "name": "Alerts",
+                    "enable": True,
+                    "iconColor": RED,
+                    "datasource": PROMETHEUS,
+                    "expr": 'sum by (alertname) (ALERTS{alertname=~"Smsc.*",alertstate="firing"})',
+                    "titleFormat": "{{alertname}}",
+                    "step": "60s",
+                }
+            ]
+        },
+        "templating": {"list": variables},
+        "panels": placed,
+    }

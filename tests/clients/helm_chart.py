@@ -24,9 +24,18 @@ CRDS = {"ServiceMonitor", "PrometheusRule"}
 
 PEERS = {
     "config": {
-        "account": [{"system_id": "shop", "rate": 200, "allow": ["127.0.0.0/8"]}, {"system_id": "bank", "password": 'quo"te'}],
+        "account": [
+            {"system_id": "shop", "rate": 200, "allow": ["127.0.0.0/8"]},
+            {"system_id": "bank", "password": 'quo"te'},
+        ],
         "operator": [
-            {"id": "up", "address": "127.0.0.1:1", "system_id": "us", "binds": 2, "retry": {"delays": ["1m"]}},
+            {
+                "id": "up",
+                "address": "127.0.0.1:1",
+                "system_id": "us",
+                "binds": 2,
+                "retry": {"delays": ["1m"]},
+            },
             {"id": "open", "address": "127.0.0.1:1", "system_id": "us", "password": ""},
         ],
         "route": [
@@ -34,12 +43,15 @@ PEERS = {
             {"prefix": "4477", "to": {"up": 70, "open": 30}},
             {"prefix": "49", "to": ["up", "open"]},
         ],
-        "retry": {"delays": ["30s", "5m"], "status": [{"status": "ESME_RSYSERR", "class": "throttled"}]},
+        "retry": {
+            "delays": ["30s", "5m"],
+            "status": [{"status": "ESME_RSYSERR", "class": "throttled"}],
+        },
         "queue": {"max_waiting": 20000000, "page": 1024},
         "store": {"min_free_mib": 1},
     },
     "secrets": {"accounts": {"shop": "sesame"}, "operators": {"up": "secret"}},
-}  # fmt: skip
+}
 CLUSTER = {
     **PEERS,
     "mode": "cluster",
@@ -55,7 +67,11 @@ OBSERVED = {
         "alertLabels": {"team": "messaging"},
     },
     "dashboards": {"enabled": True},
-    "tracing": {"enabled": True, "endpoint": "http://tempo:4317", "resourceAttributes": {"site": "north"}},
+    "tracing": {
+        "enabled": True,
+        "endpoint": "http://tempo:4317",
+        "resourceAttributes": {"site": "north"},
+    },
 }
 CASES = {
     "defaults": {},
@@ -74,7 +90,11 @@ CASES = {
     "cluster-redis": {
         **CLUSTER,
         "redis": {"enabled": True},
-        "secrets": {**CLUSTER["secrets"], "redisUrl": "redis://redis.example/0", "adminToken": "sesame"},
+        "secrets": {
+            **CLUSTER["secrets"],
+            "redisUrl": "redis://redis.example/0",
+            "adminToken": "sesame",
+        },
         "persistence": {"enabled": False},
         "replicaCount": 5,
     },
@@ -88,7 +108,12 @@ CASES = {
             "enabled": True,
             "restrictEgress": True,
             "smppFrom": [{"ipBlock": {"cidr": "10.0.0.0/8"}}],
-            "egressTo": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}], "ports": [{"port": 2775, "protocol": "TCP"}]}],
+            "egressTo": [
+                {
+                    "to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}],
+                    "ports": [{"port": 2775, "protocol": "TCP"}],
+                }
+            ],
         },
         "service": {"smpp": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/8"]}},
         "persistence": {"storageClassName": "fast", "annotations": {"a": "b"}},
@@ -118,9 +143,16 @@ REFUSED = [
     ({"config": {"queue": {"max_wating": 3}}}, ["config/queue", "max_wating"]),
     ({"config": {"validity": {"default": "3 days"}}}, ["config/validity/default"]),
     ({"config": {"account": [{"password": "x"}]}}, ["account/0", "system_id"]),
-    ({"config": {"operator": [{"id": "up", "address": "a:1", "system_id": "u", "binds": "two"}]}}, ["operator/0/binds"]),
+    (
+        {
+            "config": {
+                "operator": [{"id": "up", "address": "a:1", "system_id": "u", "binds": "two"}]
+            }
+        },
+        ["operator/0/binds"],
+    ),
     ({"secrets": {"accounts": {"shop": 1234}}}, ["secrets/accounts/shop", "string"]),
-    ({"tracing": {"sampler": "sometimes"}}, ["tracing/sampler"]),
+    ({"tracing": {"protocol": "udp"}}, ["tracing/protocol"]),
     ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.enabled", "no TLS listener"]),
     ({"autoscaling": {"enabled": True}}, ["autoscaling.enabled", "mode: cluster"]),
     ({"persistence": {"enabled": False}}, ["persistence.enabled", "would be lost"]),
@@ -128,11 +160,17 @@ REFUSED = [
     ({"mode": "cluster"}, ["secrets.databaseUrl"]),
     ({**CLUSTER, "redis": {"enabled": True}}, ["secrets.redisUrl"]),
     ({"config": {"account": [{"system_id": "shop"}]}}, ["shop", "secrets.accounts.shop"]),
-    ({"config": {"operator": [{"id": "up", "address": "a:1", "system_id": "u"}]}}, ["up", "secrets.operators.up"]),
+    (
+        {"config": {"operator": [{"id": "up", "address": "a:1", "system_id": "u"}]}},
+        ["up", "secrets.operators.up"],
+    ),
     ({"tracing": {"enabled": True}}, ["tracing.endpoint"]),
     ({"terminationGracePeriodSeconds": 30}, ["terminationGracePeriodSeconds", "45"]),
-    ({"prometheusRule": {"enabled": True, "disabled": ["SmscNothing"]}}, ["SmscNothing", "SmscQueueOld"]),
-]  # fmt: skip
+    (
+        {"prometheusRule": {"enabled": True, "disabled": ["SmscNothing"]}},
+        ["SmscNothing", "SmscQueueOld"],
+    ),
+]
 
 
 def rendered(values):
@@ -147,7 +185,9 @@ def rendered(values):
 
 
 def of_kind(objects, kind, name=None):
-    return [one for one in objects if one["kind"] == kind and name in (None, one["metadata"]["name"])]
+    return [
+        one for one in objects if one["kind"] == kind and name in (None, one["metadata"]["name"])
+    ]
 
 
 class Report:
@@ -204,41 +244,92 @@ def look_closer(report, case, values, objects):
     expect(len(workloads) == 1, "not exactly one workload")
     workload = workloads[0]
     stateful = not cluster or values.get("persistence", {}).get("enabled", True)
-    expect(workload["kind"] == ("StatefulSet" if stateful else "Deployment"), f"is a {workload['kind']}")
+    expect(
+        workload["kind"] == ("StatefulSet" if stateful else "Deployment"),
+        f"is a {workload['kind']}",
+    )
     scaled = values.get("autoscaling", {}).get("enabled", False)
     replicas = workload["spec"].get("replicas")
     wanted = None if scaled else values.get("replicaCount", 3) if cluster else 1
     expect(replicas == wanted, f"{replicas} replicas, not {wanted}")
     jobs = of_kind(objects, "Job")
-    expect([job["spec"]["template"]["spec"]["containers"][0]["args"] for job in jobs] == ([["migrate"]] if cluster else [["check-config"]] if values.get("checkConfig", True) else []), "the wrong hook")
-    pods = [workload["spec"]["template"], *[job["spec"]["template"] for job in jobs], *of_kind(objects, "Pod")]
-    secret_names = {one["metadata"]["name"] for one in of_kind(objects, "Secret")} | {values.get("secrets", {}).get("existingSecret")}
+    expect(
+        [job["spec"]["template"]["spec"]["containers"][0]["args"] for job in jobs]
+        == (
+            [["migrate"]]
+            if cluster
+            else [["check-config"]]
+            if values.get("checkConfig", True)
+            else []
+        ),
+        "the wrong hook",
+    )
+    pods = [
+        workload["spec"]["template"],
+        *[job["spec"]["template"] for job in jobs],
+        *of_kind(objects, "Pod"),
+    ]
+    secret_names = {one["metadata"]["name"] for one in of_kind(objects, "Secret")} | {
+        values.get("secrets", {}).get("existingSecret")
+    }
     configs = {one["metadata"]["name"] for one in of_kind(objects, "ConfigMap")}
     for pod in pods:
         spec = pod["spec"]
         expect(spec["automountServiceAccountToken"] is False, "a token is mounted")
         expect(spec["securityContext"]["runAsNonRoot"] is True, "may run as root")
-        expect(spec["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault", "no seccomp profile")
+        expect(
+            spec["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault",
+            "no seccomp profile",
+        )
         container = spec["containers"][0]["securityContext"]
-        expect(container["readOnlyRootFilesystem"] and not container["allowPrivilegeEscalation"], "too many rights")
+        expect(
+            container["readOnlyRootFilesystem"] and not container["allowPrivilegeEscalation"],
+            "too many rights",
+        )
         expect(container["capabilities"] == {"drop": ["ALL"]}, "keeps capabilities")
         volumes = {volume["name"]: volume for volume in spec.get("volumes", [])}
         for mount in spec["containers"][0].get("volumeMounts", []):
-            claims = [claim["metadata"]["name"] for claim in workload["spec"].get("volumeClaimTemplates", [])]
-            expect(mount["name"] in volumes or mount["name"] in claims, f"no volume {mount['name']}")
+            claims = [
+                claim["metadata"]["name"]
+                for claim in workload["spec"].get("volumeClaimTemplates", [])
+            ]
+            expect(
+                mount["name"] in volumes or mount["name"] in claims, f"no volume {mount['name']}"
+            )
         if volumes:
-            expect(volumes["config"]["configMap"]["name"] in configs, "the ConfigMap does not exist")
-            expect(volumes["secrets"]["secret"]["secretName"] in secret_names, "the Secret does not exist")
+            expect(
+                volumes["config"]["configMap"]["name"] in configs, "the ConfigMap does not exist"
+            )
+            expect(
+                volumes["secrets"]["secret"]["secretName"] in secret_names,
+                "the Secret does not exist",
+            )
     labels = workload["spec"]["template"]["metadata"]["labels"]
-    for selector in [one["spec"]["selector"] for one in of_kind(objects, "Service")] + [workload["spec"]["selector"]["matchLabels"]]:
+    for selector in [one["spec"]["selector"] for one in of_kind(objects, "Service")] + [
+        workload["spec"]["selector"]["matchLabels"]
+    ]:
         expect(selector.items() <= labels.items(), f"selects nothing: {selector}")
     for one in of_kind(objects, "Pod") + [job["spec"]["template"] for job in jobs]:
-        expect(one["metadata"]["labels"].get("app.kubernetes.io/component") != "node", "a Job behind a service")
-    expect(not [port for one in of_kind(objects, "Service") for port in one["spec"]["ports"] if port["port"] == 3550], "a TLS port that nothing serves")
+        expect(
+            one["metadata"]["labels"].get("app.kubernetes.io/component") != "node",
+            "a Job behind a service",
+        )
+    expect(
+        not [
+            port
+            for one in of_kind(objects, "Service")
+            for port in one["spec"]["ports"]
+            if port["port"] == 3550
+        ],
+        "a TLS port that nothing serves",
+    )
     expect(len(of_kind(objects, "PodDisruptionBudget")) == cluster, "PodDisruptionBudget")
     for scaler in of_kind(objects, "HorizontalPodAutoscaler"):
         target = scaler["spec"]["scaleTargetRef"]
-        expect((target["kind"], target["name"]) == (workload["kind"], workload["metadata"]["name"]), f"scales {target}")
+        expect(
+            (target["kind"], target["name"]) == (workload["kind"], workload["metadata"]["name"]),
+            f"scales {target}",
+        )
         expect(len(scaler["spec"]["metrics"]) == 2, "no fallback to CPU")
     observed(expect, values, objects)
 
@@ -250,17 +341,41 @@ def observed(expect, values, objects):
     if not wanted:
         return
     selector = monitors[0]["spec"]["selector"]["matchLabels"]
-    chosen = [one for one in of_kind(objects, "Service") if selector.items() <= one["metadata"]["labels"].items()]
+    chosen = [
+        one
+        for one in of_kind(objects, "Service")
+        if selector.items() <= one["metadata"]["labels"].items()
+    ]
     expect(len(chosen) == 1, f"the ServiceMonitor selects {len(chosen)} services")
     endpoint = monitors[0]["spec"]["endpoints"][0]
-    expect(endpoint["port"] in [port["name"] for port in chosen[0]["spec"]["ports"]], "a port that does not exist")
-    alerts = {rule["alert"]: rule for group in rules[0]["spec"]["groups"] for rule in group["rules"] if "alert" in rule}
+    expect(
+        endpoint["port"] in [port["name"] for port in chosen[0]["spec"]["ports"]],
+        "a port that does not exist",
+    )
+    alerts = {
+        rule["alert"]: rule
+        for group in rules[0]["spec"]["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    }
     expect("SmscManyFail" not in alerts and len(alerts) > 15, "an alert that was disabled, or none")
     old = alerts["SmscQueueOld"]
-    expect(old["for"] == "20m" and old["labels"] == {"severity": "critical", "team": "messaging"}, f"not changed: {old}")
-    expect(old["annotations"]["runbook_url"] == "https://git.example/runbooks.md#smscqueueold", f"links to {old}")
-    boards = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["labels"].get("grafana_dashboard") == "1"]
-    expect(len(boards) == len(list(Path(CHART).glob("dashboards/*.json"))), "dashboards are missing")
+    expect(
+        old["for"] == "20m" and old["labels"] == {"severity": "critical", "team": "messaging"},
+        f"not changed: {old}",
+    )
+    expect(
+        old["annotations"]["runbook_url"] == "https://git.example/runbooks.md#smscqueueold",
+        f"links to {old}",
+    )
+    boards = [
+        one
+        for one in of_kind(objects, "ConfigMap")
+        if one["metadata"]["labels"].get("grafana_dashboard") == "1"
+    ]
+    expect(
+        len(boards) == len(list(Path(CHART).glob("dashboards/*.json"))), "dashboards are missing"
+    )
     for board in boards:
         for text in board["data"].values():
             json.loads(text)
@@ -285,11 +400,20 @@ def config(case, folder):
     values = {**CASES[case]}
     values["secrets"] = {**values.get("secrets", {}), "mountPath": str(folder)}
     objects, _ = rendered(values)
-    (name,) = [one["metadata"]["name"] for one in of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")]
+    (name,) = [
+        one["metadata"]["name"]
+        for one in of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
+    ]
     (settings,) = of_kind(objects, "ConfigMap", name)
     (folder / "smsc.toml").write_text(settings["data"]["smsc.toml"])
     # Of a Secret that the chart does not make, as its README says.
-    secrets = {"admin-token": "of-yours", "database-url": "postgres://a@b/c", "redis-url": "redis://a", "account-shop": "sesame", "operator-up": "secret"}
+    secrets = {
+        "admin-token": "of-yours",
+        "database-url": "postgres://a@b/c",
+        "redis-url": "redis://a",
+        "account-shop": "sesame",
+        "operator-up": "secret",
+    }
     for secret in of_kind(objects, "Secret", name):
         secrets = secret["stringData"]
     for key, text in secrets.items():

@@ -20,9 +20,21 @@ ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm" / "smsc"
 # What a scrape adds, and what Prometheus itself knows.
 SCRAPED = {"namespace", "job", "instance", "le"}
-FOREIGN = {"up": {"namespace", "job", "instance"}, "ALERTS": {"alertname", "alertstate"}}
+FOREIGN = {
+    "up": {"namespace", "job", "instance"},
+    "ALERTS": {"alertname", "alertstate", "severity", "name", "queue", "actor"},
+}
 STATES = {"connecting", "binding", "bound", "waiting", "paused", "closed"}
-ENDS = {"DELIVERED", "EXPIRED", "DELETED", "UNDELIVERABLE", "UNKNOWN", "REJECTED", "SKIPPED", "ACCEPTED"}
+ENDS = {
+    "DELIVERED",
+    "EXPIRED",
+    "DELETED",
+    "UNDELIVERABLE",
+    "UNKNOWN",
+    "REJECTED",
+    "SKIPPED",
+    "ACCEPTED",
+}
 FUNCTIONS = set(
     "sum max min avg count topk rate increase deriv predict_linear histogram_quantile label_replace vector"
     " by on and or unless bool ignoring group_left group_right without clamp_min absent time".split()
@@ -51,14 +63,22 @@ def queries():
         for variable in board["templating"]["list"]:
             if variable["type"] == "query":
                 inner = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["definition"])
-                yield f"{file.name}, variable {variable['name']}", f"count by ({inner[2]}) ({inner[1]})"
+                yield (
+                    f"{file.name}, variable {variable['name']}",
+                    f"count by ({inner[2]}) ({inner[1]})",
+                )
         for one in board["annotations"]["list"]:
             yield f"{file.name}, annotation", one["expr"]
     for rule in rules():
         yield f"rule {rule.get('alert') or rule['record']}", rule["expr"]
-    (adapter,) = yaml.safe_load((CHART / "alerts" / "prometheus-adapter.yaml").read_text())["rules"]["external"]
+    (adapter,) = yaml.safe_load((CHART / "alerts" / "prometheus-adapter.yaml").read_text())[
+        "rules"
+    ]["external"]
     yield "prometheus-adapter seriesQuery", adapter["seriesQuery"]
-    yield "prometheus-adapter metricsQuery", adapter["metricsQuery"].replace("<<.LabelMatchers>>", "")
+    yield (
+        "prometheus-adapter metricsQuery",
+        adapter["metricsQuery"].replace("<<.LabelMatchers>>", ""),
+    )
 
 
 def rules():
@@ -81,7 +101,9 @@ def check_query(where, query, known, wrong):
     used, at = set(), 0
     bare = re.sub(r"\b(?:by|on|ignoring) \([^)]*\)", "", query)
     bare = re.sub(r"\[[^\]]*\]", "", bare)
-    while match := re.compile(r'"[^"]*"|([A-Za-z_:][A-Za-z0-9_:]*)\s*(\{[^}]*\})?').search(bare, at):
+    while match := re.compile(r'"[^"]*"|([A-Za-z_:][A-Za-z0-9_:]*)\s*(\{[^}]*\})?').search(
+        bare, at
+    ):
         at = match.end()
         name, braces = match.group(1), match.group(2) or ""
         if not name or name in FUNCTIONS or re.fullmatch(r"\d*e\d+|e\d+", name):
@@ -95,7 +117,11 @@ def check_query(where, query, known, wrong):
                 wrong.append(f"{where}: {name} has no label {label}")
             if name == "smsc_binds" and label == "state" and not set(text.split("|")) <= STATES:
                 wrong.append(f"{where}: binds are never {text}")
-            if name == "smsc_messages_final_total" and not set(text.split("|")) <= ENDS | {".*"} and label == "state":
+            if (
+                name == "smsc_messages_final_total"
+                and not set(text.split("|")) <= ENDS | {".*"}
+                and label == "state"
+            ):
                 wrong.append(f"{where}: messages never end {text}")
     for label in grouped - used - SCRAPED - made:
         wrong.append(f"{where}: groups by {label}, which none of its metrics has")
@@ -114,11 +140,19 @@ def metrics(folder):
         written.append({"record": f"query:{at}", "expr": query})
     text = yaml.safe_dump({"groups": [{"name": "queries", "rules": written}]})
     (Path(folder) / "queries.yaml").write_text(text)
-    names = yaml.safe_load((CHART / "values.yaml").read_text())["autoscaling"]["queueAge"]["metricName"]
-    (adapter,) = yaml.safe_load((CHART / "alerts" / "prometheus-adapter.yaml").read_text())["rules"]["external"]
+    names = yaml.safe_load((CHART / "values.yaml").read_text())["autoscaling"]["queueAge"][
+        "metricName"
+    ]
+    (adapter,) = yaml.safe_load((CHART / "alerts" / "prometheus-adapter.yaml").read_text())[
+        "rules"
+    ]["external"]
     if adapter["name"]["as"] != names:
-        wrong.append(f"autoscaling.queueAge.metricName is {names}, the adapter makes {adapter['name']['as']}")
-    seen = {name for name in known if any(re.search(rf"\b{name}\b", query) for _, query in queries())}
+        wrong.append(
+            f"autoscaling.queueAge.metricName is {names}, the adapter makes {adapter['name']['as']}"
+        )
+    seen = {
+        name for name in known if any(re.search(rf"\b{name}\b", query) for _, query in queries())
+    }
     end(wrong, queries=len(written), metrics=len(seen))
 
 
@@ -149,7 +183,10 @@ def runbooks():
         for part in ["summary", "description"]:
             if len(notes.get(part, "")) < 20:
                 wrong.append(f"{rule['alert']}: no {part}")
-    for table, key in re.findall(r"`(smpp|http|store|postgres|redis|cluster|queue|validity|retry|correlation|cdr)\.(\w+)`", page):
+    for table, key in re.findall(
+        r"`(smpp|http|store|postgres|redis|cluster|queue|validity|retry|correlation|cdr)\.(\w+)`",
+        page,
+    ):
         section = re.search(rf"## `\[{table}\]`(.*?)(?=\n## )", settings, re.S)[1]
         if f"| `{key}` |" not in section:
             wrong.append(f"docs/runbooks.md: there is no setting {table}.{key}")
@@ -170,7 +207,11 @@ def files():
             if origin and origin[0] not in stages:
                 wrong.append(f"Dockerfile: no stage {origin[0]}")
             named = [word for word in words[1:-1] if not word.startswith("--")]
-            wrong += [f"Dockerfile: {one} does not exist" for one in named if not origin and not (ROOT / one).exists()]
+            wrong += [
+                f"Dockerfile: {one} does not exist"
+                for one in named
+                if not origin and not (ROOT / one).exists()
+            ]
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     if chart["appVersion"] != version:

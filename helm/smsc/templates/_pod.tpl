@@ -145,12 +145,6 @@ spec:
   value: {{ .Values.tracing.protocol | quote }}
 - name: OTEL_SERVICE_NAME
   value: {{ default (include "smsc.fullname" .) .Values.tracing.serviceName | quote }}
-- name: OTEL_TRACES_SAMPLER
-  value: {{ .Values.tracing.sampler | quote }}
-{{- with .Values.tracing.samplerArg }}
-- name: OTEL_TRACES_SAMPLER_ARG
-  value: {{ . | quote }}
-{{- end }}
 - name: OTEL_RESOURCE_ATTRIBUTES
   value: {{ printf "k8s.namespace.name=%s,k8s.pod.name=$(POD_NAME),k8s.node.name=$(NODE_NAME)" .Release.Namespace }}{{ range $key, $value := .Values.tracing.resourceAttributes }}{{ printf ",%s=%v" $key $value }}{{ end }}
 {{- end }}
