@@ -253,6 +253,61 @@ def text(content, w=24, h=6, title=""):
     }
 
 
+def traces(title, description, query, w=12, h=8):
+    """Traces that TraceQL finds; their ids lead into this dashboard and into Explore."""
+    here = {
+        "title": "Show here",
+        "url": "/d/smsc-message?${__url_time_range}&var-tempo=${tempo}&var-message_id=${message_id}"
+        "&var-trace_id=${__value.raw}",
+    }
+    explore = {
+        "title": "Open in Explore",
+        "url": '/explore?schemaVersion=1&orgId=1&panes={"a":{"datasource":"${tempo}","queries":[{"refId":"A",'
+        '"queryType":"traceql","query":"${__value.raw}","datasource":{"type":"tempo","uid":"${tempo}"}}],'
+        '"range":{"from":"${__from}","to":"${__to}"}}}',
+        "targetBlank": True,
+    }
+    return {
+        "type": "table",
+        "title": title,
+        "description": description,
+        "datasource": TEMPO,
+        "gridPos": {"w": w, "h": h},
+        "targets": [
+            {
+                "refId": "A",
+                "datasource": TEMPO,
+                "queryType": "traceql",
+                "query": query,
+                "tableType": "traces",
+                "limit": 20,
+            }
+        ],
+        "fieldConfig": {
+            "defaults": {"custom": {"align": "auto"}, "noValue": "none found"},
+            "overrides": [
+                {
+                    "matcher": {"id": "byName", "options": "traceID"},
+                    "properties": [{"id": "links", "value": [here, explore]}],
+                }
+            ],
+        },
+        "options": {"showHeader": True, "cellHeight": "sm"},
+    }
+
+
+def trace(title, query, w=24, h=14):
+    """One trace as a waterfall."""
+    return {
+        "type": "traces",
+        "title": title,
+        "description": "Every step of the message over all nodes, with its times and the operator's answers.",
+        "datasource": TEMPO,
+        "gridPos": {"w": w, "h": h},
+        "targets": [{"refId": "A", "datasource": TEMPO, "queryType": "traceql", "query": query}],
+    }
+
+
 def alerts(title, w=8, h=8):
     """What is firing now, from the series that Prometheus keeps of its alerts."""
     firing = 'sum by (severity, alertname, name, queue, actor, instance) (ALERTS{alertname=~"Smsc.*",alertstate="firing"})'
