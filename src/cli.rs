@@ -7,6 +7,7 @@ pub mod client;
 pub mod erase;
 pub mod export;
 pub mod fsck;
+pub mod health;
 pub mod load;
 pub mod message;
 pub mod migrate;
@@ -61,6 +62,8 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Ask a running SMSC whether it is ready.
+    Health(health::Args),
     /// Bring the PostgreSQL database up to this release.
     Migrate(migrate::Args),
     /// Move everything from the embedded store into the PostgreSQL database.
@@ -100,6 +103,7 @@ impl Command {
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Health(args) => health::run(&args),
             Self::Migrate(args) => migrate::run(&args),
             Self::MigrateStore(args) => migrate_store::run(&args),
         }

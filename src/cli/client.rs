@@ -307,7 +307,7 @@ fn two(large: i64, unit: &str, small: i64, small_unit: &str) -> String {
 }
 
 /// Where a server that listens on `listen` is reached from this machine.
-fn url_of(listen: SocketAddr) -> String {
+pub(super) fn url_of(listen: SocketAddr) -> String {
     let mut address = listen;
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {
