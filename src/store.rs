@@ -11,6 +11,7 @@
 
 pub mod archive;
 pub mod cluster;
+mod gauges;
 pub mod moving;
 pub mod postgres;
 mod record;
@@ -27,6 +28,8 @@ use tokio::sync::oneshot;
 
 use crate::pb::delivery::What;
 use crate::pb::{Message, MessageState};
+
+pub use self::gauges::{CommitHistograms, Histogram};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
 #[derive(Debug, Default, Clone)]
@@ -298,6 +301,8 @@ pub struct StoreStats {
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
     pub dead_letters: u64,
+    /// How the commits went, in buckets.
+    pub histograms: Option<CommitHistograms>,
 }
 
 /// The durable side of the SMSC.

@@ -22,7 +22,9 @@ use self::index::{Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::finish;
 use crate::actors::hub::Hub;
+use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
+use crate::actors::traced;
 use crate::clock;
 use crate::config::MessageIdForm;
 use crate::pb::{
@@ -186,7 +188,13 @@ impl Correlation {
         let mut rows = WriteBatch::default();
         let mut finals = Vec::new();
         let mut overdue = Vec::new();
+        let mut answers = Vec::new();
         for sent in batch.sent {
+            answers.extend(traced::answer(
+                sent.message.as_ref(),
+                sent.attempt,
+                &sent.operator_message_id,
+            ));
             let key = self
                 .index
                 .key(batch.operator, &sent.operator_message_id, form);
@@ -235,7 +243,12 @@ impl Correlation {
         }
         let hub = Arc::clone(&self.hub);
         // The order of the calls is the order of the commits: the attempt before its receipt.
-        let mut finish = Box::pin(async move { finish::finish(&hub, rows, finals).await });
+        let mut finish = Box::pin(async move {
+            finish::finish(&hub, rows, finals).await;
+            for answer in answers {
+                traced::answered(&hub, answer);
+            }
+        });
         // Polled once here so that the rows are in the writer's queue before anything later.
         let polled = futures_util::FutureExt::now_or_never(finish.as_mut());
         if polled.is_none() {
@@ -336,6 +349,7 @@ impl Correlation {
                 operator: found.operator,
                 attempts,
                 handed_over: false,
+                by_receipt: true,
             });
         }
         let hub = Arc::clone(&self.hub);
@@ -419,6 +433,8 @@ fn is_final(state: MessageState) -> bool {
 }
 
 // === messages ===
+
+measured!(Correlation: SentBatch, ReceiptBatch);
 
 impl Actor for Correlation {
     type Context = Context<Self>;

@@ -13,12 +13,16 @@ use bytes::Bytes;
 use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
+use crate::actors::posted::measured;
+use crate::actors::traced;
+use crate::clock;
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Final, FinalBatch, Kind, Message, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
 use crate::smpp::{Tlvs, tag};
 use crate::store::FinRow;
+use crate::telemetry::metrics::StateMeters;
 
 /// Commits that may wait in the mailbox.
 pub const MAILBOX: usize = 4096;
@@ -29,22 +33,28 @@ const ESM_CLASS_RECEIPT: u32 = 0x04;
 pub struct Receipts {
     hub: Arc<Hub>,
     cdr: Option<Cdr>,
+    states: StateMeters,
 }
 
 // === impl Receipts ===
 
 impl Receipts {
     pub fn new(hub: Arc<Hub>, cdr: Option<Cdr>) -> Self {
-        Self { hub, cdr }
+        Self {
+            states: hub.metrics.states(),
+            hub,
+            cdr,
+        }
     }
 
     fn forward(&mut self, finals: Vec<Final>) {
+        let now = clock::now_ms();
         let mut by_account: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for ended in finals {
             let Some(message) = &ended.message else {
                 continue;
             };
-            self.hub.metrics.finished(ended.state());
+            self.states.ended(ended.state(), now - message.accepted_at);
             self.hub.release(message.sender);
             if let Some(cdr) = &mut self.cdr {
                 cdr.write(&self.hub, message, &ended);
@@ -67,7 +77,7 @@ impl Receipts {
                         what: What::Receipt.into(),
                         expires_at: i64::MAX,
                         part: partition::WHOLE.into(),
-                        message: Some(receipt_for(message, &row)),
+                        message: Some(receipt_for(&self.hub, message, &row)),
                         ..QueueItem::default()
                     });
             }
@@ -84,6 +94,8 @@ impl Receipts {
         }
     }
 }
+
+measured!(Receipts: FinalBatch);
 
 impl Actor for Receipts {
     type Context = Context<Self>;
@@ -106,7 +118,7 @@ impl Handler<FinalBatch> for Receipts {
 /// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
 /// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
 /// user_message_reference.
-pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
+pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
     let message_id = message.id.to_string();
     let text = receipt::format(&ReceiptText {
@@ -136,6 +148,7 @@ pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
         sender: message.sender,
         kind: Kind::Mt.into(),
         accepted_at: message.accepted_at,
+        due_at: fin.at,
         service_type: message.service_type.clone(),
         source_ton: message.dest_ton,
         source_npi: message.dest_npi,
@@ -146,7 +159,7 @@ pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
         esm_class: ESM_CLASS_RECEIPT,
         short_message: text.into(),
         tlvs: tlvs.raw().clone(),
-        trace_context: message.trace_context.clone(),
+        trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
         ..Message::default()
     }
 }

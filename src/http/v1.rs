@@ -36,6 +36,7 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(read("/nodes").to(nodes::list))
         .service(read("/messages").to(messages::search))
         .service(read("/messages/{id}").to(messages::one))
+        .service(read("/messages/{id}/trace").to(messages::trace))
         .service(command("/messages/{id}/{verb}").to(messages::order))
         .service(removal("/subscribers/{msisdn}/messages").to(subscribers::erase));
 }

@@ -8,7 +8,7 @@ mod nodes;
 
 use serde::{Deserialize, Serialize};
 
-pub use message::{Attempt, Change, Final, Message, Messages, Text};
+pub use message::{Attempt, Change, Final, Message, Messages, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
 
 use crate::pb;

@@ -11,7 +11,7 @@ use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Message, Messages};
+use crate::http::view::{Message, Messages, Trace};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 
@@ -52,6 +52,24 @@ pub(super) async fn one(
     )
     .await??;
     Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
+}
+
+/// `GET /v1/messages/{id}/trace`
+pub(super) async fn trace(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let id = message_id(&id)?;
+    let found = ask(&state, FindMessage { id }).await??;
+    match found.trace {
+        Some(trace) => Ok(HttpResponse::Ok().json(Trace::from(trace))),
+        None => Err(Problem::not_found(format!(
+            "message {id} is not traced; telemetry.trace_ratio or trace_ratio of its account says \
+             how many are"
+        ))),
+    }
 }
 
 /// `POST /v1/messages/{id}/{verb}`
