@@ -1,7 +1,7 @@
 """The dashboard about one message: from its id to its trace, and traces that are worth a look."""
 
-from panels import box, dashboard, row, source, text, trace, traces
-from queries import DATASOURCE
+from panels import box, dashboard, graph, row, source, text, trace, traces
+from queries import COMMON, rate, total
 
 HELP = """\
 **From an id to its trace.** Put the id that ESMEs get in submit_sm_resp into *Message id*; of a
@@ -21,7 +21,7 @@ def board():
         "SMSC / One message",
         "From a message id to its trace.",
         [
-            DATASOURCE,
+            *COMMON,
             source("tempo", "Traces", "tempo"),
             box("message_id", "Message id"),
             box("trace_id", "Trace"),
@@ -46,6 +46,22 @@ def board():
                 "Slow answers of operators",
                 "Attempts whose answer took longer than a second.",
                 '{ span.messaging.operation.type = "send" && duration > 1s }',
+            ),
+            row("Is tracing well?"),
+            graph(
+                "Traced messages",
+                "head: picked by telemetry.trace_ratio; parent: the sender asked for it; failure: it failed.",
+                (rate("smsc_traces_total", "reason"), "{{reason}}"),
+                unit="mps",
+                stack=True,
+            ),
+            graph(
+                "Spans",
+                "What the collector has taken, and what was lost.",
+                (rate("smsc_trace_spans_exported_total"), "taken"),
+                (rate("smsc_trace_spans_dropped_total", "reason"), "lost: {{reason}}"),
+                (total("smsc_trace_spans_waiting"), "waiting"),
+                unit="short",
             ),
         ],
         refresh="",

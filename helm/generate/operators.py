@@ -16,9 +16,18 @@ from panels import (
     table,
     timeline,
 )
-from queries import ALL, COMMON, rate, total, zero, in_an_hour
+from queries import ALL, COMMON, in_an_hour, quantile, rate, total, zero
 
 IS_BAD = steps(GREEN, 1, RED)
+
+
+RESULTS = {
+    "ok": GREEN,
+    "temporary": YELLOW,
+    "throttled": ORANGE,
+    "permanent": RED,
+    "unanswered": "purple",
+}
 
 
 def board():
@@ -163,15 +172,47 @@ def board():
                 w=8,
             ),
             graph(
-                "In flight",
-                "Unanswered requests. At binds × window the window is the limit.",
-                (total("smsc_bind_in_flight", "name", out), "{{name}}"),
+                "Windows in use",
+                "Unanswered requests, of the windows of all binds. At 100 % the window is the limit.",
+                (
+                    f"{total('smsc_bind_in_flight', 'name', out)} / ({total('smsc_bind_window', 'name', out)} > 0)",
+                    "{{name}}",
+                ),
+                unit="percentunit",
+                w=8,
+            ),
+            graph(
+                "Answers",
+                "Attempts per second, by what the answer was.",
+                (rate("smsc_attempts_total", "result", queue), "{{result}}"),
+                unit="mps",
+                stack=True,
+                w=8,
+                colours=RESULTS,
+            ),
+            graph(
+                "Throttled",
+                "Share of the attempts that an operator answered with a throttling status.",
+                (
+                    rate("smsc_attempts_total", "queue", f'{queue},result="throttled"')
+                    + " / "
+                    + rate("smsc_attempts_total", "queue", queue),
+                    "{{queue}}",
+                ),
+                unit="percentunit",
+                w=8,
+            ),
+            graph(
+                "Answer time, p95",
+                "From submit_sm to its answer, by operator.",
+                (quantile(0.95, "smsc_attempt_seconds", "queue", queue), "{{queue}}"),
+                unit="s",
                 w=8,
             ),
             heatmap(
                 "Answer time",
-                "From submit_sm to its answer, all operators.",
-                f"sum by (le) (increase(smsc_attempt_seconds_bucket{{{ALL}}}[$__rate_interval]))",
+                "From submit_sm to its answer, the chosen operators.",
+                f"sum by (le) (increase(smsc_attempt_seconds_bucket{{{ALL},{queue}}}[$__rate_interval]))",
             ),
             graph(
                 "Answers that were not wanted",

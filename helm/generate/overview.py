@@ -14,8 +14,9 @@ from panels import (
     stat,
     steps,
 )
-from queries import ALL, COMMON, rate, total, quantile, zero
+from queries import ALL, COMMON, quantiles, rate, total, zero
 
+QUANTILES = {"p50": GREEN, "p95": YELLOW, "p99": RED}
 IS_BAD = steps(GREEN, 1, RED)
 STATES = {
     "DELIVERED": GREEN,
@@ -146,12 +147,35 @@ def board():
             graph(
                 "Answer time of operators",
                 "From submit_sm to its answer, all operators together.",
-                (quantile(0.5, "smsc_attempt_seconds"), "p50"),
-                (quantile(0.95, "smsc_attempt_seconds"), "p95"),
-                (quantile(0.99, "smsc_attempt_seconds"), "p99"),
+                *quantiles("smsc_attempt_seconds", 'queue=~"operator:.*"'),
                 unit="s",
                 w=8,
-                colours={"p50": GREEN, "p95": YELLOW, "p99": RED},
+                colours=QUANTILES,
+            ),
+            row("How long it takes"),
+            graph(
+                "Until submit_sm is answered",
+                "From reading submissions until they are durable, a batch at a time.",
+                *quantiles("smsc_ingest_seconds"),
+                unit="s",
+                w=8,
+                colours=QUANTILES,
+            ),
+            graph(
+                "Until a message is delivered",
+                "From its acceptance until DELIVERED; waiting and retries are in it.",
+                *quantiles("smsc_message_seconds", 'state="DELIVERED"'),
+                unit="s",
+                w=8,
+                colours=QUANTILES,
+            ),
+            graph(
+                "Until the receipt is acknowledged",
+                "From the final state until the account has acknowledged the receipt.",
+                *quantiles("smsc_receipt_seconds"),
+                unit="s",
+                w=8,
+                colours=QUANTILES,
             ),
             row("Trouble"),
             alerts("Alerts"),

@@ -91,6 +91,7 @@ def graph(
     limits=None,
     points=False,
     bars=False,
+    below_zero=False,
 ):
     """Lines over time; `lines` are pairs of expression and legend, `colours` by legend."""
     custom = {
@@ -121,7 +122,7 @@ def graph(
         fieldConfig={
             "defaults": {
                 "unit": unit,
-                "min": 0,
+                **({} if below_zero else {"min": 0}),
                 "custom": custom,
                 "color": {"mode": "palette-classic"},
                 "thresholds": limits or steps(GREEN),

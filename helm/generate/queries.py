@@ -25,6 +25,12 @@ def total(metric, by="", more="", how="sum"):
     return f"{how}{grouped} ({metric}{{{selector}}})"
 
 
+def quantiles(metric, more=""):
+    """Three lines: half, nearly all, all but the worst."""
+    shares = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99")]
+    return [(quantile(share, metric, more=more), name) for share, name in shares]
+
+
 def zero(expr):
     """0 instead of nothing, where nothing is the worst."""
     return f"{expr} or vector(0)"

@@ -1,7 +1,7 @@
 """The dashboard about the store, the nodes and their processes."""
 
-from panels import dashboard, BLUE, GREEN, ORANGE, RED, YELLOW, graph, row, stat, steps
-from queries import COMMON, in_an_hour, rate, total
+from panels import dashboard, BLUE, GREEN, ORANGE, RED, YELLOW, graph, heatmap, row, stat, steps
+from queries import ALL, COMMON, in_an_hour, quantile, rate, total
 
 IS_BAD = steps(GREEN, 1, RED)
 
@@ -65,6 +65,18 @@ def store_panels():
             decimals=0,
         ),
         row("Store"),
+        heatmap(
+            "Commits",
+            "How long commits take, all nodes.",
+            f"sum by (le) (increase(smsc_store_commit_latency_seconds_bucket{{{ALL}}}[$__rate_interval]))",
+        ),
+        graph(
+            "Slowest commits",
+            "99 of 100 are faster.",
+            (quantile(0.99, "smsc_store_commit_latency_seconds", "instance"), "{{instance}}"),
+            unit="s",
+            limits=steps(GREEN, 1, RED),
+        ),
         graph(
             "Commit time",
             "Mean per node. A step upwards on one node is its disk; on all of them, the database.",
@@ -176,6 +188,27 @@ def cluster_panels():
             "Open file descriptors are connections, mostly.",
             (total("process_open_fds", "instance"), "files {{instance}}"),
             (total("process_threads", "instance"), "threads {{instance}}"),
+            w=8,
+        ),
+        row("Actors"),
+        graph(
+            "Mailboxes",
+            "Messages between actors that wait, by kind of actor. One that fills up is the bottleneck.",
+            (total("smsc_actor_mailbox_depth", "actor"), "{{actor}}"),
+            w=8,
+        ),
+        graph(
+            "Wait in mailboxes, p99",
+            "By kind of actor.",
+            (quantile(0.99, "smsc_actor_mailbox_wait_seconds", "actor"), "{{actor}}"),
+            unit="s",
+            w=8,
+        ),
+        graph(
+            "Time to handle, p99",
+            "By kind of actor.",
+            (quantile(0.99, "smsc_actor_handling_seconds", "actor"), "{{actor}}"),
+            unit="s",
             w=8,
         ),
         graph(
