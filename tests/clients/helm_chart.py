@@ -49,6 +49,7 @@ PEERS = {
         },
         "queue": {"max_waiting": 20000000, "page": 1024},
         "store": {"min_free_mib": 1},
+        "telemetry": {"trace_ratio": 0.05, "numbers": "hashed"},
     },
     "secrets": {"accounts": {"shop": "sesame"}, "operators": {"up": "secret"}},
 }
@@ -153,6 +154,7 @@ REFUSED = [
     ),
     ({"secrets": {"accounts": {"shop": 1234}}}, ["secrets/accounts/shop", "string"]),
     ({"tracing": {"protocol": "udp"}}, ["tracing/protocol"]),
+    ({"tracing": {"endpoint": "https://tempo:4317"}}, ["tracing/endpoint"]),
     ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.enabled", "no TLS listener"]),
     ({"autoscaling": {"enabled": True}}, ["autoscaling.enabled", "mode: cluster"]),
     ({"persistence": {"enabled": False}}, ["persistence.enabled", "would be lost"]),

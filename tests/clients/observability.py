@@ -37,7 +37,7 @@ ENDS = {
 }
 FUNCTIONS = set(
     "sum max min avg count topk rate increase deriv predict_linear histogram_quantile label_replace vector"
-    " by on and or unless bool ignoring group_left group_right without clamp_min absent time".split()
+    " offset by on and or unless bool ignoring group_left group_right without clamp_min absent time".split()
 )
 WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_:][A-Za-z0-9_:]*|\S')
 
@@ -100,7 +100,7 @@ def check_query(where, query, known, wrong):
     made = set(re.findall(r'label_replace\(.*?, "(\w+)", "\$1", "\w+"', query))
     used, at = set(), 0
     bare = re.sub(r"\b(?:by|on|ignoring) \([^)]*\)", "", query)
-    bare = re.sub(r"\[[^\]]*\]", "", bare)
+    bare = re.sub(r"\[[^\]]*\]|offset \w+", "", bare)
     while match := re.compile(r'"[^"]*"|([A-Za-z_:][A-Za-z0-9_:]*)\s*(\{[^}]*\})?').search(
         bare, at
     ):
@@ -184,7 +184,7 @@ def runbooks():
             if len(notes.get(part, "")) < 20:
                 wrong.append(f"{rule['alert']}: no {part}")
     for table, key in re.findall(
-        r"`(smpp|http|store|postgres|redis|cluster|queue|validity|retry|correlation|cdr)\.(\w+)`",
+        r"`(smpp|http|store|postgres|redis|cluster|queue|validity|retry|correlation|cdr|telemetry)\.(\w+)`",
         page,
     ):
         section = re.search(rf"## `\[{table}\]`(.*?)(?=\n## )", settings, re.S)[1]
