@@ -10,6 +10,7 @@ mod command;
 mod messages;
 mod nodes;
 mod readiness;
+mod settings;
 mod snapshots;
 
 use std::sync::Arc;
@@ -28,7 +29,12 @@ use crate::pb::{
 };
 use crate::store::StoreError;
 
+pub(super) use abroad::to_others;
 pub use command::execute;
+
+pub use settings::{
+    ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, SettingsState,
+};
 
 use readiness::RestartWatch;
 

@@ -5,12 +5,16 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::guard::{Any, Get, Head};
 use actix_web::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use actix_web::middleware::Next;
-use actix_web::{Error, FromRequest, Handler, HttpRequest, Resource, Responder, web};
+use actix_web::{Error, FromRequest, Handler, HttpRequest, Resource, Responder, Route, web};
 
 use super::problem::Problem;
 
-/// Longest request body; no request of this API needs one.
+/// Longest request body: one resource needs less.
 const MAX_BODY: u64 = 16 * 1024;
+/// Longest configuration as one document: tens of thousands of routes.
+pub(super) const MAX_DOCUMENT: u64 = 16 * 1024 * 1024;
+/// The path that takes it.
+const DOCUMENT: &str = "/v1/config";
 
 /// A path, and what it is there for.
 pub(super) struct Path {
@@ -80,21 +84,84 @@ impl Path {
     }
 }
 
+/// A path that takes several methods.
+pub(super) struct Several {
+    resource: Resource,
+    methods: Vec<&'static str>,
+}
+
+/// A path that takes several methods; [`Several::end`] answers every other one.
+pub(super) fn several(path: &'static str) -> Several {
+    Several {
+        resource: web::resource(path),
+        methods: Vec::new(),
+    }
+}
+
+// === impl Several ===
+
+impl Several {
+    pub(super) fn read<F, Args>(self, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.add(
+            "GET, HEAD",
+            web::route().guard(Any(Get()).or(Head())).to(handler),
+        )
+    }
+
+    pub(super) fn put<F, Args>(self, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.add("PUT", web::put().to(handler))
+    }
+
+    pub(super) fn delete<F, Args>(self, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.add("DELETE", web::delete().to(handler))
+    }
+
+    fn add(mut self, method: &'static str, route: Route) -> Self {
+        self.methods.push(method);
+        self.resource = self.resource.route(route);
+        self
+    }
+
+    /// The resource.
+    pub(super) fn end(self) -> Resource {
+        let allowed = self.methods.join(", ");
+        self.resource
+            .default_service(web::to(move |request: HttpRequest| {
+                wrong_method(request, allowed.clone())
+            }))
+    }
+}
+
 async fn wrong_method(
     request: HttpRequest,
-    allowed: &'static str,
+    allowed: impl Into<String>,
 ) -> Result<&'static str, Problem> {
     Err(Problem::method_not_allowed(
         request.method().as_str(),
         request.path(),
-        allowed,
+        allowed.into(),
     ))
 }
 
 /// Answers whatever has no route.
 pub(super) async fn unknown_path(request: HttpRequest) -> Result<&'static str, Problem> {
     Err(Problem::not_found(format!(
-        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/queues, /v1/binds, /v1/operators, /v1/messages and /v1/subscribers/MSISDN/messages",
+        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/config, /v1/accounts, /v1/operators, /v1/routes, /v1/queues, /v1/binds, /v1/messages and /v1/subscribers/MSISDN/messages",
         request.path()
     )))
 }
@@ -108,9 +175,12 @@ pub(super) async fn small_requests(
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > MAX_BODY) || headers.contains_key(TRANSFER_ENCODING)
-    {
-        return Err(Problem::too_large(MAX_BODY).into());
+    let limit = match request.path() {
+        DOCUMENT => MAX_DOCUMENT,
+        _ => MAX_BODY,
+    };
+    if announced.is_some_and(|length| length > limit) || headers.contains_key(TRANSFER_ENCODING) {
+        return Err(Problem::too_large(limit).into());
     }
     next.call(request).await
 }

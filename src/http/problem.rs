@@ -7,6 +7,10 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
+use super::view::findings;
+use crate::actors::settings::SettingsError;
+use crate::config;
+use crate::domain::settings::Key;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
 
@@ -25,7 +29,7 @@ pub(crate) struct Problem {
     /// More members, such as `field`.
     more: Map<String, Value>,
     /// One more header, such as Allow.
-    header: Option<(&'static str, &'static str)>,
+    header: Option<Box<(&'static str, String)>>,
 }
 
 // === impl Problem ===
@@ -53,10 +57,11 @@ impl Problem {
     }
 
     /// A path that exists, with a method that it does not take.
-    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: &'static str) -> Self {
+    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: impl Into<String>) -> Self {
+        let allowed = allowed.into();
         let detail = format!("{path} takes {allowed}, not {method}");
         Self {
-            header: Some(("Allow", allowed)),
+            header: Some(Box::new(("Allow", allowed))),
             ..Self::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method-not-allowed",
@@ -75,7 +80,7 @@ impl Problem {
     /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
     pub(crate) fn unauthorized(challenge: &'static str, detail: &str) -> Self {
         Self {
-            header: Some(("WWW-Authenticate", challenge)),
+            header: Some(Box::new(("WWW-Authenticate", challenge.to_owned()))),
             ..Self::new(
                 StatusCode::UNAUTHORIZED,
                 "unauthorized",
@@ -119,6 +124,39 @@ impl Problem {
         .with("degraded", json!(degraded))
     }
 
+    /// A configuration that cannot be used: everything that is wrong with it. `own` is the resource
+    /// that was given, whose keys are named without it.
+    pub(crate) fn invalid(problems: &[config::Problem], own: Option<&Key>) -> Self {
+        let found = findings(problems, own);
+        let said: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}: {}", one.field, one.message))
+            .collect();
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid",
+            "The configuration would not be valid",
+            said.join("; "),
+        )
+        .with("problems", json!(found))
+    }
+
+    /// Why the configuration was not changed.
+    pub(crate) fn settings(error: SettingsError, own: Option<&Key>) -> Self {
+        match error {
+            SettingsError::Invalid(problems) => Self::invalid(&problems, own),
+            SettingsError::NotFound(detail) => Self::not_found(detail),
+            SettingsError::Precondition(detail) => Self::new(
+                StatusCode::PRECONDITION_FAILED,
+                "precondition-failed",
+                "It is not what the request expects",
+                detail,
+            ),
+            SettingsError::Busy => Self::conflict(error.to_string()),
+            SettingsError::Store(error) => Self::unavailable(error.to_string()),
+        }
+    }
+
     fn conflict(detail: impl Into<String>) -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -156,12 +194,18 @@ impl ResponseError for Problem {
         members.insert("detail".to_owned(), json!(self.detail));
         members.extend(self.more.clone());
         let mut answer = HttpResponse::build(self.status);
-        if let Some(header) = self.header {
-            answer.insert_header(header);
+        if let Some(header) = &self.header {
+            answer.insert_header((header.0, header.1.as_str()));
         }
         answer
             .insert_header(("Content-Type", CONTENT_TYPE))
             .body(Value::Object(members).to_string())
+    }
+}
+
+impl From<SettingsError> for Problem {
+    fn from(error: SettingsError) -> Self {
+        Self::settings(error, None)
     }
 }
 

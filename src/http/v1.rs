@@ -1,11 +1,14 @@
 //! `/v1`: the admin API, one file per resource.
 
 mod binds;
+mod config;
 mod messages;
 mod nodes;
 mod operators;
 mod queues;
+mod settings;
 mod subscribers;
+mod tags;
 
 use std::time::Duration;
 
@@ -14,7 +17,7 @@ use actix::dev::ToEnvelope;
 use actix_web::{HttpResponse, web};
 
 use super::State;
-use super::guard::{command, read, removal};
+use super::guard::{MAX_DOCUMENT, command, read, removal, several};
 use super::problem::Problem;
 use super::view::Done;
 use crate::actors::admin::Admin;
@@ -31,8 +34,54 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(command("/queues/{name}/{verb}").to(queues::order))
         .service(read("/binds").to(binds::list))
         .service(read("/operators").to(operators::list))
-        .service(read("/operators/{id}").to(operators::one))
+        .service(
+            several("/operators/{id}")
+                .read(operators::one)
+                .put(settings::put_operator)
+                .delete(settings::delete_operator)
+                .end(),
+        )
+        .service(
+            several("/operators/{id}/rate")
+                .read(settings::operator_rate)
+                .put(settings::put_operator_rate)
+                .end(),
+        )
         .service(command("/operators/{id}/{verb}").to(operators::order))
+        .service(read("/accounts").to(settings::accounts))
+        .service(
+            several("/accounts/{name}")
+                .read(settings::account)
+                .put(settings::put_account)
+                .delete(settings::delete_account)
+                .end(),
+        )
+        .service(
+            several("/accounts/{name}/rate")
+                .read(settings::account_rate)
+                .put(settings::put_account_rate)
+                .end(),
+        )
+        .service(read("/routes").to(settings::routes))
+        .service(read("/routes/explain").to(settings::explain))
+        .service(
+            several("/routes/{key}")
+                .read(settings::route)
+                .put(settings::put_route)
+                .delete(settings::delete_route)
+                .end(),
+        )
+        .service(
+            several("/config")
+                .read(config::read)
+                .put(config::replace)
+                .end()
+                .app_data(web::PayloadConfig::new(MAX_DOCUMENT as usize)),
+        )
+        .service(read("/config/diff").to(config::diff))
+        .service(read("/config/versions").to(config::versions))
+        .service(read("/config/versions/{version}").to(config::version))
+        .service(command("/config/rollback/{version}").to(config::rollback))
         .service(read("/nodes").to(nodes::list))
         .service(read("/messages").to(messages::search))
         .service(read("/messages/{id}").to(messages::one))

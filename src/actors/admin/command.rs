@@ -8,6 +8,7 @@ use super::abroad;
 use super::messages::{self, handed_over};
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::settings;
 use crate::domain::state;
 use crate::pb::order::What;
 use crate::pb::queue_command_reply::Outcome;
@@ -80,6 +81,8 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
+        // What cannot be applied here is told by the API, and looked at again every second.
+        Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
         None => {}
     }
 }
