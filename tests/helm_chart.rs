@@ -65,6 +65,20 @@ impl Pod {
         command
     }
 
+    /// What the hook after an upgrade does with a file that has changed.
+    fn applies_a_change(&self) {
+        let file = self.path().join("smsc.toml");
+        let route = "\n[[route]]\nprefix = \"99\"\nto = [\"test:failed\"]\n";
+        let before = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, before + route).unwrap();
+        let url = format!("http://{}", self.http);
+        let file = file.to_str().unwrap();
+        let said = run(&mut self.command(&["apply", "--file", file, "--yes", "--url", &url]));
+        assert!(said.success, "{}{}", said.stdout, said.stderr);
+        let routes = Admin::new(self.http, &self.token).get("/v1/routes");
+        assert!(routes.to_string().contains("\"99\""), "{routes}");
+    }
+
     /// Serves, is ready by the same questions that Kubernetes asks, takes a message and ends in
     /// good order.
     fn serves(&self) {
@@ -81,6 +95,7 @@ impl Pod {
             let message = admin.try_get(&format!("/v1/messages/{id}")).ok()?;
             (message["state"] == "DELIVERED").then_some(())
         });
+        self.applies_a_change();
         // `kubectl exec` needs no flags.
         let queues = run(&mut self.command(&["queues"]));
         assert!(queues.stdout.contains("operator:up"), "{}", queues.stderr);

@@ -81,6 +81,7 @@ CASES = {
         **PEERS,
         "serviceAccount": {"create": False},
         "checkConfig": False,
+        "applyConfig": False,
         "preStopSeconds": 0,
         "restartOnConfigChange": False,
         "image": {"digest": "sha256:" + "0" * 64, "repository": "registry.example/smsc"},
@@ -255,17 +256,13 @@ def look_closer(report, case, values, objects):
     wanted = None if scaled else values.get("replicaCount", 3) if cluster else 1
     expect(replicas == wanted, f"{replicas} replicas, not {wanted}")
     jobs = of_kind(objects, "Job")
-    expect(
-        [job["spec"]["template"]["spec"]["containers"][0]["args"] for job in jobs]
-        == (
-            [["migrate"]]
-            if cluster
-            else [["check-config"]]
-            if values.get("checkConfig", True)
-            else []
-        ),
-        "the wrong hook",
+    before = (
+        ["migrate"] if cluster else ["check-config"] if values.get("checkConfig", True) else None
     )
+    after = ["apply"] if values.get("config") and values.get("applyConfig", True) else None
+    commands = [job["spec"]["template"]["spec"]["containers"][0]["args"][:1] for job in jobs]
+    wanted = [command for command in (after, before) if command]
+    expect(sorted(commands) == sorted(wanted), f"hooks {commands}, not {wanted}")
     pods = [
         workload["spec"]["template"],
         *[job["spec"]["template"] for job in jobs],

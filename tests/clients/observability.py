@@ -127,6 +127,29 @@ def check_query(where, query, known, wrong):
         wrong.append(f"{where}: groups by {label}, which none of its metrics has")
 
 
+def check_boards(wrong):
+    """Every variable is declared, no two panels overlap, every panel says what it shows."""
+    for file in sorted((CHART / "dashboards").glob("*.json")):
+        text = file.read_text()
+        board = json.loads(text)
+        declared = {variable["name"] for variable in board["templating"]["list"]}
+        for name in set(re.findall(r"\$\{?([a-z]\w*)", text)) - declared:
+            wrong.append(f"{file.name}: there is no variable {name}")
+        taken = set()
+        for panel in board["panels"]:
+            place = panel["gridPos"]
+            cells = {
+                (x, y)
+                for x in range(place["x"], place["x"] + place["w"])
+                for y in range(place["y"], place["y"] + place["h"])
+            }
+            if cells & taken or place["x"] + place["w"] > 24:
+                wrong.append(f"{file.name}: {panel['title']!r} overlaps")
+            taken |= cells
+            if panel["type"] not in ("row", "text") and not panel.get("description"):
+                wrong.append(f"{file.name}: {panel['title']!r} has no description")
+
+
 def metrics(folder):
     known = metrics_of((ROOT / "docs" / "metrics.md").read_text()) | FOREIGN
     for rule in rules():
@@ -150,6 +173,7 @@ def metrics(folder):
         wrong.append(
             f"autoscaling.queueAge.metricName is {names}, the adapter makes {adapter['name']['as']}"
         )
+    check_boards(wrong)
     seen = {
         name for name in known if any(re.search(rf"\b{name}\b", query) for _, query in queries())
     }

@@ -42,7 +42,21 @@
 
 {{/* The whole file. */}}
 {{- define "smsc.toml" -}}
-{{- $config := fromJson (include "smsc.config" .) -}}
+{{- include "smsc.toml.of" (list . (fromJson (include "smsc.config" .))) }}
+{{- end }}
+
+{{/* What only a restart changes: without what `smsc apply` brings to the nodes. */}}
+{{- define "smsc.toml.static" -}}
+{{- $config := fromJson (include "smsc.config" .) }}
+{{- if .Values.applyConfig }}
+{{- $config = omit $config "account" "operator" "route" }}
+{{- end }}
+{{- include "smsc.toml.of" (list . $config) }}
+{{- end }}
+
+{{/* List of: root, configuration. */}}
+{{- define "smsc.toml.of" -}}
+{{- $root := index . 0 }}{{ $config := index . 1 -}}
 # Rendered by the chart: change its values, not this.
 {{- range $key, $value := $config }}
 {{- if not (or (kindIs "map" $value) (kindIs "slice" $value) (kindIs "invalid" $value)) }}
@@ -62,7 +76,7 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- with .Values.extraConfig }}
+{{- with $root.Values.extraConfig }}
 
 {{ . | trim }}
 {{- end }}

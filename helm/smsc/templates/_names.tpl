@@ -54,6 +54,15 @@ app.kubernetes.io/component: node
 {{- end }}
 {{- end }}
 
+{{/* http, or https with a certificate in the configuration. */}}
+{{- define "smsc.scheme" -}}
+{{- if dig "http" "tls_cert" "" .Values.config }}https{{ else }}http{{ end }}
+{{- end }}
+
+{{- define "smsc.url" -}}
+{{- printf "%s://%s-http:%d" (include "smsc.scheme" .) (include "smsc.fullname" .) (int .Values.service.http.port) }}
+{{- end }}
+
 {{- define "smsc.isCluster" -}}
 {{- if eq .Values.mode "cluster" }}yes{{ end }}
 {{- end }}

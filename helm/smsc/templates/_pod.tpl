@@ -12,7 +12,7 @@ metadata:
   annotations:
     kubectl.kubernetes.io/default-container: smsc
     {{- if .Values.restartOnConfigChange }}
-    checksum/config: {{ include "smsc.toml" . | sha256sum }}
+    checksum/config: {{ include "smsc.toml.static" . | sha256sum }}
     {{- if not .Values.secrets.existingSecret }}
     checksum/secrets: {{ include "smsc.secrets" . | sha256sum }}
     {{- end }}
@@ -58,17 +58,20 @@ spec:
         httpGet:
           path: /health/live
           port: http
+          scheme: {{ include "smsc.scheme" . | upper }}
         periodSeconds: 5
         failureThreshold: {{ div (add (int .Values.probes.startupSeconds) 4) 5 }}
       readinessProbe:
         httpGet:
           path: /health/ready
           port: http
+          scheme: {{ include "smsc.scheme" . | upper }}
         {{- toYaml .Values.probes.readiness | nindent 8 }}
       livenessProbe:
         httpGet:
           path: /health/live
           port: http
+          scheme: {{ include "smsc.scheme" . | upper }}
         {{- toYaml .Values.probes.liveness | nindent 8 }}
       {{- with .Values.preStopSeconds }}
       lifecycle:
