@@ -52,6 +52,7 @@ pub struct App {
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
     http: actix_web::dev::ServerHandle,
+    live: Arc<http::Live>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
     /// Read again on SIGHUP.
@@ -183,12 +184,18 @@ pub async fn start(
     }
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("admin", admin_slot, |hub, _| Admin::new(hub));
+    let with_api = config.cluster.roles.contains(&NodeRole::Http);
+    let live = http::Live::new();
+    if with_api {
+        actix::spawn(Arc::clone(&live).run(admin.clone()));
+    }
     let server = http::serve(
         &config.http,
-        config.cluster.roles.contains(&NodeRole::Http),
+        with_api,
         admin_token,
         admin,
         Arc::new(registry),
+        Arc::clone(&live),
     )
     .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
     let http = server.handle();
@@ -205,6 +212,7 @@ pub async fn start(
         supervisor,
         member,
         http,
+        live,
         arbiters,
         escalations,
         config_file,
@@ -333,6 +341,8 @@ impl App {
             // Before the threads end: queues and correlation are drained by this.
             let _ = tokio::time::timeout(DRAIN, member.send(LeaveCluster {})).await;
         }
+        // A stream without an end would keep the server from stopping.
+        self.live.close();
         self.http.stop(true).await;
         for arbiter in self.arbiters {
             arbiter.stop();

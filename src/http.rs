@@ -8,6 +8,7 @@
 mod auth;
 mod guard;
 mod health;
+mod live;
 pub mod metrics;
 mod page;
 mod problem;
@@ -16,6 +17,7 @@ mod text;
 mod v1;
 pub mod view;
 
+use std::any::Any;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -31,6 +33,8 @@ use secrecy::SecretString;
 use crate::actors::admin::Admin;
 use crate::config::Http;
 
+pub use live::Live;
+
 /// The head of a request must be complete by then (slow loris).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer or close its side is dropped after this time.
@@ -44,17 +48,22 @@ const MAX_CONNECTIONS: usize = 512;
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 128;
 
+/// A client that takes nothing of what is sent to it for so long is dropped by the kernel.
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// What every handler reaches.
 #[derive(Clone)]
 pub(crate) struct State {
     admin: Addr<Admin>,
     registry: Arc<Registry>,
     token: Arc<SecretString>,
+    live: Arc<Live>,
 }
 
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
 /// The server runs while the returned future is polled (or spawned). Without `with_api` (the node
-/// lacks the role) only health, metrics and the start page are served.
+/// lacks the role) only health, metrics and the start page are served. `live` is run by the caller,
+/// and closed by it before the server is stopped.
 ///
 /// # Errors
 /// The address cannot be listened on; the text says how to choose another.
@@ -64,6 +73,7 @@ pub fn serve(
     token: SecretString,
     admin: Addr<Admin>,
     registry: Arc<Registry>,
+    live: Arc<Live>,
 ) -> io::Result<Server> {
     let listener = listen(config.listen)?;
     tracing::info!(address = %listener.local_addr()?, "http listens");
@@ -71,6 +81,7 @@ pub fn serve(
         admin,
         registry,
         token: Arc::new(token),
+        live,
     };
     let server = HttpServer::new(move || {
         App::new()
@@ -91,10 +102,23 @@ pub fn serve(
     .shutdown_timeout(SHUTDOWN_SECONDS)
     // Signals are the business of `app`: it stops this server after the drain.
     .disable_signals()
+    .on_connect(|connection, _| drop_if_it_does_not_read(connection))
     .backlog(BACKLOG)
     .listen(listener)?
     .run();
     Ok(server)
+}
+
+/// A stream of events has no deadline of its own, so a client that stops reading would keep its
+/// place for ever (RFC 5482: the user timeout also ends a connection whose window stays closed).
+fn drop_if_it_does_not_read(connection: &dyn Any) {
+    let Some(socket) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else {
+        return;
+    };
+    let milliseconds = USER_TIMEOUT.as_millis() as u32;
+    if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(socket, milliseconds) {
+        tracing::debug!(%error, "no user timeout on an HTTP connection");
+    }
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {

@@ -200,6 +200,8 @@ impl EsmeSession {
         sent_at: std::time::Instant,
         late: bool,
     ) {
+        let elapsed = sent_at.elapsed();
+        self.snapshot.answered(elapsed);
         let Some(serving) = &mut self.serving else {
             return;
         };
@@ -209,7 +211,7 @@ impl EsmeSession {
             }
             serving.done(context.id, !late);
         } else if !late {
-            let latency = sent_at.elapsed().as_millis() as u32;
+            let latency = elapsed.as_millis() as u32;
             serving.failed(
                 context.id,
                 context.attempt,

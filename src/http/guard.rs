@@ -94,7 +94,7 @@ async fn wrong_method(
 /// Answers whatever has no route.
 pub(super) async fn unknown_path(request: HttpRequest) -> Result<&'static str, Problem> {
     Err(Problem::not_found(format!(
-        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/queues, /v1/binds, /v1/operators, /v1/messages and /v1/subscribers/MSISDN/messages",
+        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/queues, /v1/binds, /v1/operators, /v1/nodes, /v1/events, /v1/messages and /v1/subscribers/MSISDN/messages",
         request.path()
     )))
 }

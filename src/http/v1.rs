@@ -1,6 +1,7 @@
 //! `/v1`: the admin API, one file per resource.
 
 mod binds;
+mod events;
 mod messages;
 mod nodes;
 mod operators;
@@ -30,6 +31,7 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(read("/queues/{name}").to(queues::one))
         .service(command("/queues/{name}/{verb}").to(queues::order))
         .service(read("/binds").to(binds::list))
+        .service(read("/events").to(events::listen))
         .service(read("/operators").to(operators::list))
         .service(read("/operators/{id}").to(operators::one))
         .service(command("/operators/{id}/{verb}").to(operators::order))

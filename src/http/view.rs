@@ -3,11 +3,16 @@
 //! Ids are strings, because JavaScript rounds numbers of their size. Times are RFC 3339 in UTC;
 //! what has not happened is `null`.
 
+mod live;
 mod message;
 mod nodes;
 
 use serde::{Deserialize, Serialize};
 
+pub use live::{
+    BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
+    Rates, StoreState, Totals,
+};
 pub use message::{Attempt, Change, Final, Message, Messages, Text};
 pub use nodes::{Node, Nodes, QueueShare};
 
@@ -87,6 +92,9 @@ pub struct Bind {
     pub last_error: String,
     /// As `3.4`; empty when the peer has not said.
     pub interface_version: String,
+    /// Moving mean of how long the other side takes to answer; null before its first answer.
+    #[serde(default)]
+    pub answer_ms: Option<f64>,
 }
 
 /// `GET /v1/operators`
@@ -174,6 +182,7 @@ impl From<pb::BindSnapshot> for Bind {
             next_reconnect_at: time(bind.next_reconnect_at),
             last_error: bind.last_error,
             interface_version: version(bind.interface_version),
+            answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
         }
     }
 }
@@ -212,7 +221,7 @@ pub(crate) fn bind_state(state: pb::BindState) -> &'static str {
 }
 
 /// Unix milliseconds as RFC 3339, `None` for 0 (never) and for times beyond the calendar.
-fn time(ms: i64) -> Option<String> {
+pub(super) fn time(ms: i64) -> Option<String> {
     if ms == 0 {
         return None;
     }

@@ -8,13 +8,16 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::domain::{command_status, state};
-use crate::pb::MessageState;
+use crate::pb::{MessageState, TrafficSnapshot};
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct StatusLabel {
     pub status: String,
 }
+
+/// Labels of statuses without a name of their own: those of vendors, and the rest.
+const OTHER_STATUSES: [&str; 2] = ["vendor", "other"];
 
 /// A message state by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -121,6 +124,32 @@ impl Metrics {
         self.refusals.get_or_create(&status_label(status)).inc();
     }
 
+    /// What went through this node, for rates.
+    pub fn traffic(&self) -> TrafficSnapshot {
+        let refusals = command_status::names().chain(OTHER_STATUSES);
+        let refused = refusals.filter_map(|status| {
+            let status = status.to_owned();
+            Some(self.refusals.get(&StatusLabel { status })?.get())
+        });
+        let (mut delivered_total, mut failed_total) = (0, 0);
+        for number in state::DELIVERED..=state::REJECTED {
+            let state = state::name(number).to_owned();
+            let ended = self.finals.get(&StateLabel { state });
+            let ended = ended.map_or(0, |counter| counter.get());
+            match number {
+                state::DELIVERED | state::ACCEPTED => delivered_total += ended,
+                _ => failed_total += ended,
+            }
+        }
+        TrafficSnapshot {
+            accepted_total: self.accepted.get(),
+            refused_total: refused.sum(),
+            delivered_total,
+            failed_total,
+            told_total: self.receipts_told.get(),
+        }
+    }
+
     /// Counts a final state.
     pub fn finished(&self, final_state: MessageState) {
         let label = StateLabel {
@@ -135,8 +164,8 @@ impl Metrics {
 pub fn status_label(status: u32) -> StatusLabel {
     let status = match command_status::name(status) {
         Some(name) => name,
-        None if (0x400..=0x4FF).contains(&status) => "vendor",
-        None => "other",
+        None if (0x400..=0x4FF).contains(&status) => OTHER_STATUSES[0],
+        None => OTHER_STATUSES[1],
     };
     StatusLabel {
         status: status.to_owned(),
