@@ -16,6 +16,7 @@ pub mod queues;
 pub mod send;
 pub mod serve;
 pub mod simulate;
+pub mod top;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,8 @@ enum Command {
     Binds(binds::Args),
     /// Show the nodes that share the store.
     Nodes(nodes::Args),
+    /// Watch throughput, queues, binds, operators and nodes.
+    Top(top::Args),
     /// Show one message, or command it.
     Message(message::Args),
     /// Copy the store of a running SMSC into one file.
@@ -95,6 +98,7 @@ impl Command {
             Self::Queues(args) => queues::run(args),
             Self::Binds(args) => binds::run(args),
             Self::Nodes(args) => nodes::run(args),
+            Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),

@@ -1,4 +1,4 @@
-//! The HTTP side: health, metrics, the admin API under `/v1`, and a page that says so.
+//! The HTTP side: health, metrics, the admin API under `/v1`, and the console at `/`.
 //!
 //! Started by `app`; stopped through the handle of the returned server. Everything shown or
 //! ordered goes through the Admin actor. `/v1` wants the bearer token; `/`, `/health/*` and
@@ -6,11 +6,11 @@
 //! Every error is problem+json (RFC 9457).
 
 mod auth;
+mod console;
 mod guard;
 mod health;
 mod live;
 pub mod metrics;
-mod page;
 mod problem;
 mod query;
 mod text;
@@ -136,8 +136,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn routes(app: &mut web::ServiceConfig, with_api: bool) {
-    app.service(guard::read("/").to(page::root))
-        .service(guard::read("/health/live").to(health::live))
+    console::register(app, with_api);
+    app.service(guard::read("/health/live").to(health::live))
         .service(guard::read("/health/ready").to(health::ready))
         .service(guard::read("/metrics").to(metrics::scrape));
     if with_api {

@@ -7,6 +7,7 @@ mod nodes;
 mod operators;
 mod queues;
 mod subscribers;
+mod whoami;
 
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ pub(super) fn routes(scope: &mut web::ServiceConfig) {
         .service(read("/operators").to(operators::list))
         .service(read("/operators/{id}").to(operators::one))
         .service(command("/operators/{id}/{verb}").to(operators::order))
+        .service(read("/self").to(whoami::look))
         .service(read("/nodes").to(nodes::list))
         .service(read("/messages").to(messages::search))
         .service(read("/messages/{id}").to(messages::one))

@@ -98,7 +98,7 @@ pub struct Bind {
 }
 
 /// `GET /v1/operators`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operators {
     pub operators: Vec<Operator>,
 }
@@ -117,6 +117,15 @@ pub struct Operator {
     pub last_error: String,
     pub queue: Option<Queue>,
     pub binds: Vec<Bind>,
+}
+
+/// `GET /v1/self`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Myself {
+    /// The token's name.
+    pub name: String,
+    /// `read`, `operate` or `admin`; each includes the ones before.
+    pub role: String,
 }
 
 /// The answer to a command.

@@ -118,7 +118,7 @@ pub struct StoreState {
 }
 
 /// The event `queues`, when something changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveQueues {
     pub queues: Vec<LiveQueue>,
     /// Idle queues beyond the most that an event holds; `GET /v1/queues` has them all.
@@ -135,7 +135,7 @@ pub struct LiveQueue {
 }
 
 /// The event `binds`, when something changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveBinds {
     /// Those to operators first.
     pub binds: Vec<LiveBind>,
