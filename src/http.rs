@@ -115,8 +115,8 @@ fn drop_if_it_does_not_read(connection: &dyn Any) {
     let Some(socket) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else {
         return;
     };
-    let milliseconds = USER_TIMEOUT.as_millis() as u32;
-    if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(socket, milliseconds) {
+    let socket = socket2::SockRef::from(socket);
+    if let Err(error) = socket.set_tcp_user_timeout(Some(USER_TIMEOUT)) {
         tracing::debug!(%error, "no user timeout on an HTTP connection");
     }
 }

@@ -189,9 +189,14 @@ impl Smsc {
         ([127, 0, 0, 1], self.smpp_port).into()
     }
 
+    /// Where it serves HTTP.
+    pub fn http(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.http_port).into()
+    }
+
     /// The admin API.
     pub fn admin(&self) -> Admin {
-        Admin::new(([127, 0, 0, 1], self.http_port).into(), TOKEN)
+        Admin::new(self.http(), TOKEN)
     }
 
     /// Its process, for signals and memory.

@@ -50,7 +50,7 @@ function showDoor(reason = null) {
       setText(problem, "");
       try {
         await signIn(token);
-        showFrame();
+        showFrame(true);
       } catch (error) {
         setText(problem, error.status === 401 ? "This token is not accepted. Check for a missing character, or take a new one from the file." : error.message);
         setAttribute(input, "aria-invalid", "true");
@@ -72,7 +72,7 @@ function showDoor(reason = null) {
 
 // === the frame ===
 
-function showFrame() {
+function showFrame(moveFocus = false) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = new Map(VIEWS.map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
   const nav = h("nav", { "aria-label": "Views" }, [...links.values()]);
@@ -129,7 +129,7 @@ function showFrame() {
     },
   };
   stream.start();
-  show(main, links, false);
+  show(main, links, moveFocus);
 }
 
 function healthOf(overview) {
@@ -179,9 +179,14 @@ function themeButton() {
 }
 
 onSignOut(showDoor);
+// The address after # is the router's, so the skip link moves the focus itself.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+});
 if (session.token) {
   // The frame does not wait for the answer: a server that is away is told inside it.
-  askWho().then(showFrame, (error) => (error.status === 401 ? signOut("The token is not accepted any more. Sign in again.") : showFrame()));
+  askWho().then(() => showFrame(), (error) => (error.status === 401 ? signOut("The token is not accepted any more. Sign in again.") : showFrame()));
 } else {
   showDoor();
 }
