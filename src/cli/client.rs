@@ -153,7 +153,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::get`].
-    pub fn events(&self, last: &str) -> anyhow::Result<impl std::io::Read> {
+    pub fn events(&self, last: &str) -> anyhow::Result<impl std::io::Read + use<>> {
         let request = self
             .agent
             .get(format!("{}/v1/events", self.url))

@@ -130,7 +130,7 @@ pub fn node_script(name: &str, arguments: &[&str]) -> Command {
 /// libraries, and with fonts of the unpacked packages and of the machine.
 pub fn browser_script(name: &str, arguments: &[&str], folder: &Path) -> Command {
     let root = tools().join("debian");
-    let chromium = [&root, Path::new("/")]
+    let chromium = [root.as_path(), Path::new("/")]
         .map(|root| root.join("usr/lib/chromium/chromium-headless-shell"))
         .into_iter()
         .find(|candidate| candidate.exists())

@@ -42,12 +42,12 @@ export function setChip(element, text, tone) {
  * A table whose rows are kept by key. Each column has a `title` and either `text(row)` or
  * `render(cell, row)`, which is called again for every update and must do nothing twice.
  */
-export function table({ caption, columns, key, empty }) {
+export function table({ caption, columns, key, empty, dense = false }) {
   const head = h("tr", {}, columns.map((column) =>
     h("th", { scope: "col", class: column.numeric ? "number" : null }, column.title)));
   const body = h("tbody");
   const nothing = h("div", { class: "empty", hidden: true });
-  const element = h("div", { class: "table" },
+  const element = h("div", { class: dense ? "table dense" : "table" },
     h("table", {}, h("caption", { class: "unseen" }, caption), h("thead", {}, head), body), nothing);
   const rows = new Map();
   return {

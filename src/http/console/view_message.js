@@ -121,9 +121,11 @@ export default function message({ rest }) {
       "ESM class": found.esm_class,
       "Registered delivery": found.registered_delivery,
     };
-    const trace = found.trace_url && /^https?:/.test(found.trace_url)
-      ? h("a", { href: found.trace_url, rel: "noreferrer" }, "open") : found.trace_id;
-    if (trace) rows.Trace = trace;
+    const trace = found.trace;
+    if (trace) {
+      const isLink = /^https?:/.test(trace.url ?? "");
+      rows.Trace = isLink ? h("a", { href: trace.url, rel: "noreferrer" }, trace.trace_id) : trace.trace_id;
+    }
     return h("dl", { class: "facts wide" }, Object.entries(rows).map(([name, value]) =>
       h("div", {}, h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value ?? "–")))));
   }

@@ -53,6 +53,7 @@ export default function overview() {
   const attentionBox = h("section", { class: "card", "aria-labelledby": "attention" }, h("h2", { id: "attention" }, "Needs a look"), attention);
   const busiest = table({
     caption: "Busiest queues",
+    dense: true,
     key: (row) => row.name,
     columns: [
       { title: "Queue", render: (cell, row) => {

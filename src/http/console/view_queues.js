@@ -47,6 +47,7 @@ export function queueCommands(cell, queue) {
 export default function queues() {
   const list = table({
     caption: "Queues",
+    dense: true,
     key: (row) => row.name,
     columns: [
       { title: "Queue", text: (row) => row.name },

@@ -1,7 +1,9 @@
 // Routes: which way a message would take, and why.
 
 import { get } from "./api.js";
-import { field, h, heading, nothing } from "./dom.js";
+import { field, h, heading, nothing, table } from "./dom.js";
+import { number } from "./format.js";
+import { stateCell } from "./states.js";
 
 export default function routes({ query }) {
   const to = h("input", { type: "text", name: "to", inputmode: "tel", "data-focus": true, required: true, autocomplete: "off", spellcheck: "false", value: query.get("to") ?? "", placeholder: "447700900123" });
@@ -16,7 +18,7 @@ export default function routes({ query }) {
     if (hash === location.hash) load();
     else location.hash = hash;
   } },
-  field("To number", to), field("From", from, "optional"), field("Account", account, "optional"),
+  field("To number", to), field("From (optional)", from), field("Account (optional)", account),
   h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Explain")));
 
   async function load() {
@@ -35,17 +37,48 @@ export default function routes({ query }) {
   return { elements: [heading("Routes"), form, result] };
 }
 
-/** The answer as it is: names and values, lists one below the other. */
+/** The decision: where it goes, through which targets, by which route, and why not by another. */
 function explain(answer) {
-  return [h("h2", {}, "The way it takes"), tree(answer)];
+  const goes = answer.goes_to.length
+    ? h("p", { class: "verdict" }, `A message to ${answer.to} goes to `, h("strong", {}, answer.goes_to.join(" or ")), ".")
+    : h("p", { class: "verdict" }, `No route fits ${answer.to}: submit_sm is answered with `, h("strong", {}, answer.no_route_status), ".");
+  const notes = [];
+  if (answer.account && !answer.account_is_known) notes.push(`There is no account ${answer.account} that may bind.`);
+  if (answer.mobile_originated_to) notes.push(`The number belongs to the account ${answer.mobile_originated_to}: mobile-originated messages to it go there.`);
+  return [
+    goes,
+    notes.map((note) => h("p", { class: "quiet" }, note)),
+    part("Targets, in order", targets(answer.targets)),
+    part("Routes that fit, the first is used", considered(answer.matching)),
+    part("Routes for this number that do not fit", considered(answer.not_matching)),
+    answer.others ? h("p", { class: "quiet part" }, `${number(answer.others)} more routes are for other numbers.`) : "",
+  ].flat();
 }
 
-function tree(value) {
-  if (Array.isArray(value)) return value.length ? h("ol", { class: "tree" }, value.map((one) => h("li", {}, tree(one)))) : h("span", { class: "quiet" }, "none");
-  if (value !== null && typeof value === "object") {
-    return h("dl", { class: "facts wide" }, Object.entries(value).map(([name, inside]) =>
-      h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, tree(inside)))));
-  }
-  if (value === true || value === false) return value ? "yes" : "no";
-  return value === null || value === "" ? h("span", { class: "quiet" }, "–") : String(value);
+function part(title, inside) {
+  return inside ? [h("h2", { class: "part" }, title), inside] : [];
+}
+
+function targets(all) {
+  if (!all.length) return null;
+  const list = table({
+    caption: "Targets",
+    key: (row) => `${row.step} ${row.target}`,
+    columns: [
+      { title: "Target", text: (row) => row.target },
+      { title: "Step", numeric: true, text: (row) => row.step },
+      { title: "State", render: (cell, row) => stateCell(cell, [row.state, row.available ? "good" : "warn"]) },
+      { title: "Weight", numeric: true, text: (row) => row.weight },
+      { title: "Chance", numeric: true, text: (row) => `${Math.round(row.chance)} %` },
+    ],
+    empty: () => nothing("No targets"),
+  });
+  list.update(all);
+  return list.element;
+}
+
+function considered(routes) {
+  if (!routes.length) return null;
+  return h("ol", { class: "considered" }, routes.map((one) =>
+    h("li", {}, h("code", {}, one.route), one.why && h("span", { class: "quiet" }, one.why))));
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::stream;
 
@@ -10,6 +11,8 @@ use crate::http::live::Kind;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
+const STREAM: &str = "text/event-stream";
+
 /// `GET /v1/events?kinds=overview,queues,binds,operators,nodes`
 pub(super) async fn listen(
     request: HttpRequest,
@@ -17,6 +20,10 @@ pub(super) async fn listen(
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["kinds"])?;
     let kinds = query.text("kinds").map_or_else(all, kinds)?;
+    if request.method() == Method::HEAD {
+        // Nobody reads, so nothing would ever end it.
+        return Ok(HttpResponse::Ok().content_type(STREAM).finish());
+    }
     let last = request.headers().get("last-event-id");
     let since = last.and_then(|id| id.to_str().ok()?.parse().ok());
     let subscription = state
@@ -28,7 +35,7 @@ pub(super) async fn listen(
         Some((Ok::<_, Infallible>(octets), subscription))
     });
     Ok(HttpResponse::Ok()
-        .content_type("text/event-stream")
+        .content_type(STREAM)
         // nginx would gather the events otherwise.
         .insert_header(("X-Accel-Buffering", "no"))
         .streaming(body))
