@@ -120,7 +120,7 @@ pub struct Operator {
 }
 
 /// `GET /v1/self`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Myself {
     /// The token's name.
     pub name: String,

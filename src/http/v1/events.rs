@@ -13,7 +13,18 @@ use crate::http::query::Query;
 
 const STREAM: &str = "text/event-stream";
 
-/// `GET /v1/events?kinds=overview,queues,binds,operators,nodes`
+/// What changes, as it changes: server-sent events.
+///
+/// First `hello` and one event of each kind, then `overview` every second and the others when
+/// something in them has changed; `end` when the server stops. Each event holds the whole of what it
+/// is about. The id is the server's time in Unix milliseconds.
+#[utoipa::path(get, path = "/v1/events", tag = "nodes",
+    params(
+        ("kinds" = Option<String>, Query,
+            description = "some of overview, queues, binds, operators, nodes, separated by commas"),
+        ("Last-Event-ID" = Option<String>, Header,
+            description = "the history of `hello` begins after this event")),
+    responses((status = 200, description = "Until the server stops", content_type = "text/event-stream", body = String)))]
 pub(super) async fn listen(
     request: HttpRequest,
     state: web::Data<State>,

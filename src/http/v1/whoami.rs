@@ -6,7 +6,9 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::view::Myself;
 
-/// `GET /v1/self`
+/// Whose token this is, and what it may.
+#[utoipa::path(get, path = "/v1/self", tag = "access",
+    responses((status = 200, description = "Of the token of this request", body = Myself)))]
 pub(super) async fn look(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     // There is one token, and it may do everything.
