@@ -183,12 +183,18 @@ pub async fn start(
     }
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("admin", admin_slot, |hub, _| Admin::new(hub));
+    let registry = Arc::new(registry);
+    actix::spawn(http::metrics::push::run(
+        config.statsd.clone(),
+        Arc::clone(&registry),
+        admin.clone(),
+    ));
     let server = http::serve(
         &config.http,
         config.cluster.roles.contains(&NodeRole::Http),
         admin_token,
         admin,
-        Arc::new(registry),
+        registry,
     )
     .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
     let http = server.handle();

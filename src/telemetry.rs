@@ -1,4 +1,6 @@
-//! What the process says of itself: logs and metrics.
+//! What the process says of itself: logs and metrics, and in which form others want them.
 
 pub mod logs;
 pub mod metrics;
+pub mod statsd;
+pub mod syslog;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 
+use super::outputs::is_host_and_port;
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
 use super::{Config, Retry, show_duration};
@@ -66,6 +67,21 @@ fn check_server(config: &Config, found: &mut Findings) {
         "log.level",
         !config.log.level.trim().is_empty(),
         "is empty; write \"info\"",
+    );
+
+    let statsd = &config.statsd;
+    found.check_positive("statsd.interval", statsd.interval);
+    let named = statsd.address.as_deref().is_none_or(is_host_and_port);
+    found.require(
+        "statsd.address",
+        named,
+        "is no address; write \"host:port\"",
+    );
+    let octets = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    found.require(
+        "statsd.prefix",
+        !statsd.prefix.is_empty() && statsd.prefix.chars().all(octets),
+        "must be letters, digits, `-`, `_` and `.`",
     );
 
     found.require(

@@ -3,8 +3,11 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, fmt};
 
+use super::syslog::Syslog;
 use crate::config::{Log, LogFormat};
 
 /// Installs the subscriber; `RUST_LOG` overrides the configured level.
@@ -13,13 +16,17 @@ pub fn install(log: &Log) {
         // The HTTP server's own lines say nothing that ours do not.
         EnvFilter::new(format!("actix_server=warn,{}", log.level))
     });
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
-    // A second installation (in tests) keeps the first.
-    let _ = match log.format {
-        LogFormat::Json => builder.json().try_init(),
-        LogFormat::Text => builder.try_init(),
+    let lines = match log.format {
+        LogFormat::Json => lines.json().boxed(),
+        LogFormat::Text => lines.boxed(),
     };
+    // A second installation (in tests) keeps the first.
+    let _ = tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .with(Syslog::configured(log))
+        .try_init();
 }
