@@ -15,6 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use self::json::JsonLines;
+use super::syslog::Syslog;
 use crate::config::{Log, LogFormat};
 
 /// The filter in force, once it is installed.
@@ -42,6 +43,7 @@ pub fn install(log: &Log) {
     let installed = tracing_subscriber::registry()
         .with(filter)
         .with(lines)
+        .with(Syslog::configured(log))
         .try_init();
     // A second installation (in tests) keeps the first.
     if installed.is_ok() {
