@@ -66,7 +66,7 @@ fn fin(ids: impl IntoIterator<Item = u64>) -> WriteBatch {
         error: Bytes::new(),
         operator: 1,
         tell: 0,
-        hand_over: false,
+        hand_over: Bytes::new(),
     };
     WriteBatch {
         fin: ids.into_iter().map(row).collect(),

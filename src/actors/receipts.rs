@@ -49,27 +49,12 @@ impl Receipts {
             if let Some(cdr) = &mut self.cdr {
                 cdr.write(&self.hub, message, &ended);
             }
-            let row = FinRow {
-                id: ended.id,
-                at: ended.at,
-                state: ended.state(),
-                error: ended.error.clone(),
-                operator: ended.operator,
-                tell: message.sender,
-                hand_over: false,
-            };
             if !ended.handed_over && finish::wants_receipt(&self.hub, message, ended.state()) {
+                let row = finish::row(&ended, message.sender);
                 by_account
                     .entry(message.sender)
                     .or_default()
-                    .push(QueueItem {
-                        id: ended.id,
-                        what: What::Receipt.into(),
-                        expires_at: i64::MAX,
-                        part: partition::WHOLE.into(),
-                        message: Some(receipt_for(message, &row)),
-                        ..QueueItem::default()
-                    });
+                    .push(item_for(message, &row));
             }
         }
         for (account, items) in by_account {
@@ -100,6 +85,18 @@ impl Handler<FinalBatch> for Receipts {
 
     fn handle(&mut self, batch: FinalBatch, _: &mut Self::Context) {
         self.forward(batch.finals);
+    }
+}
+
+/// The receipt as its account's queue takes it: kept until it is told.
+pub fn item_for(message: &Message, fin: &FinRow) -> QueueItem {
+    QueueItem {
+        id: fin.id,
+        what: What::Receipt.into(),
+        expires_at: i64::MAX,
+        part: partition::WHOLE.into(),
+        message: Some(receipt_for(message, fin)),
+        ..QueueItem::default()
     }
 }
 
