@@ -25,6 +25,7 @@
 //! Mailbox sizes are the `MAILBOX` constants of the actors. They bound batches, not messages;
 //! credit and windows bound the messages inside.
 
+pub mod access;
 pub mod admin;
 pub mod cdr;
 pub mod cluster;
@@ -43,6 +44,7 @@ pub mod operator_session;
 pub mod outgoing;
 pub mod plan;
 pub mod ports;
+pub mod posted;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
@@ -52,3 +54,4 @@ pub mod supervisor;
 pub mod tenure;
 pub mod test_target;
 pub mod throttle;
+pub mod traced;

@@ -32,12 +32,14 @@ use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
 use crate::app::stock::Stock;
-use crate::config::{Config, NodeRole};
+use crate::config::{Config, Http, NodeRole};
 use crate::domain::id::IdGenerator;
 use crate::http;
 use crate::pb::LeaveCluster;
 use crate::store::redis::{Redis, RedisOptions};
+use crate::telemetry::logs;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 /// Windows in flight get as long to be answered when the process stops.
 const DRAIN: Duration = Duration::from_secs(15);
@@ -52,6 +54,7 @@ pub struct App {
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
     http: actix_web::dev::ServerHandle,
+    certificate: Option<Arc<http::tls::Certificate>>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
     /// Read again on SIGHUP.
@@ -88,6 +91,9 @@ pub async fn start(
 
     let mut registry = Registry::default();
     let metrics = Arc::new(Metrics::new(&mut registry));
+    let node = membership.map_or(config.node, |membership| membership.node);
+    logs::set_node(node);
+    let traces = Traces::start(node, &metrics)?;
     let (escalate, escalations) = escalation();
     let core = Arbiter::new();
     let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
@@ -96,11 +102,9 @@ pub async fn start(
     let hub = Hub::new(
         store,
         cluster.clone(),
-        IdGenerator::new(
-            membership.map_or(config.node, |membership| membership.node),
-            highest,
-        ),
+        IdGenerator::new(node, highest),
         metrics,
+        traces,
         plan,
         settings,
         correlation,
@@ -186,11 +190,17 @@ pub async fn start(
         });
     }
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("admin", admin_slot, |hub, _| Admin::new(hub));
+    let for_admin = supervisor.clone();
+    start.actor("admin", admin_slot, move |hub, _| {
+        Admin::new(hub, for_admin)
+    });
+    let certificate = certificate(&config.http)?;
     let server = http::serve(
         &config.http,
+        certificate.as_ref(),
         config.cluster.roles.contains(&NodeRole::Http),
         admin_token,
+        Arc::clone(&hub.access),
         admin,
         Arc::new(registry),
     )
@@ -209,10 +219,19 @@ pub async fn start(
         supervisor,
         member,
         http,
+        certificate,
         arbiters,
         escalations,
         config_file,
     })
+}
+
+/// The certificate of the admin API, if it is served by HTTPS.
+fn certificate(config: &Http) -> anyhow::Result<Option<Arc<http::tls::Certificate>>> {
+    let (Some(cert), Some(key)) = (config.tls_cert.clone(), config.tls_key.clone()) else {
+        return Ok(None);
+    };
+    Ok(Some(http::tls::Certificate::open(cert, key)?))
 }
 
 /// A client of the configured Redis. It connects later: a Redis that is down stops no start.
@@ -293,6 +312,9 @@ impl App {
     /// Reads the configuration file again, for everything but accounts, operators and routes; a
     /// mistake in it changes nothing.
     async fn reload(&self) {
+        if let Some(certificate) = &self.certificate {
+            certificate.look();
+        }
         let Some(file) = self.config_file.clone() else {
             tracing::warn!("nothing to reload: started without a configuration file");
             return;
@@ -340,6 +362,7 @@ impl App {
         }
         let store = Arc::clone(&self.hub.store);
         let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        self.hub.traces.flush().await;
         tracing::info!("stopped");
     }
 }

@@ -6,6 +6,7 @@ pub mod binds;
 pub mod check_config;
 pub mod client;
 pub mod diff;
+pub mod drain;
 pub mod erase;
 pub mod export;
 pub mod fsck;
@@ -14,11 +15,13 @@ pub mod message;
 pub mod migrate;
 pub mod migrate_store;
 pub mod nodes;
+pub mod openapi;
 pub mod queues;
 pub mod route;
 pub mod send;
 pub mod serve;
 pub mod simulate;
+pub mod token;
 pub mod versions;
 
 use std::process::ExitCode;
@@ -63,6 +66,12 @@ enum Command {
     Nodes(nodes::Args),
     /// Show one message, or command it.
     Message(message::Args),
+    /// Take a node out of service without stopping it, and back in.
+    Drain(drain::Args),
+    /// Show, make and remove tokens of the admin API.
+    Token(token::Args),
+    /// Print the OpenAPI description of the admin API.
+    Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
     Backup(backup::Args),
     /// Write finished messages into a file or another database.
@@ -109,6 +118,9 @@ impl Command {
             Self::Binds(args) => binds::run(args),
             Self::Nodes(args) => nodes::run(args),
             Self::Message(args) => message::run(args),
+            Self::Drain(args) => drain::run(&args),
+            Self::Token(args) => token::run(args),
+            Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),

@@ -9,8 +9,10 @@
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
 //! - One bad row never fails its batch mates.
 
+pub mod access;
 pub mod archive;
 pub mod cluster;
+mod gauges;
 pub mod moving;
 pub mod postgres;
 mod record;
@@ -28,6 +30,8 @@ use prost::Message as _;
 use tokio::sync::oneshot;
 
 use crate::pb::{Enqueue, Message, MessageState, QueueItem};
+
+pub use self::gauges::{CommitHistograms, Histogram};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
 #[derive(Debug, Default, Clone)]
@@ -302,12 +306,16 @@ pub struct StoreStats {
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
     pub dead_letters: u64,
+    /// How the commits went, in buckets.
+    pub histograms: Option<CommitHistograms>,
 }
 
 /// The durable side of the SMSC.
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
-pub trait Store: archive::Archive + settings::SettingsStore + Send + Sync + 'static {
+pub trait Store:
+    access::AccessStore + archive::Archive + settings::SettingsStore + Send + Sync + 'static
+{
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 

@@ -3,6 +3,8 @@
 //! The cases name the rules of `docs/architecture.md` that concern the store. A new adapter joins by
 //! one more `#[test]` at the end with its own [`Factory`].
 
+#[path = "store_behaviour/access.rs"]
+mod access;
 #[path = "store_behaviour/archive.rs"]
 mod archive;
 #[path = "store_postgres/database.rs"]
@@ -124,6 +126,8 @@ fn cases() -> Vec<(&'static str, Case)> {
             "a number goes from finished messages only",
             archive::erase_msisdn,
         ),
+        ("tokens are kept until removed", access::tokens),
+        ("the audit log is read in pages", access::audit),
         ("history tells all", messages::history),
         (
             "settings: a version follows on the one it was made from",

@@ -12,7 +12,10 @@ use bytes::Bytes;
 
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
+use crate::actors::posted::Posted;
 use crate::actors::receipts;
+use crate::actors::traced;
+use crate::clock;
 use crate::domain::partition;
 use crate::pb::{Final, FinalBatch, Message, MessageState};
 use crate::store::cluster::Partition;
@@ -43,6 +46,7 @@ pub async fn try_finish(
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<(), StoreError> {
+    let started = clock::now_us();
     load_missing(hub, finals).await?;
     let Some(ticket) = write(hub, batch, finals) else {
         return Ok(());
@@ -68,13 +72,16 @@ pub async fn try_finish(
     for rejected in &written.rejected {
         tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row in dead letter");
     }
+    if hub.traces.is_on() {
+        finals
+            .iter()
+            .for_each(|one| traced::ended(hub, one, started));
+    }
     if !finals.is_empty() {
-        post(
-            &hub.receipts,
-            FinalBatch {
-                finals: std::mem::take(finals),
-            },
-        );
+        let ended = FinalBatch {
+            finals: std::mem::take(finals),
+        };
+        post(&hub.receipts, Posted::new(ended, &hub.mailboxes.receipts));
     }
     Ok(())
 }
@@ -93,7 +100,7 @@ fn write(hub: &Hub, batch: &mut WriteBatch, finals: &mut [Final]) -> Option<Tick
         ended.handed_over = tell != 0 && !holdings.owns(tell, partition::WHOLE);
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
-            row.hand_over = inbox_octets(receipts::item_for(message, &row));
+            row.hand_over = inbox_octets(receipts::item_for(hub, message, &row));
         }
         row
     }));

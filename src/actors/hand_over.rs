@@ -39,6 +39,11 @@ impl Parcel {
         self.item.id
     }
 
+    /// What it carries.
+    pub fn message(&self) -> Option<&Message> {
+        self.item.message.as_ref()
+    }
+
     fn partition(&self) -> Partition {
         Partition {
             queue: self.queue,

@@ -1,11 +1,10 @@
-//! Which methods a path takes, and what the rest is answered.
+//! What is refused before anything reads it.
 
+use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::guard::{Any, Get, Head};
 use actix_web::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use actix_web::middleware::Next;
-use actix_web::{Error, FromRequest, Handler, HttpRequest, Resource, Responder, Route, web};
 
 use super::problem::Problem;
 
@@ -15,156 +14,6 @@ const MAX_BODY: u64 = 16 * 1024;
 pub(super) const MAX_DOCUMENT: u64 = 16 * 1024 * 1024;
 /// The path that takes it.
 const DOCUMENT: &str = "/v1/config";
-
-/// A path, and what it is there for.
-pub(super) struct Path {
-    path: &'static str,
-    method: Method,
-}
-
-#[derive(Clone, Copy)]
-enum Method {
-    Read,
-    Command,
-    Remove,
-}
-
-/// A path that is read.
-pub(super) fn read(path: &'static str) -> Path {
-    Path {
-        path,
-        method: Method::Read,
-    }
-}
-
-/// A path that carries out a command.
-pub(super) fn command(path: &'static str) -> Path {
-    Path {
-        path,
-        method: Method::Command,
-    }
-}
-
-/// A path whose content is removed.
-pub(super) fn removal(path: &'static str) -> Path {
-    Path {
-        path,
-        method: Method::Remove,
-    }
-}
-
-// === impl Path ===
-
-impl Path {
-    /// The resource with its handler, and an answer to every other method.
-    pub(super) fn to<F, Args>(self, handler: F) -> Resource
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        let resource = web::resource(self.path);
-        match self.method {
-            Method::Read => resource
-                .route(web::route().guard(Any(Get()).or(Head())).to(handler))
-                .default_service(web::to(|request: HttpRequest| {
-                    wrong_method(request, "GET, HEAD")
-                })),
-            Method::Command => resource
-                .route(web::post().to(handler))
-                .default_service(web::to(|request: HttpRequest| {
-                    wrong_method(request, "POST")
-                })),
-            Method::Remove => resource
-                .route(web::delete().to(handler))
-                .default_service(web::to(|request: HttpRequest| {
-                    wrong_method(request, "DELETE")
-                })),
-        }
-    }
-}
-
-/// A path that takes several methods.
-pub(super) struct Several {
-    resource: Resource,
-    methods: Vec<&'static str>,
-}
-
-/// A path that takes several methods; [`Several::end`] answers every other one.
-pub(super) fn several(path: &'static str) -> Several {
-    Several {
-        resource: web::resource(path),
-        methods: Vec::new(),
-    }
-}
-
-// === impl Several ===
-
-impl Several {
-    pub(super) fn read<F, Args>(self, handler: F) -> Self
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        self.add(
-            "GET, HEAD",
-            web::route().guard(Any(Get()).or(Head())).to(handler),
-        )
-    }
-
-    pub(super) fn put<F, Args>(self, handler: F) -> Self
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        self.add("PUT", web::put().to(handler))
-    }
-
-    pub(super) fn delete<F, Args>(self, handler: F) -> Self
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        self.add("DELETE", web::delete().to(handler))
-    }
-
-    fn add(mut self, method: &'static str, route: Route) -> Self {
-        self.methods.push(method);
-        self.resource = self.resource.route(route);
-        self
-    }
-
-    /// The resource.
-    pub(super) fn end(self) -> Resource {
-        let allowed = self.methods.join(", ");
-        self.resource
-            .default_service(web::to(move |request: HttpRequest| {
-                wrong_method(request, allowed.clone())
-            }))
-    }
-}
-
-async fn wrong_method(
-    request: HttpRequest,
-    allowed: impl Into<String>,
-) -> Result<&'static str, Problem> {
-    Err(Problem::method_not_allowed(
-        request.method().as_str(),
-        request.path(),
-        allowed.into(),
-    ))
-}
-
-/// Answers whatever has no route.
-pub(super) async fn unknown_path(request: HttpRequest) -> Result<&'static str, Problem> {
-    Err(Problem::not_found(format!(
-        "there is nothing at {}; the paths are /health/live, /health/ready, /metrics, /v1/config, /v1/accounts, /v1/operators, /v1/routes, /v1/queues, /v1/binds, /v1/messages and /v1/subscribers/MSISDN/messages",
-        request.path()
-    )))
-}
 
 /// Middleware: refuses requests with a large body before anything reads it.
 pub(super) async fn small_requests(

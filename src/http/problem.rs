@@ -1,6 +1,7 @@
 //! Errors as problem+json (RFC 9457): what went wrong, with which field, and what to do.
 
 use std::fmt;
+use std::time::Duration;
 
 use actix::MailboxError;
 use actix_web::http::StatusCode;
@@ -10,11 +11,13 @@ use serde_json::{Map, Value, json};
 use super::view::findings;
 use crate::actors::settings::SettingsError;
 use crate::config;
+use crate::domain::access::Role;
 use crate::domain::settings::Key;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
 
-const CONTENT_TYPE: &str = "application/problem+json";
+/// The media type of every error.
+pub(super) const CONTENT_TYPE: &str = "application/problem+json";
 /// `type` of a problem: `urn:smsc:problem:` and a word that stays the same for ever.
 const TYPE_PREFIX: &str = "urn:smsc:problem:";
 
@@ -57,8 +60,7 @@ impl Problem {
     }
 
     /// A path that exists, with a method that it does not take.
-    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: impl Into<String>) -> Self {
-        let allowed = allowed.into();
+    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: String) -> Self {
         let detail = format!("{path} takes {allowed}, not {method}");
         Self {
             header: Some(Box::new(("Allow", allowed))),
@@ -88,6 +90,37 @@ impl Problem {
                 detail,
             )
         }
+    }
+
+    /// The token is good, and its role too small.
+    pub(crate) fn forbidden(needed: Role, role: Role) -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "Forbidden",
+            format!("this needs a token with the role {needed}; this one has the role {role}"),
+        )
+        .with("role", json!(needed.as_str()))
+    }
+
+    /// A client that asks for more than its share.
+    pub(crate) fn too_many(wait: Duration, detail: &str) -> Self {
+        let seconds = wait.as_secs().max(1).to_string();
+        Self {
+            header: Some(Box::new(("Retry-After", seconds))),
+            ..Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-requests",
+                "Too many requests",
+                detail,
+            )
+        }
+    }
+
+    /// A request that was refused before it reached its handler.
+    pub(crate) fn refused(status: StatusCode) -> Self {
+        let title = status.canonical_reason().unwrap_or("Refused");
+        Self::new(status, "refused", title, "the request cannot be read")
     }
 
     /// A request body beyond the limit.
@@ -194,8 +227,8 @@ impl ResponseError for Problem {
         members.insert("detail".to_owned(), json!(self.detail));
         members.extend(self.more.clone());
         let mut answer = HttpResponse::build(self.status);
-        if let Some(header) = &self.header {
-            answer.insert_header((header.0, header.1.as_str()));
+        if let Some((name, value)) = self.header.as_deref() {
+            answer.insert_header((*name, value.as_str()));
         }
         answer
             .insert_header(("Content-Type", CONTENT_TYPE))
@@ -259,7 +292,7 @@ mod tests {
 
     #[actix_web::test]
     async fn names_the_allowed_methods() {
-        let problem = Problem::method_not_allowed("DELETE", "/v1/queues", "GET, HEAD");
+        let problem = Problem::method_not_allowed("DELETE", "/v1/queues", "GET, HEAD".to_owned());
         assert_eq!(
             problem.error_response().headers().get("allow").unwrap(),
             "GET, HEAD"

@@ -7,6 +7,7 @@ use actix::{Addr, Recipient};
 use super::*;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{SessionPort, lock};
+use crate::actors::posted::Posted;
 use crate::actors::settings::settle;
 use crate::actors::supervise::{self, Escalate};
 use crate::actors::{correlation, receipts, throttle};
@@ -23,6 +24,7 @@ use crate::pb::{
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
 use crate::store::{Store, WriteBatch};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 /// Makes the actor that gets it panic.
 struct Explode;
@@ -132,7 +134,8 @@ async fn rig() -> Rig {
         store,
         None,
         ids,
-        metrics,
+        Arc::clone(&metrics),
+        Traces::off(&metrics),
         plan,
         desk,
         correlation,
@@ -146,6 +149,7 @@ async fn rig() -> Rig {
         QueueKind::Operator,
         addr.clone(),
         Arc::clone(&hub.tenure),
+        &hub.metrics,
     ));
     hub.add_queue(Arc::clone(&port));
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
@@ -164,7 +168,7 @@ async fn rig() -> Rig {
         holds: Arc::clone(&holds),
     }
     .start();
-    let deliver: Recipient<DeliverBatch> = session.clone().recipient();
+    let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
     let report: Recipient<ReportHeld> = session.recipient();
     port.join(SESSION, SessionPort::new(deliver, report));
     Rig {
@@ -321,6 +325,7 @@ async fn a_cancelled_message_is_final_and_never_granted() {
         verb: Verb::Cancel.into(),
         id,
         by: "a test".to_owned(),
+        ..QueueCommand::default()
     };
     let reply = rig.send(cancel(ids[1])).await;
     assert_eq!(reply.outcome(), Outcome::Done);

@@ -13,17 +13,13 @@ use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Operator, Operators, Resource};
+use crate::http::view::{Done, Operator, OperatorVerb, Operators, Resource};
 use crate::pb::bind_command::Verb;
 use crate::pb::{CommandOperator, ListOperators, OperatorView};
 
-const VERBS: &[(&str, Verb)] = &[
-    ("rebind", Verb::Rebind),
-    ("resume", Verb::Resume),
-    ("suspend", Verb::Suspend),
-];
-
-/// `GET /v1/operators`
+/// Every operator with its binds and its queue.
+#[utoipa::path(get, path = "/v1/operators", tag = "operators",
+    responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
@@ -35,7 +31,10 @@ pub(super) async fn list(
     Ok(tagged(HttpResponse::Ok(), settings.version).json(Operators { operators }))
 }
 
-/// `GET /v1/operators/{id}`
+/// One operator with its binds and its queue.
+#[utoipa::path(get, path = "/v1/operators/{id}", tag = "operators",
+    params(("id" = String, Path, description = "As in the configuration")),
+    responses((status = 200, description = "The operator", body = Operator)))]
 pub(super) async fn one(
     request: HttpRequest,
     state: web::Data<State>,
@@ -74,7 +73,14 @@ fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
         .collect()
 }
 
-/// `POST /v1/operators/{id}/{verb}`
+/// Commands every bind of an operator, on all nodes.
+///
+/// `rebind` unbinds and binds again; `suspend` unbinds until it is resumed; `resume` binds again at once.
+#[utoipa::path(post, path = "/v1/operators/{id}/{verb}", tag = "operators",
+    params(("id" = String, Path, description = "As in the configuration"),
+        ("verb" = OperatorVerb, Path)),
+    responses((status = 200, description = "Carried out", body = Done),
+        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,
@@ -83,7 +89,12 @@ pub(super) async fn order(
     Query::read(&request, &[])?;
     let (id, given) = path.into_inner();
     let order = CommandOperator {
-        verb: verb(&given, VERBS)?.into(),
+        verb: match verb::<OperatorVerb>(&given)? {
+            OperatorVerb::Rebind => Verb::Rebind,
+            OperatorVerb::Resume => Verb::Resume,
+            OperatorVerb::Suspend => Verb::Suspend,
+        }
+        .into(),
         id,
         by: who(&request),
     };

@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -81,6 +81,15 @@ CREATE TABLE config_versions(version INTEGER PRIMARY KEY, at INT NOT NULL, who T
 ";
 /// The first version with the tables of [`SETTINGS`].
 pub const WITH_SETTINGS: i64 = 2;
+
+/// Version 3: tokens of the admin API, and its audit log, whose ids carry the time as those of messages do.
+const ACCESS: &str = "
+CREATE TABLE tokens(name TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL,
+  created_at INT NOT NULL, created_by TEXT NOT NULL, expires_at INT NOT NULL, used_at INT NOT NULL);
+CREATE TABLE audit(id INTEGER PRIMARY KEY, token TEXT NOT NULL, role TEXT NOT NULL,
+  address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INT NOT NULL,
+  node INT NOT NULL);
+";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
 #[derive(Debug)]
