@@ -17,7 +17,7 @@ use utoipa::openapi::{
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{self, Endpoint};
-use super::view::ProblemDetails;
+use super::view::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, StateName};
 
 /// Where the document is.
 const DOCUMENT: &str = "/v1/openapi.json";
@@ -40,6 +40,11 @@ pub fn document() -> OpenApi {
     let problem = <ProblemDetails as utoipa::PartialSchema>::schema();
     let mut components = ComponentsBuilder::new()
         .schema(ProblemDetails::name(), problem)
+        // Words of paths and queries: operations refer to them without bringing them.
+        .schema_from::<QueueVerb>()
+        .schema_from::<OperatorVerb>()
+        .schema_from::<MessageVerb>()
+        .schema_from::<StateName>()
         .security_scheme(
             TOKEN,
             SecurityScheme::Http(

@@ -4,6 +4,7 @@
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::reload::{self, Handle};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -13,6 +14,9 @@ use crate::config::{Log, LogFormat};
 
 /// The HTTP server's own lines say nothing that ours do not.
 const QUIET: &str = "actix_server=warn";
+
+/// Longest filter.
+const LONGEST: usize = 500;
 
 /// Changes the filter while the process runs.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
@@ -51,11 +55,18 @@ pub fn level() -> String {
 pub fn set_level(level: &str) -> Result<(), String> {
     let wrong = |error: String| {
         format!(
-            "level must be error, warn, info, debug or trace, or a filter such as info,smsc::smpp=debug, not {level:?}: {error}"
+            "level must be off, error, warn, info, debug or trace, or a filter such as info,smsc::smpp=debug: {error}"
         )
     };
-    if level.trim().is_empty() {
-        return Err(wrong("it is empty".to_owned()));
+    if level.len() > LONGEST {
+        return Err(wrong(format!("it has more than {LONGEST} octets")));
+    }
+    // A word that is no level would be taken for a target, and everything else be silent.
+    for part in level.split(',') {
+        let word = part.rsplit_once('=').map_or(part, |(_, word)| word);
+        if word.trim().parse::<LevelFilter>().is_err() || word.trim().is_empty() {
+            return Err(wrong(format!("{word:?} is no level")));
+        }
     }
     let filter =
         EnvFilter::try_new(format!("{QUIET},{level}")).map_err(|error| wrong(error.to_string()))?;
