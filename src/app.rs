@@ -37,7 +37,9 @@ use crate::domain::id::IdGenerator;
 use crate::http;
 use crate::pb::{LeaveCluster, PlanChanged};
 use crate::store::redis::{Redis, RedisOptions};
+use crate::telemetry::logs;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 /// Windows in flight get as long to be answered when the process stops.
 const DRAIN: Duration = Duration::from_secs(15);
@@ -89,6 +91,9 @@ pub async fn start(
 
     let mut registry = Registry::default();
     let metrics = Arc::new(Metrics::new(&mut registry));
+    let node = membership.map_or(config.node, |membership| membership.node);
+    logs::set_node(node);
+    let traces = Traces::start(node, &metrics)?;
     let (escalate, escalations) = escalation();
     let core = Arbiter::new();
     let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
@@ -97,11 +102,9 @@ pub async fn start(
     let hub = Hub::new(
         store,
         cluster.clone(),
-        IdGenerator::new(
-            membership.map_or(config.node, |membership| membership.node),
-            highest,
-        ),
+        IdGenerator::new(node, highest),
         metrics,
+        traces,
         plan,
         correlation,
         receipts,
@@ -358,6 +361,7 @@ impl App {
         }
         let store = Arc::clone(&self.hub.store);
         let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        self.hub.traces.flush().await;
         tracing::info!("stopped");
     }
 }

@@ -26,8 +26,8 @@ pub use peers::{
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
 pub use server::{
-    Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, Postgres, Queue, Redis,
-    Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Validity,
+    Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
+    Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
 pub use value::show_duration;
@@ -44,6 +44,8 @@ section! {
         node: u8 = 0,
         /// What is logged, and how.
         log: Log = Log::default(),
+        /// Traces of messages, for a collector.
+        telemetry: Telemetry = Telemetry::default(),
         /// The listener for ESMEs.
         smpp: Smpp = Smpp::default(),
         /// The admin API, health and metrics.

@@ -17,4 +17,5 @@ pub mod readable;
 pub mod retry;
 pub mod route;
 pub mod state;
+pub mod trace;
 pub mod validity;

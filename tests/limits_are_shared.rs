@@ -28,6 +28,7 @@ use smsc::store::Store;
 use smsc::store::redis::{Redis, RedisOptions};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
 use smsc::telemetry::metrics::Metrics;
+use smsc::telemetry::traces::Traces;
 use tokio::time::Instant;
 
 const RATE: f64 = 100.0;
@@ -102,11 +103,13 @@ async fn node(url: &str) -> Node {
     let (correlation, _) = supervise::slot(correlation::MAILBOX);
     let (receipts, _) = supervise::slot(receipts::MAILBOX);
     let (throttle, slot) = supervise::slot(throttle::MAILBOX);
+    let metrics = Arc::new(Metrics::new(&mut Default::default()));
     let hub = Hub::new(
         store,
         None,
         IdGenerator::new(0, 0),
-        Arc::new(Metrics::new(&mut Default::default())),
+        Arc::clone(&metrics),
+        Traces::off(&metrics),
         plan,
         correlation,
         receipts,

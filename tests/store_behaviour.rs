@@ -222,7 +222,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         error: text("000"),
         operator: 3,
         tell,
-        hand_over: false,
+        hand_over: Bytes::new(),
     }
 }
 

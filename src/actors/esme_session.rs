@@ -25,11 +25,12 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{self, Linked, Outbox};
 use crate::actors::listener::Admitted;
-use crate::actors::outgoing::{InFlight, Prepared, Serving};
+use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
+use crate::actors::posted::{Posted, measured};
 use crate::clock;
-use crate::pb::failed::Why;
+use crate::pb::delivery::What;
 use crate::pb::{
     BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch, SubmitReply,
 };
@@ -207,16 +208,13 @@ impl EsmeSession {
             if late {
                 self.hub.metrics.late_answers.inc();
             }
-            serving.done(context.id, !late);
+            if context.what == What::Receipt {
+                let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
+                self.hub.metrics.receipt_seconds.observe(waited);
+            }
+            serving.done(context, sent_at.elapsed(), !late);
         } else if !late {
-            let latency = sent_at.elapsed().as_millis() as u32;
-            serving.failed(
-                context.id,
-                context.attempt,
-                Why::Status,
-                pdu.status.0,
-                latency,
-            );
+            serving.refused(context, pdu.status.0, sent_at.elapsed());
         }
     }
 
@@ -227,7 +225,7 @@ impl EsmeSession {
         };
         if let Some(serving) = &mut self.serving {
             for expired in tick.expired {
-                serving.failed(expired.id, expired.attempt, Why::Unknown, 0, 0);
+                serving.unanswered(&expired);
             }
             serving.flush();
         }
@@ -301,7 +299,7 @@ impl EsmeSession {
     fn leave(&mut self) {
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
-                serving.failed(lost.id, lost.attempt, Why::Unknown, 0, 0);
+                serving.unanswered(&lost);
             }
             serving.flush();
         }
@@ -314,6 +312,8 @@ impl Drop for EsmeSession {
         self.leave();
     }
 }
+
+measured!(EsmeSession: DeliverBatch);
 
 impl Actor for EsmeSession {
     type Context = Context<Self>;
@@ -392,9 +392,10 @@ impl Handler<DeliverBatch> for EsmeSession {
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
+        let operation = ("deliver_sm", encode_deliver_sm as Encode);
         outbox.write(|out| {
             let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, encode_deliver_sm, |message| {
+            serving.deliver(core, batch, now, out, operation, |message| {
                 let mut pdu = convert::deliver_sm_of(message);
                 if !with_tlvs {
                     // SMPP 3.4 §2.10: no optional parameters to peers below 0x34.

@@ -13,6 +13,7 @@ use crate::actors::access::Access;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
+use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
@@ -25,6 +26,7 @@ use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Partition};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 pub struct Hub {
     pub store: Arc<dyn Store>,
@@ -33,6 +35,8 @@ pub struct Hub {
     pub tenure: Arc<Tenure>,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
+    pub traces: Traces,
+    pub mailboxes: Mailboxes,
     pub passwords: Passwords,
     /// Tokens of the admin API.
     pub access: Arc<Access>,
@@ -61,11 +65,13 @@ impl Hub {
         cluster: Option<Arc<dyn ClusterStore>>,
         ids: IdGenerator,
         metrics: Arc<Metrics>,
+        traces: Traces,
         plan: Plan,
         correlation: Addr<Correlation>,
         receipts: Addr<Receipts>,
         throttle: Addr<Throttle>,
     ) -> Arc<Self> {
+        traces.configure(&plan.config.telemetry);
         Arc::new(Self {
             store,
             tenure: Arc::new(match &cluster {
@@ -74,7 +80,9 @@ impl Hub {
             }),
             cluster,
             ids,
+            mailboxes: Mailboxes::new(&metrics),
             metrics,
+            traces,
             passwords: Passwords::new(),
             access: Arc::default(),
             binds: BindBoard::default(),
@@ -100,6 +108,7 @@ impl Hub {
     }
 
     pub fn set_plan(&self, plan: Plan) {
+        self.traces.configure(&plan.config.telemetry);
         self.plan.store(Arc::new(plan));
     }
 
@@ -132,8 +141,21 @@ impl Hub {
             return false;
         };
         port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
-        post(&port.addr, Enqueue { items });
+        port.post(Enqueue { items });
         true
+    }
+
+    /// Sends to Correlation, measured.
+    pub fn tell_correlation<M>(&self, message: M)
+    where
+        Correlation: actix::Handler<Posted<M>>,
+        M: actix::Message + Send + 'static,
+        M::Result: Send,
+    {
+        post(
+            &self.correlation,
+            Posted::new(message, &self.mailboxes.correlation),
+        );
     }
 
     /// Whether a message put into this queue now would be sent soon, by this node or another.

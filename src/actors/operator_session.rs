@@ -27,14 +27,14 @@ use crate::actors::esme_session::keep;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{self, Linked, Outbox};
-use crate::actors::outgoing::{InFlight, Prepared, Serving};
+use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::OperatorPlan;
-use crate::actors::ports::{BindPort, post};
+use crate::actors::ports::BindPort;
+use crate::actors::posted::{Posted, measured};
 use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::clock;
 use crate::config::BindKind;
 use crate::pb::bind_command::Verb;
-use crate::pb::failed::Why;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, OperatorReceipt, ReceiptBatch,
     ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
@@ -176,7 +176,7 @@ impl OperatorSession {
         if let Some(tick) = self.write(|core, out| core.on_tick(now, out)) {
             if let Some(serving) = &mut self.serving {
                 for expired in tick.expired {
-                    serving.failed(expired.id, expired.attempt, Why::Unknown, 0, 0);
+                    serving.unanswered(&expired);
                 }
                 serving.flush();
             }
@@ -238,7 +238,7 @@ impl OperatorSession {
         self.intake = 0;
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
-                serving.failed(lost.id, lost.attempt, Why::Unknown, 0, 0);
+                serving.unanswered(&lost);
             }
             serving.flush();
         }
@@ -277,6 +277,8 @@ impl Drop for OperatorSession {
         self.options.hub.binds.remove(self.port.session);
     }
 }
+
+measured!(OperatorSession: DeliverBatch);
 
 impl Actor for OperatorSession {
     type Context = Context<Self>;
@@ -374,9 +376,9 @@ impl Handler<DeliverBatch> for OperatorSession {
         let with_tlvs = core.peer_version() >= 0x34;
         let as_deliver_sm = plan.sends_deliver_sm();
         let operation = if as_deliver_sm {
-            encode_deliver_sm
+            ("deliver_sm", encode_deliver_sm as Encode)
         } else {
-            encode_submit_sm
+            ("submit_sm", encode_submit_sm as Encode)
         };
         outbox.write(|out| {
             let now = Instant::now().into_std();

@@ -12,6 +12,7 @@ use crate::config::{
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, RouteTable};
+use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
 use crate::store::{Store, StoreError};
@@ -25,6 +26,9 @@ pub struct Plan {
     mo: MoTable<u32>,
     retry: RetryPolicy,
     rates: HashMap<u32, (f64, u32)>,
+    /// Accounts with a share of their own that is traced.
+    trace_ratios: HashMap<u32, Ratio>,
+    trace_ratio: Ratio,
     /// Queues of routes with more than one target.
     alternatives: HashSet<u32>,
     shares: bool,
@@ -66,6 +70,7 @@ impl Plan {
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
         let mut by_target: HashMap<String, u32> = HashMap::new();
         let mut rates = HashMap::new();
+        let mut trace_ratios = HashMap::new();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
             let id = store.intern(target)?;
@@ -81,6 +86,9 @@ impl Plan {
                     id,
                     (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
+            }
+            if let Some(ratio) = account.trace_ratio {
+                trace_ratios.insert(id, Ratio::new(ratio));
             }
             accounts.insert(
                 account.system_id.clone(),
@@ -145,6 +153,8 @@ impl Plan {
             routes: RouteTable::build(routes),
             mo,
             rates,
+            trace_ratios,
+            trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
             shares,
             built_in,
@@ -200,6 +210,12 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// The share of a sender's messages that is traced.
+    pub fn trace_ratio(&self, sender: u32) -> Ratio {
+        let own = self.trace_ratios.get(&sender);
+        own.copied().unwrap_or(self.trace_ratio)
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {

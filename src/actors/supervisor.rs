@@ -164,6 +164,7 @@ impl Supervisor {
             kind,
             addr,
             Arc::clone(&self.hub.tenure),
+            &self.hub.metrics,
         ));
         self.hub.watch(Arc::clone(&port.health));
         self.hub.add_queue(Arc::clone(&port));

@@ -141,6 +141,10 @@ fn facts(message: &Message) -> String {
         };
         fact("receipt", receipt);
     }
+    if let Some(trace) = &message.trace {
+        fact("trace", trace.trace_id.clone());
+        fact("", trace.url.clone().unwrap_or_default());
+    }
     fact("note", message.note.clone().unwrap_or_default());
     if let Some(content) = &message.content {
         let text = content.text.as_deref().map(visible);
@@ -166,7 +170,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::view::{Attempt, Final, Text};
+    use crate::http::view::{Attempt, Final, Text, Trace};
 
     fn message() -> Message {
         Message {
@@ -187,6 +191,11 @@ mod tests {
             esm_class: 0,
             registered_delivery: 1,
             note: None,
+            trace: Some(Trace {
+                trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
+                traceparent: String::new(),
+                url: Some("http://grafana/4bf9".to_owned()),
+            }),
             fin: Some(Final {
                 at: Some("2023-11-14T22:13:21.000Z".to_owned()),
                 error: String::new(),
@@ -217,6 +226,8 @@ mod tests {
             "acknowledged by account:test",
             "ESME_ROK",
             "12 ms",
+            "4bf92f3577b34da6a3ce929d0e0e4736",
+            "http://grafana/4bf9",
         ] {
             assert!(page.contains(part), "{part} is not in\n{page}");
         }

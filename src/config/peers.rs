@@ -44,6 +44,8 @@ section! {
         priority_max: u8 = 3,
         /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
+        /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
+        trace_ratio: Option<f64> = None,
         /// Whether it may bind.
         enabled: bool = true,
     }

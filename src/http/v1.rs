@@ -43,6 +43,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, nodes::__path_list, nodes::list),
         endpoint(Read, messages::__path_search, messages::search),
         endpoint(Read, messages::__path_one, messages::one),
+        endpoint(Read, messages::__path_trace, messages::trace),
         endpoint(Operate, messages::__path_transfer, messages::transfer),
         endpoint(Operate, messages::__path_order, messages::order),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
-pub use message::{Attempt, Change, Final, Message, Messages, Text};
+pub use message::{Attempt, Change, Final, Message, Messages, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, StateName, Word};
 

@@ -34,7 +34,7 @@ mod upkeep;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -46,6 +46,7 @@ use self::connect::Connector;
 use self::failure::failed;
 use self::inbox::Inbox;
 use super::cluster::Membership;
+use super::gauges::Gauges;
 use super::{
     Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
     WriteBatch,
@@ -107,10 +108,7 @@ pub(super) struct Shared {
 /// What the lanes count.
 #[derive(Debug, Default)]
 struct Counts {
-    commits: AtomicU64,
-    rows: AtomicU64,
-    commit_nanos: AtomicU64,
-    dead_letters: AtomicU64,
+    writes: Gauges,
     correlations: correlations::Counts,
 }
 
@@ -299,6 +297,7 @@ async fn prepare(shared: &Shared) -> Result<(), StoreError> {
         .try_get(0)?;
     shared
         .counts
+        .writes
         .dead_letters
         .store(dead as u64, Ordering::Relaxed);
     if shared.options.standalone {
@@ -429,7 +428,7 @@ impl Store for PgStore {
     }
 
     fn stats(&self) -> StoreStats {
-        let counts = &self.shared.counts;
+        let counts = &self.shared.counts.writes;
         StoreStats {
             commits: counts.commits.load(Ordering::Relaxed),
             rows: counts.rows.load(Ordering::Relaxed),
@@ -439,6 +438,7 @@ impl Store for PgStore {
             below_floor: false,
             index_lag: 0,
             dead_letters: counts.dead_letters.load(Ordering::Relaxed),
+            histograms: Some(counts.histograms()),
         }
     }
 

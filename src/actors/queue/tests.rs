@@ -22,6 +22,7 @@ use crate::pb::{
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
 use crate::store::{Store, WriteBatch};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 /// Makes the actor that gets it panic.
 struct Explode;
@@ -127,7 +128,8 @@ async fn rig() -> Rig {
         store,
         None,
         ids,
-        metrics,
+        Arc::clone(&metrics),
+        Traces::off(&metrics),
         plan,
         correlation,
         receipts,
@@ -140,6 +142,7 @@ async fn rig() -> Rig {
         QueueKind::Operator,
         addr.clone(),
         Arc::clone(&hub.tenure),
+        &hub.metrics,
     ));
     hub.add_queue(Arc::clone(&port));
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
@@ -158,7 +161,7 @@ async fn rig() -> Rig {
         holds: Arc::clone(&holds),
     }
     .start();
-    let deliver: Recipient<DeliverBatch> = session.clone().recipient();
+    let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
     let report: Recipient<ReportHeld> = session.recipient();
     port.join(SESSION, SessionPort::new(deliver, report));
     Rig {

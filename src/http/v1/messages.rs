@@ -14,7 +14,7 @@ use crate::http::State;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Done, Message, MessageVerb, Messages, StateName};
+use crate::http::view::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 
@@ -67,6 +67,27 @@ pub(super) async fn one(
     )
     .await??;
     Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
+}
+
+/// The trace of a message: ids, W3C traceparent, and where to look at it.
+#[utoipa::path(get, path = "/v1/messages/{id}/trace", tag = "messages",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
+    responses((status = 200, description = "Its trace", body = Trace)))]
+pub(super) async fn trace(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let id = message_id(&id)?;
+    let found = ask(&state, FindMessage { id }).await??;
+    match found.trace {
+        Some(trace) => Ok(HttpResponse::Ok().json(Trace::from(trace))),
+        None => Err(Problem::not_found(format!(
+            "message {id} is not traced; telemetry.trace_ratio or trace_ratio of its account says \
+             how many are"
+        ))),
+    }
 }
 
 /// Commands a message that waits.

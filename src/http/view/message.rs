@@ -51,6 +51,9 @@ pub struct Message {
     /// `text erased` when its text was there and is not kept any more; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
+    /// Where its steps are recorded; null when it is not traced.
+    #[serde(default)]
+    pub trace: Option<Trace>,
     /// How it ended.
     #[serde(rename = "final")]
     pub fin: Option<Final>,
@@ -61,6 +64,17 @@ pub struct Message {
     /// Only when asked for with `text=true`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub content: Option<Text>,
+}
+
+/// `GET /v1/messages/{id}/trace`, and part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Trace {
+    /// 32 hexadecimal digits.
+    pub trace_id: String,
+    /// W3C Trace Context of the submission.
+    pub traceparent: String,
+    /// Where to look at it (`telemetry.trace_url`); null when that is not configured.
+    pub url: Option<String>,
 }
 
 /// How a message ended.
@@ -142,6 +156,7 @@ impl Message {
             esm_class: message.esm_class,
             registered_delivery: message.registered_delivery,
             note: message.text_erased.then(|| "text erased".to_owned()),
+            trace: view.trace.map(Trace::from),
             fin: view.fin.map(Final::from),
             history: view.history.into_iter().map(Attempt::from).collect(),
             changes: view.changes.into_iter().map(Change::from).collect(),
@@ -165,6 +180,16 @@ impl From<pb::MessageList> for Messages {
                 .map(|view| Message::new(view, false))
                 .collect(),
             next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::TraceView> for Trace {
+    fn from(trace: pb::TraceView) -> Self {
+        Self {
+            trace_id: trace.trace_id,
+            traceparent: trace.traceparent,
+            url: (!trace.url.is_empty()).then_some(trace.url),
         }
     }
 }
