@@ -1,9 +1,11 @@
 //! The command line: one file per subcommand; without one, `serve`.
 
+pub mod apply;
 pub mod backup;
 pub mod binds;
 pub mod check_config;
 pub mod client;
+pub mod diff;
 pub mod drain;
 pub mod erase;
 pub mod export;
@@ -15,10 +17,12 @@ pub mod migrate_store;
 pub mod nodes;
 pub mod openapi;
 pub mod queues;
+pub mod route;
 pub mod send;
 pub mod serve;
 pub mod simulate;
 pub mod token;
+pub mod versions;
 
 use std::process::ExitCode;
 
@@ -44,6 +48,12 @@ enum Command {
     Send(send::Args),
     /// Check a configuration file, or print all defaults.
     CheckConfig(check_config::Args),
+    /// Make the accounts, operators and routes of a file those of a running SMSC.
+    Apply(apply::Args),
+    /// Show the history of the configuration, compare it with the file, or roll back.
+    Config(versions::Args),
+    /// Explain where a message would go.
+    Route(route::Args),
     /// Play an operator.
     Simulate(simulate::Args),
     /// Play ESMEs and measure.
@@ -99,6 +109,9 @@ impl Command {
             Self::Serve(args) => serve::run(args).map(|_| ()),
             Self::Send(args) => send::run(args),
             Self::CheckConfig(args) => check_config::run(args),
+            Self::Apply(args) => apply::run(args),
+            Self::Config(args) => versions::run(args),
+            Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),
             Self::Queues(args) => queues::run(args),

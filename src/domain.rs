@@ -16,6 +16,7 @@ pub mod partition;
 pub mod readable;
 pub mod retry;
 pub mod route;
+pub mod settings;
 pub mod state;
 pub mod trace;
 pub mod validity;

@@ -11,6 +11,8 @@ mod archive;
 mod database;
 #[path = "store_behaviour/messages.rs"]
 mod messages;
+#[path = "store_behaviour/settings.rs"]
+mod settings;
 #[path = "store_behaviour/upkeep.rs"]
 mod upkeep;
 
@@ -127,6 +129,16 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("tokens are kept until removed", access::tokens),
         ("the audit log is read in pages", access::audit),
         ("history tells all", messages::history),
+        (
+            "settings: a version follows on the one it was made from",
+            settings::versions,
+        ),
+        ("settings: the history leads back", settings::history),
+        (
+            "settings: of edits at once one is made",
+            settings::one_of_many_wins,
+        ),
+        ("settings: thousands of routes", settings::thousands),
         ("a closed store says so", upkeep::closed),
     ]
 }

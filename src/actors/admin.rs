@@ -12,6 +12,7 @@ mod drain;
 mod messages;
 mod nodes;
 mod readiness;
+mod settings;
 mod snapshots;
 mod transfer;
 
@@ -38,7 +39,12 @@ use crate::pb::{
 };
 use crate::store::StoreError;
 
+pub(super) use abroad::to_others;
 pub use command::execute;
+
+pub use settings::{
+    ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, SettingsState,
+};
 
 use readiness::RestartWatch;
 

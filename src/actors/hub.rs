@@ -15,6 +15,7 @@ use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
+use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
@@ -33,6 +34,8 @@ pub struct Hub {
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub tenure: Arc<Tenure>,
+    /// The store's configuration, as this node has it.
+    pub settings: Desk,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
@@ -67,6 +70,7 @@ impl Hub {
         metrics: Arc<Metrics>,
         traces: Traces,
         plan: Plan,
+        settings: Desk,
         correlation: Addr<Correlation>,
         receipts: Addr<Receipts>,
         throttle: Addr<Throttle>,
@@ -79,6 +83,7 @@ impl Hub {
                 None => Tenure::alone(),
             }),
             cluster,
+            settings,
             ids,
             mailboxes: Mailboxes::new(&metrics),
             metrics,

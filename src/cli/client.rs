@@ -58,6 +58,14 @@ pub struct Client {
 // === impl Connection ===
 
 impl Connection {
+    /// Takes a configuration file for what nothing else was given.
+    pub fn or_config(mut self, file: &Path) -> Self {
+        if self.config.is_none() {
+            self.config = Some(file.to_owned());
+        }
+        self
+    }
+
     /// Finds address and token.
     ///
     /// # Errors
@@ -186,6 +194,37 @@ impl Client {
         self.read(answer)
     }
 
+    /// `POST` without a body, when the version is still this one: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post_if(&self, path: &str, version: u64) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("Authorization", self.bearer())
+            .header("If-Match", format!("\"{version}\""))
+            .send_empty();
+        self.read(answer)
+    }
+
+    /// `PUT` of a JSON document, when the version is still this one, if any: the JSON that was
+    /// answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn put(&self, path: &str, body: &Value, version: Option<u64>) -> anyhow::Result<Value> {
+        let mut request = self
+            .agent
+            .put(format!("{}{path}", self.url))
+            .header("Authorization", self.bearer())
+            .header("Content-Type", "application/json");
+        if let Some(version) = version {
+            request = request.header("If-Match", format!("\"{version}\""));
+        }
+        // Not chunked: the server wants to know how much there is.
+        self.read(request.send(body.to_string()))
+    }
+
     /// `DELETE`: the JSON that was answered.
     ///
     /// # Errors
@@ -223,6 +262,7 @@ impl Client {
                 self.url,
                 self.token_from
             ),
+            (422, Some(detail)) => anyhow!(problems(body.as_ref()).unwrap_or(detail)),
             (_, Some(detail)) => anyhow!(detail),
             (_, None) => anyhow!(
                 "{} answered {status} without the JSON of an SMSC; is --url right?",
@@ -246,6 +286,19 @@ impl Client {
             anyhow!("{} cannot be reached: {error}", self.url)
         }
     }
+}
+
+/// Everything that is wrong with a configuration, one a line.
+fn problems(body: Option<&Value>) -> Option<String> {
+    let problems = body?["problems"].as_array()?;
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+            format!("\n  {}: {}", text("field"), text("message"))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("{} problems:{}", lines.len(), lines.concat()))
 }
 
 /// The JSON as one of the API's structs.

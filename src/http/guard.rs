@@ -8,8 +8,12 @@ use actix_web::middleware::Next;
 
 use super::problem::Problem;
 
-/// Longest request body; no request of this API needs one.
+/// Longest request body: one resource needs less.
 const MAX_BODY: u64 = 16 * 1024;
+/// Longest configuration as one document: tens of thousands of routes.
+pub(super) const MAX_DOCUMENT: u64 = 16 * 1024 * 1024;
+/// The path that takes it.
+const DOCUMENT: &str = "/v1/config";
 
 /// Middleware: refuses requests with a large body before anything reads it.
 pub(super) async fn small_requests(
@@ -20,9 +24,12 @@ pub(super) async fn small_requests(
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > MAX_BODY) || headers.contains_key(TRANSFER_ENCODING)
-    {
-        return Err(Problem::too_large(MAX_BODY).into());
+    let limit = match request.path() {
+        DOCUMENT => MAX_DOCUMENT,
+        _ => MAX_BODY,
+    };
+    if announced.is_some_and(|length| length > limit) || headers.contains_key(TRANSFER_ENCODING) {
+        return Err(Problem::too_large(limit).into());
     }
     next.call(request).await
 }

@@ -8,7 +8,11 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
+use super::view::findings;
+use crate::actors::settings::SettingsError;
+use crate::config;
 use crate::domain::access::Role;
+use crate::domain::settings::Key;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
 
@@ -153,6 +157,39 @@ impl Problem {
         .with("degraded", json!(degraded))
     }
 
+    /// A configuration that cannot be used: everything that is wrong with it. `own` is the resource
+    /// that was given, whose keys are named without it.
+    pub(crate) fn invalid(problems: &[config::Problem], own: Option<&Key>) -> Self {
+        let found = findings(problems, own);
+        let said: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}: {}", one.field, one.message))
+            .collect();
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid",
+            "The configuration would not be valid",
+            said.join("; "),
+        )
+        .with("problems", json!(found))
+    }
+
+    /// Why the configuration was not changed.
+    pub(crate) fn settings(error: SettingsError, own: Option<&Key>) -> Self {
+        match error {
+            SettingsError::Invalid(problems) => Self::invalid(&problems, own),
+            SettingsError::NotFound(detail) => Self::not_found(detail),
+            SettingsError::Precondition(detail) => Self::new(
+                StatusCode::PRECONDITION_FAILED,
+                "precondition-failed",
+                "It is not what the request expects",
+                detail,
+            ),
+            SettingsError::Busy => Self::conflict(error.to_string()),
+            SettingsError::Store(error) => Self::unavailable(error.to_string()),
+        }
+    }
+
     fn conflict(detail: impl Into<String>) -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -196,6 +233,12 @@ impl ResponseError for Problem {
         answer
             .insert_header(("Content-Type", CONTENT_TYPE))
             .body(Value::Object(members).to_string())
+    }
+}
+
+impl From<SettingsError> for Problem {
+    fn from(error: SettingsError) -> Self {
+        Self::settings(error, None)
     }
 }
 

@@ -2,12 +2,15 @@
 
 mod audit;
 mod binds;
+mod config;
 mod messages;
 mod node;
 mod nodes;
 mod operators;
 mod queues;
+mod settings;
 mod subscribers;
+mod tags;
 mod tokens;
 
 use std::time::Duration;
@@ -39,7 +42,48 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, binds::__path_list, binds::list),
         endpoint(Read, operators::__path_list, operators::list),
         endpoint(Read, operators::__path_one, operators::one),
+        endpoint(Admin, settings::__path_put_operator, settings::put_operator),
+        endpoint(
+            Admin,
+            settings::__path_delete_operator,
+            settings::delete_operator,
+        ),
+        endpoint(
+            Read,
+            settings::__path_operator_rate,
+            settings::operator_rate,
+        ),
+        endpoint(
+            Admin,
+            settings::__path_put_operator_rate,
+            settings::put_operator_rate,
+        ),
         endpoint(Operate, operators::__path_order, operators::order),
+        endpoint(Read, settings::__path_accounts, settings::accounts),
+        endpoint(Read, settings::__path_account, settings::account),
+        endpoint(Admin, settings::__path_put_account, settings::put_account),
+        endpoint(
+            Admin,
+            settings::__path_delete_account,
+            settings::delete_account,
+        ),
+        endpoint(Read, settings::__path_account_rate, settings::account_rate),
+        endpoint(
+            Admin,
+            settings::__path_put_account_rate,
+            settings::put_account_rate,
+        ),
+        endpoint(Read, settings::__path_routes, settings::routes),
+        endpoint(Read, settings::__path_explain, settings::explain),
+        endpoint(Read, settings::__path_route, settings::route),
+        endpoint(Admin, settings::__path_put_route, settings::put_route),
+        endpoint(Admin, settings::__path_delete_route, settings::delete_route),
+        endpoint(Read, config::__path_read, config::read),
+        endpoint(Admin, config::__path_replace, config::replace),
+        endpoint(Read, config::__path_diff, config::diff),
+        endpoint(Read, config::__path_versions, config::versions),
+        endpoint(Read, config::__path_version, config::version),
+        endpoint(Admin, config::__path_rollback, config::rollback),
         endpoint(Read, nodes::__path_list, nodes::list),
         endpoint(Read, messages::__path_search, messages::search),
         endpoint(Read, messages::__path_one, messages::one),

@@ -6,6 +6,7 @@
 mod access;
 mod message;
 mod nodes;
+mod settings;
 mod words;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,11 @@ use utoipa::ToSchema;
 pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
 pub use message::{Attempt, Change, Final, Message, Messages, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
+pub(crate) use settings::findings;
+pub use settings::{
+    Accounts, Changed, Configuration, Considered, Difference, Explanation, FieldChange, Finding,
+    Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
+};
 pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, StateName, Word};
 
 use crate::pb;
@@ -108,7 +114,7 @@ pub struct Operators {
 pub struct Operator {
     pub id: String,
     pub address: String,
-    /// `up`, `partly up`, `down`, or `paused` until it is resumed.
+    /// `up`, `partly up`, `down`, `paused` until it is resumed, or `disabled`.
     pub state: String,
     /// Binds that are up, of those that are configured.
     pub bound: u32,
@@ -117,6 +123,12 @@ pub struct Operator {
     pub last_error: String,
     pub queue: Option<Queue>,
     pub binds: Vec<Bind>,
+    /// The version of the configuration that last changed it; its ETag.
+    #[serde(default)]
+    pub version: u64,
+    /// Every key of `[[operator]]`, without secrets. `PUT` takes it alone, or all of this.
+    #[serde(default)]
+    pub settings: serde_json::Value,
 }
 
 /// The answer to a command.
@@ -242,7 +254,38 @@ impl From<pb::OperatorView> for Operator {
             last_error: operator.last_error,
             queue: operator.queue.map(Queue::from),
             binds: operator.binds.into_iter().map(Bind::from).collect(),
+            version: 0,
+            settings: serde_json::Value::Null,
         }
+    }
+}
+
+impl Operator {
+    /// What the store says of it, beside its state.
+    pub fn with(mut self, resource: Resource) -> Self {
+        self.version = resource.version;
+        self.settings = resource.settings;
+        self
+    }
+
+    /// One that is configured but not enabled.
+    pub fn disabled(resource: Resource) -> Self {
+        Self {
+            id: resource.name.clone(),
+            address: resource.settings["address"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            state: "disabled".to_owned(),
+            bound: 0,
+            configured: 0,
+            last_error: String::new(),
+            queue: None,
+            binds: Vec::new(),
+            version: 0,
+            settings: serde_json::Value::Null,
+        }
+        .with(resource)
     }
 }
 

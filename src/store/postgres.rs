@@ -28,6 +28,7 @@ mod recover;
 mod retention;
 mod schema;
 mod search;
+mod settings;
 mod statements;
 mod transaction;
 mod upkeep;

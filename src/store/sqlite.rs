@@ -30,6 +30,7 @@ mod recover;
 mod rows;
 mod schema;
 mod search;
+mod settings;
 mod upkeep;
 mod worker;
 mod writer;

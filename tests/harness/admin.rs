@@ -18,6 +18,15 @@ pub struct Admin {
     agent: ureq::Agent,
 }
 
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    /// With its quotes; empty for none.
+    pub tag: String,
+    pub body: Value,
+}
+
 // === impl Admin ===
 
 impl Admin {
@@ -137,6 +146,44 @@ impl Admin {
         let (status, made) = self.call("POST", "/v1/tokens", Some(&order));
         assert_eq!(status, 201, "{made}");
         self.bearer(made["secret"].as_str().unwrap())
+    }
+
+    /// Any request, with headers and perhaps a JSON body: status, ETag and JSON of the answer.
+    pub fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Answer {
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("Authorization", format!("Bearer {}", self.token));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let sent = match body {
+            Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
+            None => self.agent.run(request.body(()).unwrap()),
+        };
+        let mut answer = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let tag = answer.headers().get("etag");
+        let tag = tag.map_or_else(String::new, |tag| tag.to_str().unwrap().to_owned());
+        let text = answer.body_mut().read_to_string().unwrap();
+        Answer {
+            status: answer.status().as_u16(),
+            tag,
+            body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        }
+    }
+
+    /// `PUT` of a JSON body that must be accepted.
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        let answer = self.request("PUT", path, &[], Some(body));
+        let accepted = [200, 201].contains(&answer.status);
+        assert!(accepted, "PUT {path}: {} {}", answer.status, answer.body);
+        answer
     }
 
     /// The value of a metric whose line starts with `name` (with its labels, if any).

@@ -41,7 +41,7 @@ mod tools;
 
 use std::time::{Duration, Instant};
 
-pub use admin::Admin;
+pub use admin::{Admin, Answer};
 pub use cluster::{Cluster, ClusterBuilder, Node};
 pub use gate::Gate;
 pub use operator::FakeOperator;

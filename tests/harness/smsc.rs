@@ -238,7 +238,8 @@ impl Smsc {
         fs::read_to_string(self.file("smsc.toml")).unwrap()
     }
 
-    /// Replaces its configuration file; takes effect at SIGHUP or at a restart.
+    /// Replaces its configuration file; takes effect at SIGHUP or at a restart, but for accounts,
+    /// operators and routes, which [`Self::apply`] applies.
     pub fn set_config(&self, text: &str) {
         fs::write(self.file("smsc.toml"), text).unwrap();
     }
@@ -258,9 +259,16 @@ impl Smsc {
         self.process.terminate()
     }
 
-    /// SIGHUP: accounts, operators and routes are read again.
+    /// SIGHUP: the file is read again, for all but accounts, operators and routes.
     pub fn reload(&self) {
         self.process.signal("HUP");
+    }
+
+    /// `smsc apply` of its own configuration file: accounts, operators and routes are as there when
+    /// this returns.
+    pub fn apply(&self) {
+        let applied = self.run(&["apply", "--file", "smsc.toml", "--yes"]);
+        assert!(applied.success, "{}{}", applied.stdout, applied.stderr);
     }
 
     /// Starts it again on the same data folder and ports, after [`Self::kill`] or

@@ -9,6 +9,7 @@ use super::messages::{self, handed_over};
 use super::transfer;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::settings;
 use crate::domain::state;
 use crate::pb::order::What;
 use crate::pb::queue_command_reply::Outcome;
@@ -90,6 +91,8 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
+        // What cannot be applied here is told by the API, and looked at again every second.
+        Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
         None => {}
     }
 }

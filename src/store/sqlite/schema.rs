@@ -66,9 +66,23 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[ACCESS];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS];
 
-/// Tokens of the admin API, and its audit log, whose ids carry the time as those of messages do.
+/// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
+const SETTINGS: &str = "
+CREATE TABLE accounts(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE operators(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE routes(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE config_versions(version INTEGER PRIMARY KEY, at INT NOT NULL, who TEXT NOT NULL,
+  what TEXT NOT NULL, changes TEXT NOT NULL);
+";
+/// The first version with the tables of [`SETTINGS`].
+pub const WITH_SETTINGS: i64 = 2;
+
+/// Version 3: tokens of the admin API, and its audit log, whose ids carry the time as those of messages do.
 const ACCESS: &str = "
 CREATE TABLE tokens(name TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL,
   created_at INT NOT NULL, created_by TEXT NOT NULL, expires_at INT NOT NULL, used_at INT NOT NULL);
