@@ -10,6 +10,7 @@ pub mod drain;
 pub mod erase;
 pub mod export;
 pub mod fsck;
+pub mod health;
 pub mod load;
 pub mod message;
 pub mod migrate;
@@ -80,6 +81,8 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Ask a running SMSC whether it is ready.
+    Health(health::Args),
     /// Bring the PostgreSQL database up to this release.
     Migrate(migrate::Args),
     /// Move everything from the embedded store into the PostgreSQL database.
@@ -125,6 +128,7 @@ impl Command {
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Health(args) => health::run(&args),
             Self::Migrate(args) => migrate::run(&args),
             Self::MigrateStore(args) => migrate_store::run(&args),
         }

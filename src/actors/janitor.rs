@@ -110,9 +110,13 @@ impl Actor for Janitor {
                 return;
             }
             let reply = janitor.hub.store.advance_low_water();
+            let hub = Arc::clone(&janitor.hub);
             let work = async move {
-                if let Err(error) = reply.await {
-                    tracing::error!(%error, "the low-water mark could not be moved");
+                match reply.await {
+                    Ok(_) => drop(hub.metrics.janitor_rounds.inc()),
+                    Err(error) => {
+                        tracing::error!(%error, "the low-water mark could not be moved");
+                    }
                 }
             };
             ctx.spawn(work.into_actor(janitor));

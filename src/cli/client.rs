@@ -89,7 +89,14 @@ impl Connection {
             .timeout_global(Some(TIMEOUT))
             // Errors of the API carry a body that says more than the status.
             .http_status_as_error(false)
-            .tls_config(self.tls(config.as_ref(), &url)?)
+            .tls_config(trust(
+                &url,
+                self.ca.iter().chain(
+                    config
+                        .as_ref()
+                        .and_then(|config| config.http.tls_cert.as_ref()),
+                ),
+            )?)
             .build()
             .into();
         Ok(Client {
@@ -98,36 +105,6 @@ impl Connection {
             token,
             token_from,
         })
-    }
-
-    /// Whom to believe: this machine's authorities, `--ca`, and the certificate in the configuration,
-    /// which may have signed itself.
-    fn tls(&self, config: Option<&Config>, url: &str) -> anyhow::Result<TlsConfig> {
-        let mut roots = Vec::new();
-        if url.starts_with("https://") {
-            let native = rustls_native_certs::load_native_certs().certs;
-            roots.extend(
-                native
-                    .iter()
-                    .map(|cert| Certificate::from_der(cert).to_owned()),
-            );
-            let configured = config.and_then(|config| config.http.tls_cert.as_ref());
-            for file in self.ca.iter().chain(configured) {
-                let unread = || format!("{} cannot be used as certificates", file.display());
-                let read = CertificateDer::pem_file_iter(file)
-                    .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                    .with_context(unread)?;
-                roots.extend(
-                    read.iter()
-                        .map(|cert| Certificate::from_der(cert).to_owned()),
-                );
-            }
-        }
-        Ok(TlsConfig::builder()
-            .provider(TlsProvider::Rustls)
-            .root_certs(RootCerts::new_with_certs(&roots))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build())
     }
 
     fn find_token(&self, config: Option<&Config>) -> anyhow::Result<(SecretString, String)> {
@@ -410,8 +387,49 @@ fn two(large: i64, unit: &str, small: i64, small_unit: &str) -> String {
     }
 }
 
+/// Whom to believe behind this address: the machine's authorities, and the certificates of these
+/// files, which may have signed themselves.
+///
+/// # Errors
+/// A file that is not certificates.
+pub(super) fn trust<'a>(
+    url: &str,
+    files: impl Iterator<Item = &'a PathBuf>,
+) -> anyhow::Result<TlsConfig> {
+    let mut roots = Vec::new();
+    if url.starts_with("https://") {
+        let native = rustls_native_certs::load_native_certs().certs;
+        roots.extend(
+            native
+                .iter()
+                .map(|cert| Certificate::from_der(cert).to_owned()),
+        );
+        for file in files {
+            let unread = || format!("{} cannot be used as certificates", file.display());
+            let read = CertificateDer::pem_file_iter(file)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                .with_context(unread)?;
+            roots.extend(
+                read.iter()
+                    .map(|cert| Certificate::from_der(cert).to_owned()),
+            );
+        }
+    }
+    Ok(tls(roots, true))
+}
+
+/// TLS that believes these authorities, or, unverified, whoever answers.
+pub(super) fn tls(roots: Vec<Certificate<'static>>, verified: bool) -> TlsConfig {
+    TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .disable_verification(!verified)
+        .build()
+}
+
 /// Where a server that listens on `listen` is reached from this machine.
-fn url_of(listen: SocketAddr, by_tls: bool) -> String {
+pub(super) fn url_of(listen: SocketAddr, by_tls: bool) -> String {
     let mut address = listen;
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {

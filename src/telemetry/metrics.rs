@@ -156,6 +156,8 @@ metrics! {
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
     /// Items that other nodes have handed over to this one through the inbox.
     handed_over: Counter = "cluster_items_collected", Counter::default();
+    /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
+    janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
     /// PDUs that could not be read, by the command_status of the answer.
