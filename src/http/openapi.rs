@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{ContentType, LOCATION};
 use actix_web::{HttpResponse, web};
 use utoipa::ToSchema;
@@ -12,12 +13,13 @@ use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, HttpMethod, InfoBuilder, LicenseBuilder, OpenApi,
-    OpenApiBuilder, PathsBuilder, Ref, ResponseBuilder,
+    OpenApiBuilder, PathsBuilder, Ref, RefOr, ResponseBuilder,
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{self, Endpoint};
-use super::view::ProblemDetails;
+use super::problem::CONTENT_TYPE as PROBLEM;
+use super::view::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, StateName};
 
 /// Where the document is.
 const DOCUMENT: &str = "/v1/openapi.json";
@@ -40,6 +42,11 @@ pub fn document() -> OpenApi {
     let problem = <ProblemDetails as utoipa::PartialSchema>::schema();
     let mut components = ComponentsBuilder::new()
         .schema(ProblemDetails::name(), problem)
+        // Words of paths and queries: operations refer to them without bringing them.
+        .schema_from::<QueueVerb>()
+        .schema_from::<OperatorVerb>()
+        .schema_from::<MessageVerb>()
+        .schema_from::<StateName>()
         .security_scheme(
             TOKEN,
             SecurityScheme::Http(
@@ -120,17 +127,32 @@ fn complete(row: &Endpoint) -> Operation {
         common.push(("409", "The state of things does not allow this"));
         common.push(("413", "The request body is too long"));
     }
+    let answers = &mut operation.responses.responses;
     for (status, description) in common {
-        let answers = &mut operation.responses.responses;
         answers.entry(status.to_owned()).or_insert_with(|| {
-            let schema = Ref::from_schema_name(ProblemDetails::name());
-            let content = ContentBuilder::new().schema(Some(schema)).build();
             ResponseBuilder::new()
                 .description(description)
-                .content("application/problem+json", content)
                 .build()
                 .into()
         });
+    }
+    for (status, answer) in answers {
+        let RefOr::T(answer) = answer else { continue };
+        if answer.description.is_empty() {
+            // OpenAPI wants one.
+            let known = status
+                .parse()
+                .ok()
+                .and_then(|code| StatusCode::from_u16(code).ok());
+            let reason = known.and_then(|status| status.canonical_reason());
+            answer.description = reason.unwrap_or(status).to_owned();
+        }
+        // Every error has the same shape.
+        if status.starts_with(['4', '5']) && answer.content.is_empty() {
+            let schema = Ref::from_schema_name(ProblemDetails::name());
+            let content = ContentBuilder::new().schema(Some(schema)).build();
+            answer.content.insert(PROBLEM.to_owned(), content.into());
+        }
     }
     operation
 }

@@ -10,6 +10,7 @@ use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
@@ -17,6 +18,9 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 use self::json::JsonLines;
 use super::syslog::Syslog;
 use crate::config::{Log, LogFormat};
+
+/// Longest filter, in octets.
+const LONGEST: usize = 500;
 
 /// The filter in force, once it is installed.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
@@ -66,11 +70,18 @@ pub fn level() -> String {
 pub fn set_level(level: &str) -> Result<(), String> {
     let wrong = |error: String| {
         format!(
-            "level must be error, warn, info, debug or trace, or a filter such as info,smsc::smpp=debug, not {level:?}: {error}"
+            "level must be off, error, warn, info, debug or trace, or a filter such as info,smsc::smpp=debug: {error}"
         )
     };
-    if level.trim().is_empty() {
-        return Err(wrong("it is empty".to_owned()));
+    if level.len() > LONGEST {
+        return Err(wrong(format!("it has more than {LONGEST} octets")));
+    }
+    // A word that is no level would be taken for a target, and everything else be silent.
+    for part in level.split(',') {
+        let word = part.rsplit_once('=').map_or(part, |(_, word)| word).trim();
+        if word.is_empty() || word.parse::<LevelFilter>().is_err() {
+            return Err(wrong(format!("{word:?} is no level")));
+        }
     }
     let new = EnvFilter::try_new(quiet(level)).map_err(|error| wrong(error.to_string()))?;
     let filter = FILTER.get().ok_or("this process has no log")?;

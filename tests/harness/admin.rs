@@ -129,8 +129,11 @@ impl Admin {
             .uri(format!("{}{path}", self.base))
             .header("Authorization", format!("Bearer {}", self.token))
             .header("Content-Type", "application/json");
+        let takes_a_body = ["POST", "PUT"].contains(&method);
         let asked = match body {
             Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
+            // With a length of 0, not without one.
+            None if takes_a_body => self.agent.run(request.body("").unwrap()),
             None => self.agent.run(request.body(()).unwrap()),
         };
         let mut answer = asked.unwrap_or_else(|error| panic!("{method} {path}: {error}"));

@@ -14,10 +14,17 @@ use crate::pb::command_drain::Verb;
 use crate::telemetry::logs;
 
 /// What this node logs.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct LogLevel {
-    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
+    /// A filter such as `info,smsc::smpp=debug`.
+    level: String,
+}
+
+/// What this node shall log.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogLevelOrder {
+    /// `off`, `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
     #[schema(min_length = 1, max_length = 500)]
     level: String,
 }
@@ -76,14 +83,14 @@ pub(super) async fn log_level(request: HttpRequest) -> Result<HttpResponse, Prob
 }
 
 /// Changes what this node logs, until it is restarted.
-#[utoipa::path(put, path = "/v1/log-level", tag = "nodes", request_body = LogLevel,
+#[utoipa::path(put, path = "/v1/log-level", tag = "nodes", request_body = LogLevelOrder,
     responses((status = 200, description = "The filter in force", body = LogLevel)))]
 pub(super) async fn set_log_level(
     request: HttpRequest,
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let order: LogLevel = body(&octets)?;
+    let order: LogLevelOrder = body(&octets)?;
     logs::set_level(&order.level).map_err(|reason| Problem::bad_value("level", reason))?;
     let level = logs::level();
     Ok(HttpResponse::Ok().json(LogLevel { level }))

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 /// Declares a choice between words; each is read and written as it stands here.
 macro_rules! words {
-    ($(#[doc = $doc:literal])+ pub enum $name:ident { $( $variant:ident = $word:literal ),+ $(,)? }) => {
+    ($(#[doc = $doc:literal])+ pub enum $name:ident { $( $variant:ident = $word:tt ),+ $(,)? }) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
         pub enum $name {
