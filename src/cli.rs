@@ -1,9 +1,12 @@
 //! The command line: one file per subcommand; without one, `serve`.
 
+pub mod apply;
 pub mod backup;
 pub mod binds;
 pub mod check_config;
 pub mod client;
+pub mod diff;
+pub mod drain;
 pub mod erase;
 pub mod export;
 pub mod fsck;
@@ -12,10 +15,14 @@ pub mod message;
 pub mod migrate;
 pub mod migrate_store;
 pub mod nodes;
+pub mod openapi;
 pub mod queues;
+pub mod route;
 pub mod send;
 pub mod serve;
 pub mod simulate;
+pub mod token;
+pub mod versions;
 
 use std::process::ExitCode;
 
@@ -41,6 +48,12 @@ enum Command {
     Send(send::Args),
     /// Check a configuration file, or print all defaults.
     CheckConfig(check_config::Args),
+    /// Make the accounts, operators and routes of a file those of a running SMSC.
+    Apply(apply::Args),
+    /// Show the history of the configuration, compare it with the file, or roll back.
+    Config(versions::Args),
+    /// Explain where a message would go.
+    Route(route::Args),
     /// Play an operator.
     Simulate(simulate::Args),
     /// Play ESMEs and measure.
@@ -53,6 +66,12 @@ enum Command {
     Nodes(nodes::Args),
     /// Show one message, or command it.
     Message(message::Args),
+    /// Take a node out of service without stopping it, and back in.
+    Drain(drain::Args),
+    /// Show, make and remove tokens of the admin API.
+    Token(token::Args),
+    /// Print the OpenAPI description of the admin API.
+    Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
     Backup(backup::Args),
     /// Write finished messages into a file or another database.
@@ -90,12 +109,18 @@ impl Command {
             Self::Serve(args) => serve::run(args).map(|_| ()),
             Self::Send(args) => send::run(args),
             Self::CheckConfig(args) => check_config::run(args),
+            Self::Apply(args) => apply::run(args),
+            Self::Config(args) => versions::run(args),
+            Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),
             Self::Queues(args) => queues::run(args),
             Self::Binds(args) => binds::run(args),
             Self::Nodes(args) => nodes::run(args),
             Self::Message(args) => message::run(args),
+            Self::Drain(args) => drain::run(&args),
+            Self::Token(args) => token::run(args),
+            Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),

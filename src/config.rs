@@ -8,6 +8,7 @@
 mod peers;
 mod problem;
 mod reference;
+mod resource;
 mod section;
 mod server;
 mod setting;
@@ -25,6 +26,7 @@ pub use peers::{
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
+pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use server::{
     Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,

@@ -5,14 +5,19 @@
 //! `/metrics` do not (probes and scrapers have none), so they name no subscriber and no text.
 //! Every error is problem+json (RFC 9457).
 
+mod api;
+mod audit;
 mod auth;
 mod guard;
 mod health;
+mod limit;
 pub mod metrics;
+pub mod openapi;
 mod page;
 mod problem;
 mod query;
 mod text;
+pub mod tls;
 mod v1;
 pub mod view;
 
@@ -28,6 +33,7 @@ use actix_web::{App, HttpServer, web};
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
 
+use crate::actors::access::Access;
 use crate::actors::admin::Admin;
 use crate::config::Http;
 
@@ -49,19 +55,29 @@ const BACKLOG: u32 = 128;
 pub(crate) struct State {
     admin: Addr<Admin>,
     registry: Arc<Registry>,
+    /// The first token, of the configuration.
     token: Arc<SecretString>,
+    /// Those that were made with the API.
+    access: Arc<Access>,
+    clients: Arc<limit::Clients>,
+    max_requests: usize,
+    /// Where paths begin, for answers to unknown ones.
+    paths: Arc<str>,
 }
 
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
-/// The server runs while the returned future is polled (or spawned). Without `with_api` (the node
+/// The server runs while the returned future is polled (or spawned), by HTTPS if there is a
+/// certificate. Without `with_api` (the node
 /// lacks the role) only health, metrics and the start page are served.
 ///
 /// # Errors
 /// The address cannot be listened on; the text says how to choose another.
 pub fn serve(
     config: &Http,
+    certificate: Option<&Arc<tls::Certificate>>,
     with_api: bool,
     token: SecretString,
+    access: Arc<Access>,
     admin: Addr<Admin>,
     registry: Arc<Registry>,
 ) -> io::Result<Server> {
@@ -71,10 +87,16 @@ pub fn serve(
         admin,
         registry,
         token: Arc::new(token),
+        access,
+        clients: Arc::default(),
+        max_requests: config.max_requests,
+        paths: api::beginnings(&api::endpoints(with_api)).into(),
     };
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
+            // The guard says which path may have as much.
+            .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
             .wrap(
                 DefaultHeaders::new()
@@ -91,10 +113,12 @@ pub fn serve(
     .shutdown_timeout(SHUTDOWN_SECONDS)
     // Signals are the business of `app`: it stops this server after the drain.
     .disable_signals()
-    .backlog(BACKLOG)
-    .listen(listener)?
-    .run();
-    Ok(server)
+    .backlog(BACKLOG);
+    let server = match certificate {
+        Some(certificate) => server.listen_rustls_0_23(listener, certificate.server_config()?)?,
+        None => server.listen(listener)?,
+    };
+    Ok(server.run())
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -112,17 +136,21 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn routes(app: &mut web::ServiceConfig, with_api: bool) {
-    app.service(guard::read("/").to(page::root))
-        .service(guard::read("/health/live").to(health::live))
-        .service(guard::read("/health/ready").to(health::ready))
-        .service(guard::read("/metrics").to(metrics::scrape));
+    let (guarded, open) = api::endpoints(with_api)
+        .into_iter()
+        .partition(|row| row.role.is_some());
+    app.service(web::resource("/").route(web::get().to(page::root)));
+    api::register(app, open, "");
     if with_api {
+        openapi::pages(app);
         app.service(
-            web::scope("/v1")
+            web::scope(api::GUARDED)
+                .wrap(from_fn(audit::note))
+                .wrap(from_fn(limit::fair_share))
                 .wrap(from_fn(auth::require_token))
-                .configure(v1::routes)
-                .default_service(web::to(guard::unknown_path)),
+                .configure(|scope| api::register(scope, guarded, api::GUARDED))
+                .default_service(web::to(api::unknown_path)),
         );
     }
-    app.default_service(web::to(guard::unknown_path));
+    app.default_service(web::to(api::unknown_path));
 }

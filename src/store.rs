@@ -9,6 +9,7 @@
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
 //! - One bad row never fails its batch mates.
 
+pub mod access;
 pub mod archive;
 pub mod cluster;
 mod gauges;
@@ -16,6 +17,7 @@ pub mod moving;
 pub mod postgres;
 mod record;
 pub mod redis;
+pub mod settings;
 pub mod sqlite;
 
 use std::future::Future;
@@ -311,7 +313,9 @@ pub struct StoreStats {
 /// The durable side of the SMSC.
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
-pub trait Store: archive::Archive + Send + Sync + 'static {
+pub trait Store:
+    access::AccessStore + archive::Archive + settings::SettingsStore + Send + Sync + 'static
+{
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 
@@ -418,6 +422,13 @@ impl<T> Reply<T> {
     pub fn pair() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
         let (sender, receiver) = oneshot::channel();
         (sender, Self(receiver))
+    }
+
+    /// An answer that is there already.
+    pub fn ready(answer: Result<T, StoreError>) -> Self {
+        let (sender, reply) = Self::pair();
+        let _ = sender.send(answer);
+        reply
     }
 
     /// Waits on a thread that may block.

@@ -16,6 +16,7 @@ use harness::{Peer, PrivateRedis, Simulator, Smsc, submit, until};
 use secrecy::SecretString;
 use smsc::actors::hub::Hub;
 use smsc::actors::plan::Plan;
+use smsc::actors::settings::settle;
 use smsc::actors::supervise::{self, Escalate, Health};
 use smsc::actors::throttle::{self, Throttle};
 use smsc::actors::{correlation, receipts};
@@ -70,15 +71,18 @@ async fn wait(what: &str, mut holds: impl FnMut() -> bool) {
 /// The operator `up` and the account `test`, both limited to [`RATE`].
 async fn node(url: &str) -> Node {
     let folder = tempfile::tempdir().unwrap();
-    let config = Arc::new(Config {
+    let config = Config {
         data_dir: folder.path().to_owned(),
         account: vec![Account {
             system_id: "test".to_owned(),
+            password: "test".into(),
             rate: Some(RATE),
             ..Account::default()
         }],
         operator: vec![Operator {
             id: "up".to_owned(),
+            address: "127.0.0.1:9".to_owned(),
+            system_id: "smsc".to_owned(),
             rate: Some(RATE),
             ..Operator::default()
         }],
@@ -87,17 +91,18 @@ async fn node(url: &str) -> Node {
             ..config::Redis::default()
         },
         ..Config::default()
-    });
+    };
     let options = SqliteOptions {
         min_free_mib: 0,
         ..SqliteOptions::new(folder.path())
     };
     let building = tokio::task::spawn_blocking(move || {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).unwrap());
-        let plan = Plan::build(config, store.as_ref()).unwrap();
-        (store, plan)
+        let settled = settle(config, None, store.as_ref()).unwrap();
+        let plan = Plan::build(settled.config, store.as_ref()).unwrap();
+        (store, plan, settled.desk)
     });
-    let (store, plan) = building.await.unwrap();
+    let (store, plan, desk) = building.await.unwrap();
     let operator = plan.operators().next().unwrap().id;
     let account = plan.account("test").unwrap().id;
     let (correlation, _) = supervise::slot(correlation::MAILBOX);
@@ -111,6 +116,7 @@ async fn node(url: &str) -> Node {
         Arc::clone(&metrics),
         Traces::off(&metrics),
         plan,
+        desk,
         correlation,
         receipts,
         throttle.clone(),

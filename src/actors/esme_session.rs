@@ -258,20 +258,15 @@ impl EsmeSession {
         self.publish();
     }
 
-    /// After a reload: an account that is gone or has another password is unbound.
+    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
+    /// binds: who rotates it must not lose what is bound.
     fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
-        let plan = self.hub.plan();
-        let current = plan.account_by_id(account.id);
-        let same = current.is_some_and(|current| {
-            Arc::ptr_eq(current, account)
-                || current.config.password.expose_secret()
-                    == account.config.password.expose_secret()
-        });
-        if !same {
-            self.write(|core, out| core.unbind(Instant::now().into_std(), out));
-        } else if let Some(current) = current {
-            self.account = Some(Arc::clone(current));
+        match self.hub.plan().account_by_id(account.id).cloned() {
+            Some(current) => self.account = Some(current),
+            None => {
+                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
+            }
         }
     }
 

@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex};
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
+use crate::actors::access::Access;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
+use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
@@ -32,11 +34,15 @@ pub struct Hub {
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub tenure: Arc<Tenure>,
+    /// The store's configuration, as this node has it.
+    pub settings: Desk,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     pub mailboxes: Mailboxes,
     pub passwords: Passwords,
+    /// Tokens of the admin API.
+    pub access: Arc<Access>,
     pub binds: BindBoard,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
@@ -64,6 +70,7 @@ impl Hub {
         metrics: Arc<Metrics>,
         traces: Traces,
         plan: Plan,
+        settings: Desk,
         correlation: Addr<Correlation>,
         receipts: Addr<Receipts>,
         throttle: Addr<Throttle>,
@@ -76,11 +83,13 @@ impl Hub {
                 None => Tenure::alone(),
             }),
             cluster,
+            settings,
             ids,
             mailboxes: Mailboxes::new(&metrics),
             metrics,
             traces,
             passwords: Passwords::new(),
+            access: Arc::default(),
             binds: BindBoard::default(),
             correlation,
             receipts,

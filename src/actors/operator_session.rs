@@ -193,6 +193,7 @@ impl OperatorSession {
             // Another node may take this slot: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);
         }
+        self.take_plan();
         if self.is_leaving() {
             if !self.retired
                 && let Some(serving) = &self.serving
@@ -203,14 +204,28 @@ impl OperatorSession {
             if self.core.in_flight() == 0 && self.intake == 0 {
                 self.write(|core, out| core.unbind(now, out));
             }
+        } else if self.retired {
+            // Its queue was told that it takes no more; only a new bind takes that back.
+            return self.come_back("wanted again while it was leaving", ctx);
         }
         self.publish();
     }
 
-    /// Whether the windows are to be finished and the bind ended: the process stops, or another
-    /// node shall have this slot.
+    /// Whether the windows are to be finished and the bind ended: the process stops, another node
+    /// shall have this slot, or there are to be fewer.
     fn is_leaving(&self) -> bool {
-        self.hub().draining.load(Ordering::Relaxed) || !self.holds_slot()
+        let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
+        self.hub().draining.load(Ordering::Relaxed)
+            || !self.holds_slot()
+            || self.plan.as_ref().is_some_and(is_beyond)
+    }
+
+    /// What does not need another bind is as the newest plan says. An operator that is gone is the
+    /// Supervisor's business.
+    fn take_plan(&mut self) {
+        if let Some(plan) = self.hub().plan().operator(self.options.operator).cloned() {
+            self.plan = Some(plan);
+        }
     }
 
     fn holds_slot(&self) -> bool {

@@ -35,6 +35,8 @@ pub struct Plan {
     /// Queues of the built-in targets.
     pub built_in: Vec<u32>,
     names: HashMap<u32, String>,
+    /// Queues by what routes call them.
+    by_target: HashMap<String, u32>,
 }
 
 /// An ESME's identity.
@@ -159,8 +161,14 @@ impl Plan {
             shares,
             built_in,
             names: store.names()?.into_iter().collect(),
+            by_target,
             config,
         })
+    }
+
+    /// The queue of a target as routes name it; `None` when it is not enabled.
+    pub fn queue_of(&self, target: &str) -> Option<u32> {
+        self.by_target.get(target).copied()
     }
 
     pub fn account(&self, system_id: &str) -> Option<&Arc<AccountPlan>> {

@@ -12,6 +12,7 @@ mod move_on;
 mod partitions;
 mod recovery;
 mod settle;
+mod transfer;
 mod waiting;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -4,13 +4,17 @@
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use comfy_table::{LineStyle, Table, TableStyle};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 use crate::config::Config;
 
@@ -31,6 +35,9 @@ pub struct Connection {
     /// Configuration file of the SMSC, to take address, token and data folder from.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
+    /// Certificates (PEM) that an https:// address may descend from, besides those that this machine trusts.
+    #[arg(long, value_name = "FILE", env = "SMSC_CA")]
+    ca: Option<PathBuf>,
     /// Data folder of the SMSC [default: ./smsc-data].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -51,6 +58,14 @@ pub struct Client {
 // === impl Connection ===
 
 impl Connection {
+    /// Takes a configuration file for what nothing else was given.
+    pub fn or_config(mut self, file: &Path) -> Self {
+        if self.config.is_none() {
+            self.config = Some(file.to_owned());
+        }
+        self
+    }
+
     /// Finds address and token.
     ///
     /// # Errors
@@ -63,19 +78,18 @@ impl Connection {
             .transpose()?;
         let url = match (&self.url, &config) {
             (Some(url), _) => url.trim_end_matches('/').to_owned(),
-            (None, Some(config)) => url_of(config.http.listen),
+            (None, Some(config)) => url_of(config.http.listen, config.http.tls_cert.is_some()),
             (None, None) => DEFAULT_URL.to_owned(),
         };
-        if !url.starts_with("http://") {
-            bail!(
-                "--url {url}: only http:// is spoken here; the admin API belongs behind this machine's door or a tunnel"
-            );
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            bail!("--url {url}: an address begins with http:// or https://");
         }
         let (token, token_from) = self.find_token(config.as_ref())?;
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             // Errors of the API carry a body that says more than the status.
             .http_status_as_error(false)
+            .tls_config(self.tls(config.as_ref(), &url)?)
             .build()
             .into();
         Ok(Client {
@@ -84,6 +98,36 @@ impl Connection {
             token,
             token_from,
         })
+    }
+
+    /// Whom to believe: this machine's authorities, `--ca`, and the certificate in the configuration,
+    /// which may have signed itself.
+    fn tls(&self, config: Option<&Config>, url: &str) -> anyhow::Result<TlsConfig> {
+        let mut roots = Vec::new();
+        if url.starts_with("https://") {
+            let native = rustls_native_certs::load_native_certs().certs;
+            roots.extend(
+                native
+                    .iter()
+                    .map(|cert| Certificate::from_der(cert).to_owned()),
+            );
+            let configured = config.and_then(|config| config.http.tls_cert.as_ref());
+            for file in self.ca.iter().chain(configured) {
+                let unread = || format!("{} cannot be used as certificates", file.display());
+                let read = CertificateDer::pem_file_iter(file)
+                    .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                    .with_context(unread)?;
+                roots.extend(
+                    read.iter()
+                        .map(|cert| Certificate::from_der(cert).to_owned()),
+                );
+            }
+        }
+        Ok(TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .root_certs(RootCerts::new_with_certs(&roots))
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .build())
     }
 
     fn find_token(&self, config: Option<&Config>) -> anyhow::Result<(SecretString, String)> {
@@ -138,6 +182,49 @@ impl Client {
         self.read(answer)
     }
 
+    /// `POST` with a body: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post_json(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("Authorization", self.bearer())
+            .send_json(body);
+        self.read(answer)
+    }
+
+    /// `POST` without a body, when the version is still this one: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post_if(&self, path: &str, version: u64) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("Authorization", self.bearer())
+            .header("If-Match", format!("\"{version}\""))
+            .send_empty();
+        self.read(answer)
+    }
+
+    /// `PUT` of a JSON document, when the version is still this one, if any: the JSON that was
+    /// answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn put(&self, path: &str, body: &Value, version: Option<u64>) -> anyhow::Result<Value> {
+        let mut request = self
+            .agent
+            .put(format!("{}{path}", self.url))
+            .header("Authorization", self.bearer())
+            .header("Content-Type", "application/json");
+        if let Some(version) = version {
+            request = request.header("If-Match", format!("\"{version}\""));
+        }
+        // Not chunked: the server wants to know how much there is.
+        self.read(request.send(body.to_string()))
+    }
+
     /// `DELETE`: the JSON that was answered.
     ///
     /// # Errors
@@ -159,8 +246,11 @@ impl Client {
         let mut answer = answer.map_err(|error| self.unreachable(&error))?;
         let status = answer.status().as_u16();
         let body: Option<Value> = answer.body_mut().read_json().ok();
-        if let (200..300, Some(body)) = (status, &body) {
-            return Ok(body.clone());
+        match (status, &body) {
+            // No Content.
+            (204, _) => return Ok(Value::Null),
+            (200..300, Some(body)) => return Ok(body.clone()),
+            _ => {}
         }
         let detail = body
             .as_ref()
@@ -172,6 +262,7 @@ impl Client {
                 self.url,
                 self.token_from
             ),
+            (422, Some(detail)) => anyhow!(problems(body.as_ref()).unwrap_or(detail)),
             (_, Some(detail)) => anyhow!(detail),
             (_, None) => anyhow!(
                 "{} answered {status} without the JSON of an SMSC; is --url right?",
@@ -195,6 +286,19 @@ impl Client {
             anyhow!("{} cannot be reached: {error}", self.url)
         }
     }
+}
+
+/// Everything that is wrong with a configuration, one a line.
+fn problems(body: Option<&Value>) -> Option<String> {
+    let problems = body?["problems"].as_array()?;
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+            format!("\n  {}: {}", text("field"), text("message"))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("{} problems:{}", lines.len(), lines.concat()))
 }
 
 /// The JSON as one of the API's structs.
@@ -307,7 +411,7 @@ fn two(large: i64, unit: &str, small: i64, small_unit: &str) -> String {
 }
 
 /// Where a server that listens on `listen` is reached from this machine.
-fn url_of(listen: SocketAddr) -> String {
+fn url_of(listen: SocketAddr, by_tls: bool) -> String {
     let mut address = listen;
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {
@@ -318,7 +422,8 @@ fn url_of(listen: SocketAddr) -> String {
         }
         _ => {}
     }
-    format!("http://{address}")
+    let scheme = if by_tls { "https" } else { "http" };
+    format!("{scheme}://{address}")
 }
 
 #[cfg(test)]
@@ -362,11 +467,14 @@ mod tests {
     #[test]
     fn an_unspecified_address_is_reached_by_loopback() {
         assert_eq!(
-            url_of("0.0.0.0:8080".parse().unwrap()),
+            url_of("0.0.0.0:8080".parse().unwrap(), false),
             "http://127.0.0.1:8080"
         );
-        assert_eq!(url_of("[::]:1".parse().unwrap()), "http://[::1]:1");
-        assert_eq!(url_of("10.0.0.7:80".parse().unwrap()), "http://10.0.0.7:80");
+        assert_eq!(url_of("[::]:1".parse().unwrap(), false), "http://[::1]:1");
+        assert_eq!(
+            url_of("10.0.0.7:80".parse().unwrap(), false),
+            "http://10.0.0.7:80"
+        );
     }
 
     #[test]
@@ -376,6 +484,7 @@ mod tests {
             url: None,
             token: None,
             config: None,
+            ca: None,
             data_dir: Some(dir.path().to_owned()),
             json: false,
         };

@@ -1,5 +1,5 @@
-//! `smsc message ID`: everything that happened to one message; with a command, cancels or retries
-//! it.
+//! `smsc message ID`: everything that happened to one message; with a command, cancels, retries
+//! or moves it.
 
 use super::client::{self, Connection};
 use crate::http::view::{Done, Message};
@@ -12,6 +12,9 @@ pub struct Args {
     /// Do this with the message.
     #[arg(value_enum)]
     command: Option<Order>,
+    /// The queue to move it to, as smsc queues names it: operator:up.
+    #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
+    to: Option<String>,
     /// Show the text too.
     #[arg(long)]
     text: bool,
@@ -26,6 +29,8 @@ enum Order {
     Cancel,
     /// Try it now instead of at its time.
     Retry,
+    /// Give it to another queue.
+    Move,
 }
 
 /// Runs the command.
@@ -39,8 +44,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         let verb = match order {
             Order::Cancel => "cancel",
             Order::Retry => "retry",
+            Order::Move => "move",
         };
-        let json = client.post(&format!("{path}/{verb}"))?;
+        let path = format!("{path}/{verb}");
+        let json = match (order, &args.to) {
+            (Order::Move, Some(to)) => client.post_json(&path, &serde_json::json!({ "to": to }))?,
+            _ => client.post(&path)?,
+        };
         if args.connection.json {
             return client::print_json(&json);
         }
@@ -49,6 +59,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             (Order::Cancel, false) => format!("message {} is DELETED", args.id),
             (Order::Cancel, true) => format!("message {} is being deleted", args.id),
             (Order::Retry, _) => format!("message {} is due now", args.id),
+            (Order::Move, _) => format!(
+                "message {} is moved to {}",
+                args.id,
+                args.to.unwrap_or_default()
+            ),
         });
     }
     let query = if args.text { "?text=true" } else { "" };

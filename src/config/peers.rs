@@ -182,6 +182,8 @@ section! {
 section! {
     /// `[[route]]`: which messages go where.
     pub struct Route {
+        /// What it is called in the API and in `smsc route`; without it, by its conditions: `44`, `default`, `44:from=ACME:account=bulk`.
+        name: Option<String> = None,
         /// Destinations that start with these digits; empty is the default route. The longest one wins.
         prefix: String = String::new(),
         /// Only sources that start with this; the longest one wins.

@@ -101,6 +101,14 @@ section! {
         admin_token: Option<SecretString> = None,
         /// File with the token, instead of `admin_token`.
         admin_token_file: Option<PathBuf> = None,
+        /// File with the certificate chain (PEM); with it, the admin API, health and metrics are served by HTTPS. Read again when it changes.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
+        /// Requests of one token under way at once; more are answered with status 429.
+        max_requests: usize = 32,
+        /// Entries of the audit log are removed after this time.
+        audit_retention: Duration = 365 * DAY,
         /// Threads of the HTTP server.
         workers: usize = 1,
     }

@@ -103,6 +103,13 @@ fn check_server(config: &Config, found: &mut Findings) {
         found.problem("http.admin_token", message);
     }
     found.at_least_one("http.workers", http.workers as u64);
+    found.at_least_one("http.max_requests", http.max_requests as u64);
+    found.check_positive("http.audit_retention", http.audit_retention);
+    match (&http.tls_cert, &http.tls_key) {
+        (Some(_), None) => found.problem("http.tls_key", "is missing; set it beside http.tls_cert"),
+        (None, Some(_)) => found.problem("http.tls_cert", "is missing; set it beside http.tls_key"),
+        _ => {}
+    }
 
     found.at_least_one(
         "store.wal_autocheckpoint",

@@ -22,10 +22,8 @@ const PAGE: &str = concat!(
 </ul>
 <p>The admin API wants <code>Authorization: Bearer TOKEN</code>:</p>
 <ul>
-<li><code>GET /v1/queues</code>, <code>/v1/queues/NAME</code>; <code>POST …/suspend</code>, <code>resume</code>, <code>purge</code></li>
-<li><code>GET /v1/operators</code>, <code>/v1/operators/ID</code>; <code>POST …/rebind</code>, <code>resume</code>, <code>suspend</code></li>
-<li><code>GET /v1/binds</code></li>
-<li><code>GET /v1/messages?to=&amp;state=&amp;limit=&amp;before=</code>, <code>/v1/messages/ID?text=true</code>; <code>POST …/cancel</code>, <code>retry</code></li>
+<li><a href="/v1/docs/">/v1/docs/</a>: every path of it, for people</li>
+<li><a href="/v1/openapi.json">/v1/openapi.json</a>: the same for programs (OpenAPI 3.1)</li>
 </ul>
 <p>On the command line: <code>smsc queues</code>, <code>smsc binds</code>, <code>smsc message ID</code>.</p>
 </body>

@@ -12,6 +12,7 @@
 //! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
 //! written twice; results outlive a database that is away.
 
+mod access;
 mod archive;
 mod cluster;
 mod columns;
@@ -27,6 +28,7 @@ mod recover;
 mod retention;
 mod schema;
 mod search;
+mod settings;
 mod statements;
 mod transaction;
 mod upkeep;

@@ -12,6 +12,7 @@
 //! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
 //! the caller except the calls that say so.
 
+mod access;
 mod archive;
 mod backup;
 mod correlate;
@@ -29,6 +30,7 @@ mod recover;
 mod rows;
 mod schema;
 mod search;
+mod settings;
 mod upkeep;
 mod worker;
 mod writer;

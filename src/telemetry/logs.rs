@@ -49,15 +49,29 @@ pub fn install(log: &Log) {
     }
 }
 
-/// Replaces the filter: a level or a list such as `info,smsc::smpp=debug`.
+/// The filter in force; empty when nothing was installed.
+pub fn level() -> String {
+    FILTER
+        .get()
+        .and_then(|handle| handle.with_current(ToString::to_string).ok())
+        .unwrap_or_default()
+}
+
+/// Changes what is logged from now on: a level or a list such as `info,smsc::smpp=debug`.
 ///
 /// # Errors
 /// The text is no filter, or nothing is installed; nothing has changed then.
 pub fn set_level(level: &str) -> Result<(), String> {
-    let new = EnvFilter::builder()
-        .parse(quiet(level))
-        .map_err(|error| format!("{level:?} is no log filter: {error}"))?;
-    let filter = FILTER.get().ok_or("no log is installed")?;
+    let wrong = |error: String| {
+        format!(
+            "level must be error, warn, info, debug or trace, or a filter such as info,smsc::smpp=debug, not {level:?}: {error}"
+        )
+    };
+    if level.trim().is_empty() {
+        return Err(wrong("it is empty".to_owned()));
+    }
+    let new = EnvFilter::try_new(quiet(level)).map_err(|error| wrong(error.to_string()))?;
+    let filter = FILTER.get().ok_or("this process has no log")?;
     filter.reload(new).map_err(|error| error.to_string())
 }
 

@@ -281,7 +281,7 @@ mod tests {
             error: bytes::Bytes::new(),
             operator: 1,
             tell: 0,
-            hand_over: Bytes::new(),
+            hand_over: bytes::Bytes::new(),
         });
         assert_eq!(stage(&history, 1_000), Stage::Final);
     }

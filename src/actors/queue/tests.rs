@@ -7,6 +7,8 @@ use actix::{Addr, Recipient};
 use super::*;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{SessionPort, lock};
+use crate::actors::posted::Posted;
+use crate::actors::settings::settle;
 use crate::actors::supervise::{self, Escalate};
 use crate::actors::{correlation, receipts, throttle};
 use crate::config::{Account, Config, Operator, Route};
@@ -90,14 +92,17 @@ const SESSION: u64 = 7;
 async fn rig() -> Rig {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_owned();
-    let config = Arc::new(Config {
+    let config = Config {
         data_dir: path.clone(),
         account: vec![Account {
             system_id: "test".to_owned(),
+            password: "test".into(),
             ..Account::default()
         }],
         operator: vec![Operator {
             id: "up".to_owned(),
+            address: "127.0.0.1:9".to_owned(),
+            system_id: "smsc".to_owned(),
             ..Operator::default()
         }],
         route: vec![Route {
@@ -105,15 +110,16 @@ async fn rig() -> Rig {
             ..Route::default()
         }],
         ..Config::default()
-    });
-    let (store, plan) = tokio::task::spawn_blocking(move || {
+    };
+    let (store, plan, desk) = tokio::task::spawn_blocking(move || {
         let options = SqliteOptions {
             min_free_mib: 0,
             ..SqliteOptions::new(path)
         };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));
-        let plan = Plan::build(config, store.as_ref()).expect("a plan");
-        (store, plan)
+        let settled = settle(config, None, store.as_ref()).expect("it is valid");
+        let plan = Plan::build(settled.config, store.as_ref()).expect("a plan");
+        (store, plan, settled.desk)
     })
     .await
     .expect("no panic");
@@ -131,6 +137,7 @@ async fn rig() -> Rig {
         Arc::clone(&metrics),
         Traces::off(&metrics),
         plan,
+        desk,
         correlation,
         receipts,
         throttle,
@@ -318,6 +325,7 @@ async fn a_cancelled_message_is_final_and_never_granted() {
         verb: Verb::Cancel.into(),
         id,
         by: "a test".to_owned(),
+        ..QueueCommand::default()
     };
     let reply = rig.send(cancel(ids[1])).await;
     assert_eq!(reply.outcome(), Outcome::Done);

@@ -1,6 +1,7 @@
 //! Messages as the admin API shows them.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::time;
 use crate::domain::address::printable;
@@ -10,7 +11,7 @@ use crate::pb::message_view::Stage;
 use crate::pb::{self, Kind};
 
 /// `GET /v1/messages`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Messages {
     /// Newest first, without attempts and changes.
     pub messages: Vec<Message>,
@@ -19,7 +20,7 @@ pub struct Messages {
 }
 
 /// `GET /v1/messages/{id}`, and an entry of the list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Message {
     pub id: String,
     /// `ENROUTE` while it is not final.
@@ -34,9 +35,12 @@ pub struct Message {
     pub sender: String,
     /// The queue that owns it now.
     pub queue: String,
+    #[schema(format = DateTime)]
     pub accepted_at: Option<String>,
+    #[schema(format = DateTime)]
     pub expires_at: Option<String>,
     /// When it is tried (again), while it is scheduled.
+    #[schema(format = DateTime)]
     pub due_at: Option<String>,
     /// Attempts that were counted.
     pub attempts: u32,
@@ -63,7 +67,7 @@ pub struct Message {
 }
 
 /// `GET /v1/messages/{id}/trace`, and part of a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Trace {
     /// 32 hexadecimal digits.
     pub trace_id: String,
@@ -74,8 +78,9 @@ pub struct Trace {
 }
 
 /// How a message ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Final {
+    #[schema(format = DateTime)]
     pub at: Option<String>,
     /// The operator's error code, as it was written; empty without one.
     pub error: String,
@@ -88,9 +93,10 @@ pub struct Final {
 }
 
 /// One attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Attempt {
     pub attempt: u32,
+    #[schema(format = DateTime)]
     pub at: Option<String>,
     /// Where it was sent.
     pub queue: String,
@@ -101,8 +107,9 @@ pub struct Attempt {
 }
 
 /// One order about a stored message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Change {
+    #[schema(format = DateTime)]
     pub at: Option<String>,
     /// `move`, `retry` or `cancel`.
     pub kind: String,
@@ -112,7 +119,7 @@ pub struct Change {
 }
 
 /// What a message says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Text {
     /// Null when the octets are no text, or none that can be read.
     pub text: Option<String>,
