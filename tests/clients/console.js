@@ -123,7 +123,7 @@ const all = {
     await signIn(page);
     await page.getByText('Next attempt').waitFor();
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('Ordered: retry').waitFor();
+    await page.getByRole('status').filter({ hasText: 'It is due now' }).waitFor();
     await page.getByText('Attempt 2').waitFor();
     await page.getByText('Next attempt').waitFor();
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
