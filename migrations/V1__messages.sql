@@ -131,16 +131,13 @@ COMMENT ON TABLE dead IS 'rows that could not be written; origin is the table th
 CREATE TABLE inbox(
   queue int NOT NULL,
   part smallint NOT NULL,
-  id bigint NOT NULL,
-  what smallint NOT NULL,
-  priority smallint NOT NULL,
-  due_at bigint NOT NULL,
-  expires_at bigint NOT NULL,
-  attempts int NOT NULL,
-  PRIMARY KEY(queue, part, id, what)
+  seq bigint GENERATED ALWAYS AS IDENTITY,
+  items bytea NOT NULL,
+  PRIMARY KEY(queue, part, seq)
 );
 COMMENT ON TABLE inbox IS 'work for the node that owns a partition of a queue, taken out by it';
-COMMENT ON COLUMN inbox.what IS '0 the message itself, 1 the receipt about it';
+COMMENT ON COLUMN inbox.items IS
+  'protobuf smsc.v1.Enqueue with what one commit brought for the partition, bodies included, so that the owner reads nothing else';
 
 CREATE TABLE lane(
   node int NOT NULL,

@@ -12,7 +12,8 @@
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
-//!  ├─ Janitor                      low-water mark, retention of messages and texts
+//!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
+//!  ├─ Janitor                       low-water mark, retention of messages and texts
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!
@@ -24,12 +25,14 @@
 //! Mailbox sizes are the `MAILBOX` constants of the actors. They bound batches, not messages;
 //! credit and windows bound the messages inside.
 
+pub mod access;
 pub mod admin;
 pub mod cdr;
 pub mod cluster;
 pub mod convert;
 pub mod correlation;
 pub mod esme_session;
+pub mod explain;
 pub mod finish;
 pub mod hand_over;
 pub mod hub;
@@ -41,11 +44,14 @@ pub mod operator_session;
 pub mod outgoing;
 pub mod plan;
 pub mod ports;
+pub mod posted;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
+pub mod settings;
 pub mod supervise;
 pub mod supervisor;
 pub mod tenure;
 pub mod test_target;
 pub mod throttle;
+pub mod traced;

@@ -25,19 +25,21 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
 use crate::actors::listener::Listener;
-use crate::actors::plan::Plan;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::registry::Registry as SessionRegistry;
+use crate::actors::settings::{self, Follower};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
 use crate::app::stock::Stock;
-use crate::config::{Config, NodeRole};
+use crate::config::{Config, Http, NodeRole};
 use crate::domain::id::IdGenerator;
 use crate::http;
-use crate::pb::{LeaveCluster, PlanChanged};
+use crate::pb::LeaveCluster;
 use crate::store::redis::{Redis, RedisOptions};
+use crate::telemetry::logs;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 /// Windows in flight get as long to be answered when the process stops.
 const DRAIN: Duration = Duration::from_secs(15);
@@ -53,6 +55,7 @@ pub struct App {
     member: Option<Addr<Cluster>>,
     http: actix_web::dev::ServerHandle,
     live: Arc<http::Live>,
+    certificate: Option<Arc<http::tls::Certificate>>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
     /// Read again on SIGHUP.
@@ -70,17 +73,17 @@ pub async fn start(
     admin_token: SecretString,
 ) -> anyhow::Result<App> {
     let started = std::time::Instant::now();
-    let config = Arc::new(config);
-    let for_stock = Arc::clone(&config);
+    let (for_stock, file) = (config.clone(), config_file.clone());
     let Stock {
         store,
         cluster,
         membership,
         plan,
+        settings,
         seeds,
         parked,
         highest,
-    } = tokio::task::spawn_blocking(move || Stock::open(for_stock)).await??;
+    } = tokio::task::spawn_blocking(move || Stock::open(for_stock, file)).await??;
     tracing::info!(
         active = seeds.active,
         ms = started.elapsed().as_millis() as u64,
@@ -89,6 +92,9 @@ pub async fn start(
 
     let mut registry = Registry::default();
     let metrics = Arc::new(Metrics::new(&mut registry));
+    let node = membership.map_or(config.node, |membership| membership.node);
+    logs::set_node(node);
+    let traces = Traces::start(node, &metrics)?;
     let (escalate, escalations) = escalation();
     let core = Arbiter::new();
     let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
@@ -97,12 +103,11 @@ pub async fn start(
     let hub = Hub::new(
         store,
         cluster.clone(),
-        IdGenerator::new(
-            membership.map_or(config.node, |membership| membership.node),
-            highest,
-        ),
+        IdGenerator::new(node, highest),
         metrics,
+        traces,
         plan,
+        settings,
         correlation,
         receipts,
         throttle,
@@ -163,6 +168,9 @@ pub async fn start(
     root.apply();
     let (supervisor, root_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("supervisor", root_slot, move |_, _| root);
+    hub.settings.set_supervisor(supervisor.clone());
+    let (_, follower_slot) = supervise::slot(CONTROL_MAILBOX);
+    start.actor("follower", follower_slot, |hub, _| Follower::new(hub));
     let mut member = None;
     if let (Some(cluster), Some(me)) = (cluster, membership) {
         let (addr, slot) = supervise::slot(cluster::MAILBOX);
@@ -183,7 +191,11 @@ pub async fn start(
         });
     }
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("admin", admin_slot, |hub, _| Admin::new(hub));
+    let for_admin = supervisor.clone();
+    start.actor("admin", admin_slot, move |hub, _| {
+        Admin::new(hub, for_admin)
+    });
+    let certificate = certificate(&config.http)?;
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
     let live = http::Live::new();
     if with_api {
@@ -191,8 +203,10 @@ pub async fn start(
     }
     let server = http::serve(
         &config.http,
+        certificate.as_ref(),
         with_api,
         admin_token,
+        Arc::clone(&hub.access),
         admin,
         Arc::new(registry),
         Arc::clone(&live),
@@ -213,10 +227,19 @@ pub async fn start(
         member,
         http,
         live,
+        certificate,
         arbiters,
         escalations,
         config_file,
     })
+}
+
+/// The certificate of the admin API, if it is served by HTTPS.
+fn certificate(config: &Http) -> anyhow::Result<Option<Arc<http::tls::Certificate>>> {
+    let (Some(cert), Some(key)) = (config.tls_cert.clone(), config.tls_key.clone()) else {
+        return Ok(None);
+    };
+    Ok(Some(http::tls::Certificate::open(cert, key)?))
 }
 
 /// A client of the configured Redis. It connects later: a Redis that is down stops no start.
@@ -294,27 +317,27 @@ impl App {
         Ok(code)
     }
 
-    /// Reads the configuration file again; a mistake in it changes nothing.
+    /// Reads the configuration file again, for everything but accounts, operators and routes; a
+    /// mistake in it changes nothing.
     async fn reload(&self) {
+        if let Some(certificate) = &self.certificate {
+            certificate.look();
+        }
         let Some(file) = self.config_file.clone() else {
             tracing::warn!("nothing to reload: started without a configuration file");
             return;
         };
-        let store = Arc::clone(&self.hub.store);
-        let built = tokio::task::spawn_blocking(move || {
-            let config = Config::load(Some(&file))?;
-            anyhow::Ok(Plan::build(Arc::new(config), store.as_ref())?)
-        })
-        .await;
-        match built {
-            Ok(Ok(plan)) => {
-                self.hub.set_plan(plan);
-                if self.supervisor.send(PlanChanged {}).await.is_ok() {
-                    tracing::info!("configuration reloaded");
-                }
-            }
-            Ok(Err(error)) => tracing::error!("configuration not reloaded: {error:#}"),
-            Err(error) => tracing::error!(%error, "configuration not reloaded"),
+        let read = tokio::task::spawn_blocking(move || Config::load(Some(&file))).await;
+        let reloaded = match read {
+            Ok(Ok(file)) => settings::reload(&self.hub, file)
+                .await
+                .map_err(anyhow::Error::from),
+            Ok(Err(error)) => Err(error.into()),
+            Err(error) => Err(error.into()),
+        };
+        match reloaded {
+            Ok(()) => tracing::info!("configuration reloaded"),
+            Err(error) => tracing::error!("configuration not reloaded: {error:#}"),
         }
     }
 
@@ -349,6 +372,7 @@ impl App {
         }
         let store = Arc::clone(&self.hub.store);
         let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        self.hub.traces.flush().await;
         tracing::info!("stopped");
     }
 }

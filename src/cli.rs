@@ -1,22 +1,30 @@
 //! The command line: one file per subcommand; without one, `serve`.
 
+pub mod apply;
 pub mod backup;
 pub mod binds;
 pub mod check_config;
 pub mod client;
+pub mod diff;
+pub mod drain;
 pub mod erase;
 pub mod export;
 pub mod fsck;
+pub mod health;
 pub mod load;
 pub mod message;
 pub mod migrate;
 pub mod migrate_store;
 pub mod nodes;
+pub mod openapi;
 pub mod queues;
+pub mod route;
 pub mod send;
 pub mod serve;
 pub mod simulate;
+pub mod token;
 pub mod top;
+pub mod versions;
 
 use std::process::ExitCode;
 
@@ -42,6 +50,12 @@ enum Command {
     Send(send::Args),
     /// Check a configuration file, or print all defaults.
     CheckConfig(check_config::Args),
+    /// Make the accounts, operators and routes of a file those of a running SMSC.
+    Apply(apply::Args),
+    /// Show the history of the configuration, compare it with the file, or roll back.
+    Config(versions::Args),
+    /// Explain where a message would go.
+    Route(route::Args),
     /// Play an operator.
     Simulate(simulate::Args),
     /// Play ESMEs and measure.
@@ -56,6 +70,12 @@ enum Command {
     Top(top::Args),
     /// Show one message, or command it.
     Message(message::Args),
+    /// Take a node out of service without stopping it, and back in.
+    Drain(drain::Args),
+    /// Show, make and remove tokens of the admin API.
+    Token(token::Args),
+    /// Print the OpenAPI description of the admin API.
+    Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
     Backup(backup::Args),
     /// Write finished messages into a file or another database.
@@ -64,6 +84,8 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Ask a running SMSC whether it is ready.
+    Health(health::Args),
     /// Bring the PostgreSQL database up to this release.
     Migrate(migrate::Args),
     /// Move everything from the embedded store into the PostgreSQL database.
@@ -93,6 +115,9 @@ impl Command {
             Self::Serve(args) => serve::run(args).map(|_| ()),
             Self::Send(args) => send::run(args),
             Self::CheckConfig(args) => check_config::run(args),
+            Self::Apply(args) => apply::run(args),
+            Self::Config(args) => versions::run(args),
+            Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),
             Self::Queues(args) => queues::run(args),
@@ -100,10 +125,14 @@ impl Command {
             Self::Nodes(args) => nodes::run(args),
             Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
+            Self::Drain(args) => drain::run(&args),
+            Self::Token(args) => token::run(args),
+            Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Health(args) => health::run(&args),
             Self::Migrate(args) => migrate::run(&args),
             Self::MigrateStore(args) => migrate_store::run(&args),
         }

@@ -9,7 +9,12 @@
 /// A clock before 1970 reads as 0. The clock may step backwards; callers that need order use
 /// [`crate::domain::id::IdGenerator`].
 pub fn now_ms() -> i64 {
-    source::now_ms()
+    now_us().div_euclid(1_000)
+}
+
+/// Now, in Unix microseconds, for what is too short for milliseconds.
+pub fn now_us() -> i64 {
+    source::now_us()
 }
 
 #[cfg(not(test))]
@@ -17,11 +22,11 @@ mod source {
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[allow(clippy::disallowed_methods, reason = "this module is the wall clock")]
-    pub(super) fn now_ms() -> i64 {
+    pub(super) fn now_us() -> i64 {
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
+        i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
     }
 }
 
@@ -37,16 +42,16 @@ mod source {
     static BASE: OnceLock<(Instant, i64)> = OnceLock::new();
 
     #[allow(clippy::disallowed_methods, reason = "this module is the wall clock")]
-    pub(super) fn now_ms() -> i64 {
+    pub(super) fn now_us() -> i64 {
         let now = Instant::now();
-        let (base, base_ms) = *BASE.get_or_init(|| {
+        let (base, base_us) = *BASE.get_or_init(|| {
             let wall = SystemTime::now().duration_since(UNIX_EPOCH);
-            (now, wall.unwrap_or_default().as_millis() as i64)
+            (now, wall.unwrap_or_default().as_micros() as i64)
         });
         // A runtime paused before the first call stands earlier than the base.
-        let ahead = now.saturating_duration_since(base).as_millis() as i64;
-        let behind = base.saturating_duration_since(now).as_millis() as i64;
-        base_ms + ahead - behind
+        let ahead = now.saturating_duration_since(base).as_micros() as i64;
+        let behind = base.saturating_duration_since(now).as_micros() as i64;
+        base_us + ahead - behind
     }
 }
 

@@ -8,6 +8,7 @@
 mod peers;
 mod problem;
 mod reference;
+mod resource;
 mod section;
 mod server;
 mod setting;
@@ -25,9 +26,10 @@ pub use peers::{
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
+pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use server::{
-    Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, Postgres, Queue, Redis,
-    Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Validity,
+    Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
+    Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
 pub use value::show_duration;
@@ -44,6 +46,8 @@ section! {
         node: u8 = 0,
         /// What is logged, and how.
         log: Log = Log::default(),
+        /// Traces of messages, for a collector.
+        telemetry: Telemetry = Telemetry::default(),
         /// The listener for ESMEs.
         smpp: Smpp = Smpp::default(),
         /// The admin API, health and metrics.

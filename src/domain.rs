@@ -3,6 +3,7 @@
 //! Everything here is a value or a function of its arguments; time comes in as a parameter. Called
 //! by the actors, the store, the configuration and the HTTP layer; calls nothing of ours.
 
+pub mod access;
 pub mod account;
 pub mod address;
 pub mod allow;
@@ -15,5 +16,7 @@ pub mod partition;
 pub mod readable;
 pub mod retry;
 pub mod route;
+pub mod settings;
 pub mod state;
+pub mod trace;
 pub mod validity;

@@ -5,19 +5,23 @@
 //! `/metrics` do not (probes and scrapers have none), so they name no subscriber and no text.
 //! Every error is problem+json (RFC 9457).
 
+mod api;
+mod audit;
 mod auth;
 mod console;
 mod guard;
 mod health;
+mod limit;
 mod live;
 pub mod metrics;
+pub mod openapi;
 mod problem;
 mod query;
 mod text;
+pub mod tls;
 mod v1;
 pub mod view;
 
-use std::any::Any;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -30,6 +34,7 @@ use actix_web::{App, HttpServer, web};
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
 
+use crate::actors::access::Access;
 use crate::actors::admin::Admin;
 use crate::config::Http;
 
@@ -56,36 +61,52 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct State {
     admin: Addr<Admin>,
     registry: Arc<Registry>,
+    /// The first token, of the configuration.
     token: Arc<SecretString>,
+    /// Those that were made with the API.
+    access: Arc<Access>,
+    clients: Arc<limit::Clients>,
+    max_requests: usize,
+    /// Where paths begin, for answers to unknown ones.
+    paths: Arc<str>,
     live: Arc<Live>,
 }
 
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
-/// The server runs while the returned future is polled (or spawned). Without `with_api` (the node
-/// lacks the role) only health, metrics and the start page are served. `live` is run by the caller,
-/// and closed by it before the server is stopped.
+/// The server runs while the returned future is polled (or spawned), by HTTPS if there is a
+/// certificate. Without `with_api` (the node lacks the role) only health, metrics and a text are
+/// served. `live` is run by the caller, and closed by it before the server is stopped.
 ///
 /// # Errors
 /// The address cannot be listened on; the text says how to choose another.
 pub fn serve(
     config: &Http,
+    certificate: Option<&Arc<tls::Certificate>>,
     with_api: bool,
     token: SecretString,
+    access: Arc<Access>,
     admin: Addr<Admin>,
     registry: Arc<Registry>,
     live: Arc<Live>,
 ) -> io::Result<Server> {
     let listener = listen(config.listen)?;
+    drop_who_do_not_read(&listener);
     tracing::info!(address = %listener.local_addr()?, "http listens");
     let state = State {
         admin,
         registry,
         token: Arc::new(token),
+        access,
+        clients: Arc::default(),
+        max_requests: config.max_requests,
+        paths: api::beginnings(&api::endpoints(with_api)).into(),
         live,
     };
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
+            // The guard says which path may have as much.
+            .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
             .wrap(
                 DefaultHeaders::new()
@@ -102,22 +123,21 @@ pub fn serve(
     .shutdown_timeout(SHUTDOWN_SECONDS)
     // Signals are the business of `app`: it stops this server after the drain.
     .disable_signals()
-    .on_connect(|connection, _| drop_if_it_does_not_read(connection))
-    .backlog(BACKLOG)
-    .listen(listener)?
-    .run();
-    Ok(server)
+    .backlog(BACKLOG);
+    let server = match certificate {
+        Some(certificate) => server.listen_rustls_0_23(listener, certificate.server_config()?)?,
+        None => server.listen(listener)?,
+    };
+    Ok(server.run())
 }
 
 /// A stream of events has no deadline of its own, so a client that stops reading would keep its
 /// place for ever (RFC 5482: the user timeout also ends a connection whose window stays closed).
-fn drop_if_it_does_not_read(connection: &dyn Any) {
-    let Some(socket) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else {
-        return;
-    };
-    let socket = socket2::SockRef::from(socket);
+/// Connections have it from their listener.
+fn drop_who_do_not_read(listener: &TcpListener) {
+    let socket = socket2::SockRef::from(listener);
     if let Err(error) = socket.set_tcp_user_timeout(Some(USER_TIMEOUT)) {
-        tracing::debug!(%error, "no user timeout on an HTTP connection");
+        tracing::debug!(%error, "no user timeout on HTTP connections");
     }
 }
 
@@ -136,17 +156,21 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn routes(app: &mut web::ServiceConfig, with_api: bool) {
+    let (guarded, open) = api::endpoints(with_api)
+        .into_iter()
+        .partition(|row| row.role.is_some());
     console::register(app, with_api);
-    app.service(guard::read("/health/live").to(health::live))
-        .service(guard::read("/health/ready").to(health::ready))
-        .service(guard::read("/metrics").to(metrics::scrape));
+    api::register(app, open, "");
     if with_api {
+        openapi::pages(app);
         app.service(
-            web::scope("/v1")
+            web::scope(api::GUARDED)
+                .wrap(from_fn(audit::note))
+                .wrap(from_fn(limit::fair_share))
                 .wrap(from_fn(auth::require_token))
-                .configure(v1::routes)
-                .default_service(web::to(guard::unknown_path)),
+                .configure(|scope| api::register(scope, guarded, api::GUARDED))
+                .default_service(web::to(api::unknown_path)),
         );
     }
-    app.default_service(web::to(guard::unknown_path));
+    app.default_service(web::to(api::unknown_path));
 }

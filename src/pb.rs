@@ -46,4 +46,11 @@ actix_messages! {
     CommandQueue => Result<Commanded, Refusal>;
     CommandOperator => Result<Commanded, Refusal>;
     CommandMessage => Result<Commanded, Refusal>;
+    MoveMessages => Result<Commanded, Refusal>;
+    ListTokens => Result<TokenList, Refusal>;
+    AddToken => Result<AddedToken, Refusal>;
+    RemoveToken => Result<RemovedToken, Refusal>;
+    NoteAudit => Result<NotedAudit, Refusal>;
+    ListAudit => Result<AuditList, Refusal>;
+    CommandDrain => DrainView;
 }

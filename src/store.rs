@@ -9,12 +9,15 @@
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
 //! - One bad row never fails its batch mates.
 
+pub mod access;
 pub mod archive;
 pub mod cluster;
+mod gauges;
 pub mod moving;
 pub mod postgres;
 mod record;
 pub mod redis;
+pub mod settings;
 pub mod sqlite;
 
 use std::future::Future;
@@ -23,10 +26,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use prost::Message as _;
 use tokio::sync::oneshot;
 
-use crate::pb::delivery::What;
-use crate::pb::{Message, MessageState};
+use crate::pb::{Enqueue, Message, MessageState, QueueItem};
+
+pub use self::gauges::{CommitHistograms, Histogram};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
 #[derive(Debug, Default, Clone)]
@@ -54,20 +59,22 @@ pub struct WriteBatch {
 }
 
 /// One item for the shared inbox: the owner of the partition takes it out ([`cluster`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandOver {
     /// Interned name of the queue.
     pub queue: u32,
     /// See [`crate::domain::partition`].
     pub part: u8,
+    /// The message that it is about.
     pub id: u64,
-    pub what: What,
-    pub priority: u32,
-    /// Unix milliseconds, 0 for now.
-    pub due_at: i64,
-    /// Unix milliseconds.
-    pub expires_at: i64,
-    pub attempts: u32,
+    /// See [`inbox_octets`].
+    pub octets: Bytes,
+}
+
+/// An item as the inbox has it: an [`Enqueue`] of one. Octets of several, one after the other, are an
+/// `Enqueue` of all of them: that is how protobuf repeats a field.
+pub fn inbox_octets(item: QueueItem) -> Bytes {
+    Enqueue { items: vec![item] }.encode_to_vec().into()
 }
 
 /// One attempt, never overwritten: `(id, attempt)`.
@@ -112,8 +119,9 @@ pub struct FinRow {
     pub operator: u32,
     /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
     pub tell: u32,
-    /// That queue is another node's: the row that wins also puts the receipt into the inbox.
-    pub hand_over: bool,
+    /// The receipt ([`inbox_octets`]) when that queue is another node's: the row that wins puts it
+    /// into the inbox as well. Otherwise empty, and empty in what is read.
+    pub hand_over: Bytes,
 }
 
 /// A receipt that matched no message when it came.
@@ -298,12 +306,16 @@ pub struct StoreStats {
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
     pub dead_letters: u64,
+    /// How the commits went, in buckets.
+    pub histograms: Option<CommitHistograms>,
 }
 
 /// The durable side of the SMSC.
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
-pub trait Store: archive::Archive + Send + Sync + 'static {
+pub trait Store:
+    access::AccessStore + archive::Archive + settings::SettingsStore + Send + Sync + 'static
+{
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 
@@ -410,6 +422,13 @@ impl<T> Reply<T> {
     pub fn pair() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
         let (sender, receiver) = oneshot::channel();
         (sender, Self(receiver))
+    }
+
+    /// An answer that is there already.
+    pub fn ready(answer: Result<T, StoreError>) -> Self {
+        let (sender, reply) = Self::pair();
+        let _ = sender.send(answer);
+        reply
     }
 
     /// Waits on a thread that may block.

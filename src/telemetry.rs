@@ -1,4 +1,5 @@
-//! What the process says of itself: logs and metrics.
+//! What the process says of itself: logs, metrics and traces.
 
 pub mod logs;
 pub mod metrics;
+pub mod traces;

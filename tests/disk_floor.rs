@@ -43,4 +43,22 @@ fn new_messages_are_refused_and_old_ones_end() {
         text.contains("min_free_mib") || text.contains("store"),
         "names what is not ready: {text}"
     );
+
+    // The health check of containers says the same by its exit code.
+    let health = |arguments: &[&str]| smsc.run(&[&["health"], arguments].concat());
+    let config = ["--config", "smsc.toml"];
+    let ready = health(&config);
+    assert!(
+        !ready.success && ready.stderr.contains("min_free_mib"),
+        "{}",
+        ready.stderr
+    );
+    let live = health(&[&config[..], &["--live"]].concat());
+    assert!(live.success && live.stdout == "live\n", "{}", live.stderr);
+    let nobody = health(&["--url", "http://127.0.0.1:1"]);
+    assert!(
+        !nobody.success && nobody.stderr.contains("127.0.0.1:1"),
+        "{}",
+        nobody.stderr
+    );
 }

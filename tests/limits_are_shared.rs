@@ -16,6 +16,7 @@ use harness::{Peer, PrivateRedis, Simulator, Smsc, submit, until};
 use secrecy::SecretString;
 use smsc::actors::hub::Hub;
 use smsc::actors::plan::Plan;
+use smsc::actors::settings::settle;
 use smsc::actors::supervise::{self, Escalate, Health};
 use smsc::actors::throttle::{self, Throttle};
 use smsc::actors::{correlation, receipts};
@@ -28,6 +29,7 @@ use smsc::store::Store;
 use smsc::store::redis::{Redis, RedisOptions};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
 use smsc::telemetry::metrics::Metrics;
+use smsc::telemetry::traces::Traces;
 use tokio::time::Instant;
 
 const RATE: f64 = 100.0;
@@ -69,15 +71,18 @@ async fn wait(what: &str, mut holds: impl FnMut() -> bool) {
 /// The operator `up` and the account `test`, both limited to [`RATE`].
 async fn node(url: &str) -> Node {
     let folder = tempfile::tempdir().unwrap();
-    let config = Arc::new(Config {
+    let config = Config {
         data_dir: folder.path().to_owned(),
         account: vec![Account {
             system_id: "test".to_owned(),
+            password: "test".into(),
             rate: Some(RATE),
             ..Account::default()
         }],
         operator: vec![Operator {
             id: "up".to_owned(),
+            address: "127.0.0.1:9".to_owned(),
+            system_id: "smsc".to_owned(),
             rate: Some(RATE),
             ..Operator::default()
         }],
@@ -86,28 +91,32 @@ async fn node(url: &str) -> Node {
             ..config::Redis::default()
         },
         ..Config::default()
-    });
+    };
     let options = SqliteOptions {
         min_free_mib: 0,
         ..SqliteOptions::new(folder.path())
     };
     let building = tokio::task::spawn_blocking(move || {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).unwrap());
-        let plan = Plan::build(config, store.as_ref()).unwrap();
-        (store, plan)
+        let settled = settle(config, None, store.as_ref()).unwrap();
+        let plan = Plan::build(settled.config, store.as_ref()).unwrap();
+        (store, plan, settled.desk)
     });
-    let (store, plan) = building.await.unwrap();
+    let (store, plan, desk) = building.await.unwrap();
     let operator = plan.operators().next().unwrap().id;
     let account = plan.account("test").unwrap().id;
     let (correlation, _) = supervise::slot(correlation::MAILBOX);
     let (receipts, _) = supervise::slot(receipts::MAILBOX);
     let (throttle, slot) = supervise::slot(throttle::MAILBOX);
+    let metrics = Arc::new(Metrics::new(&mut Default::default()));
     let hub = Hub::new(
         store,
         None,
         IdGenerator::new(0, 0),
-        Arc::new(Metrics::new(&mut Default::default())),
+        Arc::clone(&metrics),
+        Traces::off(&metrics),
         plan,
+        desk,
         correlation,
         receipts,
         throttle.clone(),

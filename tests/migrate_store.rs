@@ -218,7 +218,7 @@ fn fin(n: u64, state: MessageState, operator: u32, tell: u32) -> FinRow {
         error: Bytes::from_static(b"001"),
         operator,
         tell,
-        hand_over: false,
+        hand_over: Bytes::new(),
     }
 }
 

@@ -50,6 +50,8 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
         assert!(finished.success, "{}", finished.stderr);
     }
     smsc.start_again();
+    // The configuration has moved, too; what the file has changed meanwhile is applied.
+    smsc.apply();
 
     let mut bind = operator.accept_bind();
     smsc.wait_for_binds("up", 1);

@@ -1,5 +1,5 @@
 //! Binds to operators come back by themselves where that helps, and wait for a person where it does
-//! not; commands, a reload and a stop leave everything else alone.
+//! not; commands, an applied file, a reload and a stop leave everything else alone.
 
 mod harness;
 
@@ -93,14 +93,14 @@ fn a_wrong_password_pauses_until_it_is_resumed() {
 }
 
 #[test]
-fn a_reload_with_the_right_password_resumes() {
+fn applying_the_right_password_resumes() {
     let up = Simulator::new().flags("--password secret").start();
     let smsc = Smsc::new()
         .operator_with("up", up.address(), "password = \"wrong\"")
         .start();
     wait_for_state(&smsc, "up", "paused");
     smsc.set_config(&smsc.config().replace("\"wrong\"", "\"secret\""));
-    smsc.reload();
+    smsc.apply();
     wait_for_state(&smsc, "up", "up");
 }
 
@@ -184,7 +184,7 @@ fn suspend_and_resume_a_queue() {
 }
 
 #[test]
-fn a_reload_changes_what_changed_and_nothing_else() {
+fn applying_a_file_changes_what_changed_and_nothing_else() {
     let (stays, goes, comes) = (
         Simulator::new().start(),
         Simulator::new().start(),
@@ -214,7 +214,7 @@ fn a_reload_changes_what_changed_and_nothing_else() {
         .replace("\"33\"", "\"34\"")
         .replace("to = [\"goes-too\"]", "to = [\"comes-too\"]");
     smsc.set_config(&config);
-    smsc.reload();
+    smsc.apply();
 
     wait_for_state(&smsc, "comes-too", "up");
     leaving.expect("an unbind", |pdu| pdu.body == Body::Unbind);

@@ -3,12 +3,16 @@
 //! The cases name the rules of `docs/architecture.md` that concern the store. A new adapter joins by
 //! one more `#[test]` at the end with its own [`Factory`].
 
+#[path = "store_behaviour/access.rs"]
+mod access;
 #[path = "store_behaviour/archive.rs"]
 mod archive;
 #[path = "store_postgres/database.rs"]
 mod database;
 #[path = "store_behaviour/messages.rs"]
 mod messages;
+#[path = "store_behaviour/settings.rs"]
+mod settings;
 #[path = "store_behaviour/upkeep.rs"]
 mod upkeep;
 
@@ -122,7 +126,19 @@ fn cases() -> Vec<(&'static str, Case)> {
             "a number goes from finished messages only",
             archive::erase_msisdn,
         ),
+        ("tokens are kept until removed", access::tokens),
+        ("the audit log is read in pages", access::audit),
         ("history tells all", messages::history),
+        (
+            "settings: a version follows on the one it was made from",
+            settings::versions,
+        ),
+        ("settings: the history leads back", settings::history),
+        (
+            "settings: of edits at once one is made",
+            settings::one_of_many_wins,
+        ),
+        ("settings: thousands of routes", settings::thousands),
         ("a closed store says so", upkeep::closed),
     ]
 }
@@ -218,7 +234,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         error: text("000"),
         operator: 3,
         tell,
-        hand_over: false,
+        hand_over: Bytes::new(),
     }
 }
 

@@ -370,7 +370,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         error: Bytes::new(),
         operator: 0,
         tell,
-        hand_over: false,
+        hand_over: Bytes::new(),
     }
 }
 

@@ -10,10 +10,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use database::Database;
+use prost::Message as _;
 use smsc::pb::delivery::What;
-use smsc::pb::{Message, MessageState};
+use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
-use smsc::store::{FinRow, HandOver, SentRow, Store, StoreError, WriteBatch, Written};
+use smsc::store::{
+    FinRow, HandOver, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
+};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -51,7 +54,7 @@ fn fin(id: u64, tell: u32) -> FinRow {
         error: Bytes::from_static(b"000"),
         operator: 1,
         tell,
-        hand_over: false,
+        hand_over: Bytes::new(),
     }
 }
 
@@ -209,20 +212,29 @@ fn a_bad_row_goes_to_the_dead_letters_alone() {
 fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     let database = Database::migrated();
     let store = open(&database, |_| {});
-    let mut batch = accept(&[id(1), id(2)]);
-    batch.hand_over = vec![HandOver {
-        queue: 7,
-        part: 3,
-        id: id(1),
-        what: What::Message,
+    let mut batch = accept(&[id(1), id(2), id(3)]);
+    let item = |id, what: What| QueueItem {
+        id,
+        what: what.into(),
         priority: 1,
         due_at: 5,
-        expires_at: 6,
-        attempts: 0,
-    }];
+        message: Some(message(id)),
+        ..QueueItem::default()
+    };
+    let for_partition = |part, id| HandOver {
+        queue: 7,
+        part,
+        id,
+        octets: inbox_octets(item(id, What::Message)),
+    };
+    batch.hand_over = vec![
+        for_partition(3, id(2)),
+        for_partition(3, id(1)),
+        for_partition(4, id(3)),
+    ];
     store.write(batch).wait().unwrap();
     let handed = |id| FinRow {
-        hand_over: true,
+        hand_over: inbox_octets(item(id, What::Receipt)),
         ..fin(id, 4)
     };
     let finals = |rows| WriteBatch {
@@ -231,13 +243,27 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     };
     store.write(finals(vec![fin(id(2), 4)])).wait().unwrap();
     let written = store
-        .write(finals(vec![handed(id(1)), handed(id(2))]))
+        .write(finals(vec![handed(id(3)), handed(id(1)), handed(id(2))]))
         .wait()
         .unwrap();
     assert_eq!(written.fin_lost, [id(2)], "and makes no receipt");
-    let rows = database.query("SELECT queue, part, id, what, priority FROM inbox ORDER BY queue");
-    let id = id(1);
-    assert_eq!(rows, [format!("4|255|{id}|1|0"), format!("7|3|{id}|0|1")]);
+    let rows =
+        database.query("SELECT queue, part, encode(items, 'hex') FROM inbox ORDER BY queue, part");
+    let row = |queue, part, items: Vec<QueueItem>| {
+        let octets = Enqueue { items }.encode_to_vec();
+        let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+        format!("{queue}|{part}|{hex}")
+    };
+    let message = |n| item(id(n), What::Message);
+    let receipt = |n| item(id(n), What::Receipt);
+    assert_eq!(
+        rows,
+        [
+            row(4, 255, vec![receipt(1), receipt(3)]),
+            row(7, 3, vec![message(1), message(2)]),
+            row(7, 4, vec![message(3)]),
+        ]
+    );
 }
 
 #[test]

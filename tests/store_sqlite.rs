@@ -66,7 +66,7 @@ fn fin(ids: impl IntoIterator<Item = u64>) -> WriteBatch {
         error: Bytes::new(),
         operator: 1,
         tell: 0,
-        hand_over: false,
+        hand_over: Bytes::new(),
     };
     WriteBatch {
         fin: ids.into_iter().map(row).collect(),
@@ -403,7 +403,7 @@ fn commits_are_counted_in_buckets() {
     let folder = folder();
     let store = open(folder.path());
     store.write(accept((1..=100).map(id))).wait().unwrap();
-    let histograms = store.commit_histograms();
+    let histograms = store.stats().histograms.expect("counted");
     assert_eq!(histograms.rows.counts.iter().sum::<u64>(), 1);
     assert_eq!(histograms.rows.sum, 100.0);
     assert_eq!(

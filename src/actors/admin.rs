@@ -6,29 +6,45 @@
 //! Runs on the core arbiter under `supervise`.
 
 mod abroad;
+mod access;
 mod command;
+mod drain;
 mod messages;
 mod nodes;
 mod readiness;
+mod settings;
 mod snapshots;
+mod transfer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised};
+use actix::{
+    Actor, Addr, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised,
+    WrapFuture,
+};
 
+use crate::actors::access::REFRESH;
 use crate::actors::hub::Hub;
+use crate::actors::supervisor::Supervisor;
 use crate::clock;
 use crate::pb::refusal::Reason;
 use crate::pb::{
-    BindList, CheckReadiness, CollectSnapshots, CommandMessage, CommandOperator, CommandQueue,
-    Commanded, EraseSubscriber, ErasedMessages, FindMessage, ListBinds, ListNodes, ListOperators,
-    ListQueues, MessageList, MessageView, NodeSnapshot, OperatorList, QueueList, Readiness,
-    Refusal, SearchMessages,
+    AddToken, AddedToken, AuditList, BindList, CheckReadiness, CollectSnapshots, CommandDrain,
+    CommandMessage, CommandOperator, CommandQueue, Commanded, DrainView, EraseSubscriber,
+    ErasedMessages, FindMessage, ListAudit, ListBinds, ListNodes, ListOperators, ListQueues,
+    ListTokens, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
+    OperatorList, QueueList, Readiness, Refusal, RemoveToken, RemovedToken, SearchMessages,
+    TokenList,
 };
 use crate::store::StoreError;
 
+pub(super) use abroad::to_others;
 pub use command::execute;
+
+pub use settings::{
+    ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, SettingsState,
+};
 
 use readiness::RestartWatch;
 
@@ -38,6 +54,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// Collects snapshots and executes operators' commands.
 pub struct Admin {
     hub: Arc<Hub>,
+    supervisor: Addr<Supervisor>,
     restarts: RestartWatch,
 }
 
@@ -45,11 +62,18 @@ pub struct Admin {
 
 impl Admin {
     /// An Admin that looks at the actors of `hub`.
-    pub fn new(hub: Arc<Hub>) -> Self {
+    pub fn new(hub: Arc<Hub>, supervisor: Addr<Supervisor>) -> Self {
         Self {
             hub,
+            supervisor,
             restarts: RestartWatch::default(),
         }
+    }
+
+    fn refresh_tokens(&self, ctx: &mut Context<Self>) {
+        let hub = Arc::clone(&self.hub);
+        let work = async move { access::refresh(&hub, &hub.access).await };
+        ctx.spawn(work.into_actor(self));
     }
 }
 
@@ -60,6 +84,8 @@ impl Actor for Admin {
         ctx.run_interval(WATCH_EVERY, |admin, _| {
             admin.restarts.look(&admin.hub, clock::now_ms());
         });
+        self.refresh_tokens(ctx);
+        ctx.run_interval(REFRESH, |admin, ctx| admin.refresh_tokens(ctx));
     }
 }
 
@@ -203,5 +229,62 @@ impl Handler<ListNodes> for Admin {
 
     fn handle(&mut self, _: ListNodes, _: &mut Self::Context) -> Self::Result {
         MessageResult(nodes::list(&self.hub))
+    }
+}
+
+impl Handler<ListTokens> for Admin {
+    type Result = ResponseFuture<Result<TokenList, Refusal>>;
+
+    fn handle(&mut self, _: ListTokens, _: &mut Self::Context) -> Self::Result {
+        Box::pin(access::tokens(Arc::clone(&self.hub)))
+    }
+}
+
+impl Handler<AddToken> for Admin {
+    type Result = ResponseFuture<Result<AddedToken, Refusal>>;
+
+    fn handle(&mut self, order: AddToken, _: &mut Self::Context) -> Self::Result {
+        Box::pin(access::add(Arc::clone(&self.hub), order))
+    }
+}
+
+impl Handler<RemoveToken> for Admin {
+    type Result = ResponseFuture<Result<RemovedToken, Refusal>>;
+
+    fn handle(&mut self, order: RemoveToken, _: &mut Self::Context) -> Self::Result {
+        Box::pin(access::remove(Arc::clone(&self.hub), order))
+    }
+}
+
+impl Handler<NoteAudit> for Admin {
+    type Result = ResponseFuture<Result<NotedAudit, Refusal>>;
+
+    fn handle(&mut self, note: NoteAudit, _: &mut Self::Context) -> Self::Result {
+        Box::pin(access::note(Arc::clone(&self.hub), note))
+    }
+}
+
+impl Handler<ListAudit> for Admin {
+    type Result = ResponseFuture<Result<AuditList, Refusal>>;
+
+    fn handle(&mut self, ask: ListAudit, _: &mut Self::Context) -> Self::Result {
+        Box::pin(access::audited(Arc::clone(&self.hub), ask))
+    }
+}
+
+impl Handler<CommandDrain> for Admin {
+    type Result = MessageResult<CommandDrain>;
+
+    fn handle(&mut self, order: CommandDrain, _: &mut Self::Context) -> Self::Result {
+        let state: DrainView = drain::command(&self.hub, &self.supervisor, order.verb());
+        MessageResult(state)
+    }
+}
+
+impl Handler<MoveMessages> for Admin {
+    type Result = ResponseFuture<Result<Commanded, Refusal>>;
+
+    fn handle(&mut self, order: MoveMessages, _: &mut Self::Context) -> Self::Result {
+        Box::pin(transfer::many(Arc::clone(&self.hub), order))
     }
 }

@@ -325,12 +325,12 @@ impl Cluster {
                 cluster.burying.remove(&key);
                 match buried {
                     Ok(true) => {
-                        tracing::warn!(node = key.0, epoch = key.1, %name, "a dead node is taken over");
+                        tracing::warn!(dead = key.0, epoch = key.1, %name, "a dead node is taken over");
                         cluster.hub.metrics.nodes_buried.inc();
                         cluster.next_beat = Instant::now();
                     }
                     Ok(false) => {}
-                    Err(error) => tracing::warn!(node = key.0, %error, "a dead node is still writing"),
+                    Err(error) => tracing::warn!(dead = key.0, %error, "a dead node is still writing"),
                 }
             }));
         }

@@ -8,6 +8,7 @@
 
 mod index;
 mod parked;
+mod restart;
 mod strangers;
 mod sweep;
 
@@ -22,7 +23,9 @@ use self::index::{Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::finish;
 use crate::actors::hub::Hub;
+use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
+use crate::actors::traced;
 use crate::clock;
 use crate::config::MessageIdForm;
 use crate::pb::{
@@ -186,7 +189,13 @@ impl Correlation {
         let mut rows = WriteBatch::default();
         let mut finals = Vec::new();
         let mut overdue = Vec::new();
+        let mut answers = Vec::new();
         for sent in batch.sent {
+            answers.extend(traced::answer(
+                sent.message.as_ref(),
+                sent.attempt,
+                &sent.operator_message_id,
+            ));
             let key = self
                 .index
                 .key(batch.operator, &sent.operator_message_id, form);
@@ -235,7 +244,12 @@ impl Correlation {
         }
         let hub = Arc::clone(&self.hub);
         // The order of the calls is the order of the commits: the attempt before its receipt.
-        let mut finish = Box::pin(async move { finish::finish(&hub, rows, finals).await });
+        let mut finish = Box::pin(async move {
+            finish::finish(&hub, rows, finals).await;
+            for answer in answers {
+                traced::answered(&hub, answer);
+            }
+        });
         // Polled once here so that the rows are in the writer's queue before anything later.
         let polled = futures_util::FutureExt::now_or_never(finish.as_mut());
         if polled.is_none() {
@@ -336,6 +350,7 @@ impl Correlation {
                 operator: found.operator,
                 attempts,
                 handed_over: false,
+                by_receipt: true,
             });
         }
         let hub = Arc::clone(&self.hub);
@@ -420,46 +435,14 @@ fn is_final(state: MessageState) -> bool {
 
 // === messages ===
 
+measured!(Correlation: SentBatch, ReceiptBatch);
+
 impl Actor for Correlation {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(TICK, |correlation, ctx| correlation.tick(ctx));
-    }
-}
-
-impl Supervised for Correlation {
-    /// The index is read from the store again; what arrives meanwhile waits in the mailbox.
-    fn restarting(&mut self, ctx: &mut Self::Context) {
-        let hub = Arc::clone(&self.hub);
-        let store = Arc::clone(&hub.store);
-        let shared = hub.tenure.is_shared();
-        let read = tokio::task::spawn_blocking(move || {
-            if shared {
-                // Found in the store when a receipt asks for it.
-                return Ok((Vec::new(), Vec::new()));
-            }
-            let seeds = super::queue::Seeds::read(store.as_ref())?;
-            let parked = store.parked(usize::MAX)?;
-            Ok::<_, crate::store::StoreError>((seeds.sent, parked))
-        });
-        *self = Self::new(hub, Arc::clone(&self.health), Vec::new(), Vec::new());
-        ctx.wait(
-            read.into_actor(self)
-                .map(|read, correlation, _| match read {
-                    Ok(Ok((sent, parked))) => {
-                        *correlation = Self::new(
-                            Arc::clone(&correlation.hub),
-                            Arc::clone(&correlation.health),
-                            sent,
-                            parked,
-                        );
-                    }
-                    Ok(Err(error)) => panic!("correlation cannot read the store: {error}"),
-                    Err(error) => panic!("correlation cannot read the store: {error}"),
-                }),
-        );
     }
 }
 

@@ -25,11 +25,12 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{self, Linked, Outbox};
 use crate::actors::listener::Admitted;
-use crate::actors::outgoing::{InFlight, Prepared, Serving};
+use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
+use crate::actors::posted::{Posted, measured};
 use crate::clock;
-use crate::pb::failed::Why;
+use crate::pb::delivery::What;
 use crate::pb::{
     BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch, SubmitReply,
 };
@@ -209,16 +210,13 @@ impl EsmeSession {
             if late {
                 self.hub.metrics.late_answers.inc();
             }
-            serving.done(context.id, !late);
+            if context.what == What::Receipt {
+                let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
+                self.hub.metrics.receipt_seconds.observe(waited);
+            }
+            serving.done(context, elapsed, !late);
         } else if !late {
-            let latency = elapsed.as_millis() as u32;
-            serving.failed(
-                context.id,
-                context.attempt,
-                Why::Status,
-                pdu.status.0,
-                latency,
-            );
+            serving.refused(context, pdu.status.0, elapsed);
         }
     }
 
@@ -229,7 +227,7 @@ impl EsmeSession {
         };
         if let Some(serving) = &mut self.serving {
             for expired in tick.expired {
-                serving.failed(expired.id, expired.attempt, Why::Unknown, 0, 0);
+                serving.unanswered(&expired);
             }
             serving.flush();
         }
@@ -262,20 +260,15 @@ impl EsmeSession {
         self.publish();
     }
 
-    /// After a reload: an account that is gone or has another password is unbound.
+    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
+    /// binds: who rotates it must not lose what is bound.
     fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
-        let plan = self.hub.plan();
-        let current = plan.account_by_id(account.id);
-        let same = current.is_some_and(|current| {
-            Arc::ptr_eq(current, account)
-                || current.config.password.expose_secret()
-                    == account.config.password.expose_secret()
-        });
-        if !same {
-            self.write(|core, out| core.unbind(Instant::now().into_std(), out));
-        } else if let Some(current) = current {
-            self.account = Some(Arc::clone(current));
+        match self.hub.plan().account_by_id(account.id).cloned() {
+            Some(current) => self.account = Some(current),
+            None => {
+                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
+            }
         }
     }
 
@@ -303,7 +296,7 @@ impl EsmeSession {
     fn leave(&mut self) {
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
-                serving.failed(lost.id, lost.attempt, Why::Unknown, 0, 0);
+                serving.unanswered(&lost);
             }
             serving.flush();
         }
@@ -316,6 +309,8 @@ impl Drop for EsmeSession {
         self.leave();
     }
 }
+
+measured!(EsmeSession: DeliverBatch);
 
 impl Actor for EsmeSession {
     type Context = Context<Self>;
@@ -394,9 +389,10 @@ impl Handler<DeliverBatch> for EsmeSession {
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
+        let operation = ("deliver_sm", encode_deliver_sm as Encode);
         outbox.write(|out| {
             let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, encode_deliver_sm, |message| {
+            serving.deliver(core, batch, now, out, operation, |message| {
                 let mut pdu = convert::deliver_sm_of(message);
                 if !with_tlvs {
                     // SMPP 3.4 §2.10: no optional parameters to peers below 0x34.

@@ -8,12 +8,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::actors::hub::Hub;
 use crate::actors::ports::post;
+use crate::actors::posted::Posted;
+use crate::actors::receipts;
+use crate::actors::traced;
+use crate::clock;
 use crate::domain::partition;
 use crate::pb::{Final, FinalBatch, Message, MessageState};
 use crate::store::cluster::Partition;
-use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch};
+use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, inbox_octets};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -40,6 +46,7 @@ pub async fn try_finish(
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<(), StoreError> {
+    let started = clock::now_us();
     load_missing(hub, finals).await?;
     let Some(ticket) = write(hub, batch, finals) else {
         return Ok(());
@@ -65,13 +72,16 @@ pub async fn try_finish(
     for rejected in &written.rejected {
         tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row in dead letter");
     }
+    if hub.traces.is_on() {
+        finals
+            .iter()
+            .for_each(|one| traced::ended(hub, one, started));
+    }
     if !finals.is_empty() {
-        post(
-            &hub.receipts,
-            FinalBatch {
-                finals: std::mem::take(finals),
-            },
-        );
+        let ended = FinalBatch {
+            finals: std::mem::take(finals),
+        };
+        post(&hub.receipts, Posted::new(ended, &hub.mailboxes.receipts));
     }
     Ok(())
 }
@@ -88,17 +98,26 @@ fn write(hub: &Hub, batch: &mut WriteBatch, finals: &mut [Final]) -> Option<Tick
             .filter(|message| wants_receipt(hub, message, ended.state()))
             .map_or(0, |message| message.sender);
         ended.handed_over = tell != 0 && !holdings.owns(tell, partition::WHOLE);
-        FinRow {
-            id: ended.id,
-            at: ended.at,
-            state: ended.state(),
-            error: ended.error.clone(),
-            operator: ended.operator,
-            tell,
-            hand_over: ended.handed_over,
+        let mut row = row(ended, tell);
+        if let (true, Some(message)) = (ended.handed_over, &ended.message) {
+            row.hand_over = inbox_octets(receipts::item_for(hub, message, &row));
         }
+        row
     }));
     (!batch.is_empty()).then(|| hub.store.write(std::mem::take(batch)))
+}
+
+/// The row of a final state, for an account queue that must be told, or 0.
+pub fn row(ended: &Final, tell: u32) -> FinRow {
+    FinRow {
+        id: ended.id,
+        at: ended.at,
+        state: ended.state(),
+        error: ended.error.clone(),
+        operator: ended.operator,
+        tell,
+        hand_over: Bytes::new(),
+    }
 }
 
 async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {

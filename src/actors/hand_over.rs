@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::actors::hub::Hub;
 use crate::pb::{Message, QueueItem};
 use crate::store::cluster::Partition;
-use crate::store::{HandOver, Ticket, WriteBatch};
+use crate::store::{HandOver, Ticket, WriteBatch, inbox_octets};
 
 /// One item and its queue.
 pub struct Parcel {
@@ -39,6 +39,11 @@ impl Parcel {
         self.item.id
     }
 
+    /// What it carries.
+    pub fn message(&self) -> Option<&Message> {
+        self.item.message.as_ref()
+    }
+
     fn partition(&self) -> Partition {
         Partition {
             queue: self.queue,
@@ -59,16 +64,11 @@ pub fn write<'p>(
         let Partition { queue, part } = parcel.partition();
         parcel.elsewhere = !holdings.owns(queue, part);
         if parcel.elsewhere {
-            let item = &parcel.item;
             batch.hand_over.push(HandOver {
                 queue,
                 part,
-                id: item.id,
-                what: item.what(),
-                priority: item.priority,
-                due_at: item.due_at,
-                expires_at: item.expires_at,
-                attempts: item.attempts,
+                id: parcel.id(),
+                octets: inbox_octets(parcel.item.clone()),
             });
         }
     }

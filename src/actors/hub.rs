@@ -9,10 +9,13 @@ use std::sync::{Arc, Mutex};
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
+use crate::actors::access::Access;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
+use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
+use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
@@ -24,15 +27,22 @@ use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Partition};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 pub struct Hub {
     pub store: Arc<dyn Store>,
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub tenure: Arc<Tenure>,
+    /// The store's configuration, as this node has it.
+    pub settings: Desk,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
+    pub traces: Traces,
+    pub mailboxes: Mailboxes,
     pub passwords: Passwords,
+    /// Tokens of the admin API.
+    pub access: Arc<Access>,
     pub binds: BindBoard,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
@@ -58,11 +68,14 @@ impl Hub {
         cluster: Option<Arc<dyn ClusterStore>>,
         ids: IdGenerator,
         metrics: Arc<Metrics>,
+        traces: Traces,
         plan: Plan,
+        settings: Desk,
         correlation: Addr<Correlation>,
         receipts: Addr<Receipts>,
         throttle: Addr<Throttle>,
     ) -> Arc<Self> {
+        traces.configure(&plan.config.telemetry);
         Arc::new(Self {
             store,
             tenure: Arc::new(match &cluster {
@@ -70,9 +83,13 @@ impl Hub {
                 None => Tenure::alone(),
             }),
             cluster,
+            settings,
             ids,
+            mailboxes: Mailboxes::new(&metrics),
             metrics,
+            traces,
             passwords: Passwords::new(),
+            access: Arc::default(),
             binds: BindBoard::default(),
             correlation,
             receipts,
@@ -96,6 +113,7 @@ impl Hub {
     }
 
     pub fn set_plan(&self, plan: Plan) {
+        self.traces.configure(&plan.config.telemetry);
         self.plan.store(Arc::new(plan));
     }
 
@@ -128,8 +146,21 @@ impl Hub {
             return false;
         };
         port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
-        post(&port.addr, Enqueue { items });
+        port.post(Enqueue { items });
         true
+    }
+
+    /// Sends to Correlation, measured.
+    pub fn tell_correlation<M>(&self, message: M)
+    where
+        Correlation: actix::Handler<Posted<M>>,
+        M: actix::Message + Send + 'static,
+        M::Result: Send,
+    {
+        post(
+            &self.correlation,
+            Posted::new(message, &self.mailboxes.correlation),
+        );
     }
 
     /// Whether a message put into this queue now would be sent soon, by this node or another.

@@ -5,12 +5,16 @@
 //! to the queue. The answer is given after the commit and never before.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 use crate::actors::hand_over::{Parcel, pass_on, write};
 use crate::actors::hub::Hub;
+use crate::actors::posted::{Posted, measured};
+use crate::actors::traced::{self, Submitted};
 use crate::clock;
+use crate::domain::trace::Ratio;
 use crate::domain::{address, validity};
 use crate::pb::delivery::What;
 use crate::pb::{
@@ -75,8 +79,11 @@ impl Ingest {
 
 /// Accepts a batch. Every submission is answered; the accepted ones only after the commit.
 pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
-    let now = clock::now_ms();
+    let started = Instant::now();
+    let read = clock::now_us();
+    let now = read / 1_000;
     let sender = batch.sender;
+    let peer = batch.peer;
     let count = batch.submissions.len();
     let granted = granted(&hub, sender, count).await;
     let mut results = Vec::with_capacity(count);
@@ -96,11 +103,17 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         count_results(&hub, &results);
         return Accepted::new(results, hub, Vec::new());
     }
+    let ratio = match hub.traces.is_on() {
+        true => hub.plan().trace_ratio(sender),
+        false => Ratio::NONE,
+    };
     let ids = hub.ids.next_block(now, checked.len());
     for ((_, message), id) in checked.iter_mut().zip(ids) {
         message.id = id;
         route_by_id(&hub, message);
+        traced::pick(&hub, ratio, message);
     }
+    let routed = clock::now_us();
     let accept = checked.iter().map(|(_, message)| message.clone()).collect();
     let mut accepted: Vec<Taken> = checked
         .into_iter()
@@ -115,6 +128,16 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     };
     let parcels = accepted.iter_mut().map(|taken| &mut taken.parcel);
     let written = write(&hub, rows, parcels).await;
+    let times = Submitted {
+        read,
+        routed,
+        durable: clock::now_us(),
+    };
+    let trace = |taken: &Taken, refused| {
+        if let Some(message) = taken.parcel.message() {
+            traced::submitted(&hub, message, times, &peer, refused);
+        }
+    };
     match written {
         Ok(written) => {
             let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
@@ -122,10 +145,12 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 let bad = rejected.contains(&taken.parcel.id());
                 if bad {
                     hub.release(sender);
+                    trace(taken, Some(CommandStatus::ESME_RSYSERR.0));
                     results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
                 !bad
             });
+            accepted.iter().for_each(|taken| trace(taken, None));
             results.extend(accepted.iter().map(|taken| SubmitResult {
                 sequence: taken.sequence,
                 status: 0,
@@ -140,11 +165,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             tracing::error!(%error, messages = accepted.len(), "messages refused");
             for taken in accepted.drain(..) {
                 hub.release(sender);
+                trace(&taken, Some(status.0));
                 results.push(refusal(taken.sequence, status));
             }
         }
     }
     count_results(&hub, &results);
+    hub.metrics
+        .ingest_seconds
+        .observe(started.elapsed().as_secs_f64());
     Accepted::new(results, hub, accepted)
 }
 
@@ -156,6 +185,7 @@ async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
         key: sender,
         wanted: count as u32,
     };
+    let ask = Posted::new(ask, &hub.mailboxes.throttle);
     match hub.throttle.send(ask).await {
         Ok(taken) => taken.granted as usize,
         // Throttle is restarting: refusing is safe, the sender tries again.
@@ -254,6 +284,8 @@ pub fn kind_of(hub: &Hub, destination: &[u8]) -> Kind {
 }
 
 // === messages ===
+
+measured!(Ingest: SubmitBatch);
 
 impl Actor for Ingest {
     type Context = Context<Self>;

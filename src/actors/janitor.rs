@@ -1,4 +1,5 @@
-//! What has to be done now and then: moving the low-water mark, retention of texts and messages.
+//! What has to be done now and then: moving the low-water mark, retention of texts, messages and the
+//! audit log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,14 @@ use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 
 use crate::actors::hub::Hub;
 use crate::clock;
+use crate::domain::id;
 
 const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
 /// Messages deleted per step; a step is a few commits of milliseconds each.
 const RETIRE: usize = 20_000;
+/// Entries of the audit log deleted per step.
+const FORGET: usize = 1_000;
 /// Texts erased per step, likewise.
 const ERASE: usize = 10_000;
 
@@ -40,6 +44,28 @@ impl Janitor {
                     Ok(_) => break,
                     Err(error) => {
                         tracing::error!(%error, "old messages could not be deleted");
+                        break;
+                    }
+                }
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
+    fn forget_audit(&self, ctx: &mut Context<Self>) {
+        if !self.hub.tenure.is_janitor() {
+            return;
+        }
+        let retention = self.hub.config().http.audit_retention.as_millis() as i64;
+        let below = id::lowest_at(clock::now_ms() - retention);
+        let store = Arc::clone(&self.hub.store);
+        let work = async move {
+            loop {
+                match store.forget_audit(below, FORGET).await {
+                    Ok(count) if count as usize >= FORGET => {}
+                    Ok(_) => break,
+                    Err(error) => {
+                        tracing::error!(%error, "old entries of the audit log could not be deleted");
                         break;
                     }
                 }
@@ -84,9 +110,13 @@ impl Actor for Janitor {
                 return;
             }
             let reply = janitor.hub.store.advance_low_water();
+            let hub = Arc::clone(&janitor.hub);
             let work = async move {
-                if let Err(error) = reply.await {
-                    tracing::error!(%error, "the low-water mark could not be moved");
+                match reply.await {
+                    Ok(_) => drop(hub.metrics.janitor_rounds.inc()),
+                    Err(error) => {
+                        tracing::error!(%error, "the low-water mark could not be moved");
+                    }
                 }
             };
             ctx.spawn(work.into_actor(janitor));
@@ -94,6 +124,7 @@ impl Actor for Janitor {
         ctx.run_interval(RETIRE_EVERY, |janitor, ctx| {
             janitor.retire(ctx);
             janitor.erase_texts(ctx);
+            janitor.forget_audit(ctx);
         });
     }
 }

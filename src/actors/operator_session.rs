@@ -27,14 +27,14 @@ use crate::actors::esme_session::keep;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{self, Linked, Outbox};
-use crate::actors::outgoing::{InFlight, Prepared, Serving};
+use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::OperatorPlan;
-use crate::actors::ports::{BindPort, post};
+use crate::actors::ports::BindPort;
+use crate::actors::posted::{Posted, measured};
 use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::clock;
 use crate::config::BindKind;
 use crate::pb::bind_command::Verb;
-use crate::pb::failed::Why;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, OperatorReceipt, ReceiptBatch,
     ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
@@ -176,7 +176,7 @@ impl OperatorSession {
         if let Some(tick) = self.write(|core, out| core.on_tick(now, out)) {
             if let Some(serving) = &mut self.serving {
                 for expired in tick.expired {
-                    serving.failed(expired.id, expired.attempt, Why::Unknown, 0, 0);
+                    serving.unanswered(&expired);
                 }
                 serving.flush();
             }
@@ -193,6 +193,7 @@ impl OperatorSession {
             // Another node may take this slot: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);
         }
+        self.take_plan();
         if self.is_leaving() {
             if !self.retired
                 && let Some(serving) = &self.serving
@@ -203,14 +204,28 @@ impl OperatorSession {
             if self.core.in_flight() == 0 && self.intake == 0 {
                 self.write(|core, out| core.unbind(now, out));
             }
+        } else if self.retired {
+            // Its queue was told that it takes no more; only a new bind takes that back.
+            return self.come_back("wanted again while it was leaving", ctx);
         }
         self.publish();
     }
 
-    /// Whether the windows are to be finished and the bind ended: the process stops, or another
-    /// node shall have this slot.
+    /// Whether the windows are to be finished and the bind ended: the process stops, another node
+    /// shall have this slot, or there are to be fewer.
     fn is_leaving(&self) -> bool {
-        self.hub().draining.load(Ordering::Relaxed) || !self.holds_slot()
+        let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
+        self.hub().draining.load(Ordering::Relaxed)
+            || !self.holds_slot()
+            || self.plan.as_ref().is_some_and(is_beyond)
+    }
+
+    /// What does not need another bind is as the newest plan says. An operator that is gone is the
+    /// Supervisor's business.
+    fn take_plan(&mut self) {
+        if let Some(plan) = self.hub().plan().operator(self.options.operator).cloned() {
+            self.plan = Some(plan);
+        }
     }
 
     fn holds_slot(&self) -> bool {
@@ -238,7 +253,7 @@ impl OperatorSession {
         self.intake = 0;
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
-                serving.failed(lost.id, lost.attempt, Why::Unknown, 0, 0);
+                serving.unanswered(&lost);
             }
             serving.flush();
         }
@@ -277,6 +292,8 @@ impl Drop for OperatorSession {
         self.options.hub.binds.remove(self.port.session);
     }
 }
+
+measured!(OperatorSession: DeliverBatch);
 
 impl Actor for OperatorSession {
     type Context = Context<Self>;
@@ -374,9 +391,9 @@ impl Handler<DeliverBatch> for OperatorSession {
         let with_tlvs = core.peer_version() >= 0x34;
         let as_deliver_sm = plan.sends_deliver_sm();
         let operation = if as_deliver_sm {
-            encode_deliver_sm
+            ("deliver_sm", encode_deliver_sm as Encode)
         } else {
-            encode_submit_sm
+            ("submit_sm", encode_submit_sm as Encode)
         };
         outbox.write(|out| {
             let now = Instant::now().into_std();

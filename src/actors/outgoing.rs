@@ -1,13 +1,17 @@
 //! What a bound session does with deliveries, whichever side it is: sends them within its window
 //! and settles them with the queue they came from, in batches.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix::Recipient;
 use bytes::BytesMut;
 
-use crate::actors::ports::{QueuePort, SessionPort, post};
+use crate::actors::hub::Hub;
+use crate::actors::ports::{QueuePort, SessionPort};
+use crate::actors::posted::Posted;
+use crate::actors::traced::{Attempt, Outcome};
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{
@@ -15,6 +19,9 @@ use crate::pb::{
 };
 use crate::smpp::SubmitSm;
 use crate::smpp::session::Session;
+
+/// Appends one request with its sequence number.
+pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
 
 /// The context of one request in the window.
 #[derive(Debug, Clone)]
@@ -25,6 +32,10 @@ pub struct InFlight {
     /// Kept when it is needed after the answer.
     pub message: Option<Message>,
     pub receipt_expected: bool,
+    /// Since when a receipt waited to be delivered: the final state (Unix milliseconds).
+    pub since: i64,
+    /// Present when the message is traced.
+    pub traced: Option<Box<Attempt>>,
 }
 
 /// One delivery, ready to be written.
@@ -37,34 +48,40 @@ pub struct Prepared {
 /// The link between one session and the queue that it serves. Leaving is in `Drop`, so that it
 /// happens however the session ends, a panic included.
 pub struct Serving {
+    hub: Arc<Hub>,
     session: u64,
     port: Arc<QueuePort>,
+    /// Whom it sends to, and as what.
+    peer: Option<SocketAddr>,
+    operation: &'static str,
     batch: SettleBatch,
 }
 
 // === impl Serving ===
 
 impl Serving {
-    /// Joins the queue and offers the whole window.
+    /// Joins the queue and offers the whole window. `peer` is whom it will send to.
     pub fn join(
+        hub: &Arc<Hub>,
         session: u64,
         port: Arc<QueuePort>,
-        deliver: Recipient<DeliverBatch>,
+        deliver: Recipient<Posted<DeliverBatch>>,
         report: Recipient<ReportHeld>,
         window: usize,
+        peer: &str,
     ) -> Self {
         port.join(session, SessionPort::new(deliver, report));
-        post(
-            &port.addr,
-            Credit {
-                session,
-                room: window as u32,
-                retire: false,
-            },
-        );
+        port.post(Credit {
+            session,
+            room: window as u32,
+            retire: false,
+        });
         Self {
+            hub: Arc::clone(hub),
             session,
             port,
+            peer: peer.parse().ok(),
+            operation: "deliver_sm",
             batch: SettleBatch::default(),
         }
     }
@@ -72,14 +89,11 @@ impl Serving {
     /// Takes no more; what is in the window is still answered for.
     pub fn retire(&self) {
         self.port.retire(self.session);
-        post(
-            &self.port.addr,
-            Credit {
-                session: self.session,
-                room: 0,
-                retire: true,
-            },
-        );
+        self.port.post(Credit {
+            session: self.session,
+            room: 0,
+            retire: true,
+        });
     }
 
     /// Sends a batch as `operation`, prepared one by one. What cannot be sent is given back.
@@ -89,11 +103,12 @@ impl Serving {
         batch: DeliverBatch,
         now: Instant,
         out: &mut BytesMut,
-        operation: fn(&mut BytesMut, u32, &SubmitSm),
+        (name, operation): (&'static str, Encode),
         mut prepare: impl FnMut(&Message) -> Prepared,
     ) {
         // Without a valid lease another node may be sending the same.
         let lawful = self.port.tenure.is_valid();
+        self.operation = name;
         for delivery in batch.deliveries {
             let what = delivery.what();
             let Some(message) = delivery.message else {
@@ -104,12 +119,16 @@ impl Serving {
                 continue;
             }
             let prepared = prepare(&message);
+            let since = message.due_at;
+            let traced = Attempt::begin(&message, what, delivery.attempt);
             let context = InFlight {
                 id: delivery.id,
                 attempt: delivery.attempt,
                 what,
                 message: prepared.keep_message.then_some(message),
                 receipt_expected: prepared.receipt_expected,
+                since,
+                traced,
             };
             let sent = core.send(now, context, out, |out, sequence| {
                 operation(out, sequence, &prepared.pdu);
@@ -121,14 +140,37 @@ impl Serving {
         self.flush();
     }
 
-    /// Answered with ESME_ROK; `room`: whether the window slot is free now.
-    pub fn done(&mut self, id: u64, room: bool) {
-        self.batch.done.push(id);
+    /// Answered with ESME_ROK after this time; `room`: whether the window slot is free now.
+    pub fn done(&mut self, context: &InFlight, after: Duration, room: bool) {
+        self.port.attempts.succeeded(after);
+        self.trace(context, Outcome::Ok);
+        self.batch.done.push(context.id);
         self.batch.room += u32::from(room);
     }
 
+    /// Answered with another command_status after this time.
+    pub fn refused(&mut self, context: &InFlight, status: u32, after: Duration) {
+        self.port.attempts.refused(status, after);
+        self.trace(context, Outcome::Status(status));
+        let latency_ms = after.as_millis() as u32;
+        self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
+    }
+
+    /// No answer came, or can come any more.
+    pub fn unanswered(&mut self, context: &InFlight) {
+        self.port.attempts.unanswered();
+        self.trace(context, Outcome::Unanswered);
+        self.failed(context.id, context.attempt, Why::Unknown, 0, 0);
+    }
+
+    fn trace(&self, context: &InFlight, outcome: Outcome) {
+        if let Some(attempt) = &context.traced {
+            attempt.end(&self.hub, self.port.id, self.operation, self.peer, outcome);
+        }
+    }
+
     /// Not delivered, for whichever reason. The window slot is free again.
-    pub fn failed(&mut self, id: u64, attempt: u32, why: Why, status: u32, latency_ms: u32) {
+    fn failed(&mut self, id: u64, attempt: u32, why: Why, status: u32, latency_ms: u32) {
         self.batch.failed.push(Failed {
             id,
             why: why.into(),
@@ -146,30 +188,24 @@ impl Serving {
         }
         let mut batch = std::mem::take(&mut self.batch);
         batch.session = self.session;
-        post(&self.port.addr, batch);
+        self.port.post(batch);
     }
 
     /// Says what this session holds, to a queue that has restarted.
     pub fn report(&self, core: &Session<InFlight>) {
-        post(
-            &self.port.addr,
-            Held {
-                session: self.session,
-                ids: core.held().map(|held| held.id).collect(),
-                room: core.room() as u32,
-            },
-        );
+        self.port.post(Held {
+            session: self.session,
+            ids: core.held().map(|held| held.id).collect(),
+            room: core.room() as u32,
+        });
     }
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
         self.port.leave(self.session);
-        post(
-            &self.port.addr,
-            SessionDown {
-                session: self.session,
-            },
-        );
+        self.port.post(SessionDown {
+            session: self.session,
+        });
     }
 }

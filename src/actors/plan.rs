@@ -12,6 +12,7 @@ use crate::config::{
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, RouteTable};
+use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
 use crate::store::{Store, StoreError};
@@ -25,12 +26,17 @@ pub struct Plan {
     mo: MoTable<u32>,
     retry: RetryPolicy,
     rates: HashMap<u32, (f64, u32)>,
+    /// Accounts with a share of their own that is traced.
+    trace_ratios: HashMap<u32, Ratio>,
+    trace_ratio: Ratio,
     /// Queues of routes with more than one target.
     alternatives: HashSet<u32>,
     shares: bool,
     /// Queues of the built-in targets.
     pub built_in: Vec<u32>,
     names: HashMap<u32, String>,
+    /// Queues by what routes call them.
+    by_target: HashMap<String, u32>,
 }
 
 /// An ESME's identity.
@@ -66,6 +72,7 @@ impl Plan {
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
         let mut by_target: HashMap<String, u32> = HashMap::new();
         let mut rates = HashMap::new();
+        let mut trace_ratios = HashMap::new();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
             let id = store.intern(target)?;
@@ -81,6 +88,9 @@ impl Plan {
                     id,
                     (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
+            }
+            if let Some(ratio) = account.trace_ratio {
+                trace_ratios.insert(id, Ratio::new(ratio));
             }
             accounts.insert(
                 account.system_id.clone(),
@@ -145,12 +155,20 @@ impl Plan {
             routes: RouteTable::build(routes),
             mo,
             rates,
+            trace_ratios,
+            trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
             shares,
             built_in,
             names: store.names()?.into_iter().collect(),
+            by_target,
             config,
         })
+    }
+
+    /// The queue of a target as routes name it; `None` when it is not enabled.
+    pub fn queue_of(&self, target: &str) -> Option<u32> {
+        self.by_target.get(target).copied()
     }
 
     pub fn account(&self, system_id: &str) -> Option<&Arc<AccountPlan>> {
@@ -200,6 +218,12 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// The share of a sender's messages that is traced.
+    pub fn trace_ratio(&self, sender: u32) -> Ratio {
+        let own = self.trace_ratios.get(&sender);
+        own.copied().unwrap_or(self.trace_ratio)
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {

@@ -12,11 +12,13 @@ use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
 use arc_swap::ArcSwap;
 
+use crate::actors::posted::Posted;
 use crate::actors::queue::Queue;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::pb;
 use crate::pb::bind_command::Verb;
+use crate::telemetry::metrics::{AttemptMeter, Mailbox, Metrics};
 
 /// What a queue's messages wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,19 +49,25 @@ pub struct QueuePort {
     pub held: AtomicU64,
     pub snapshot: Published<pb::QueueSnapshot>,
     sessions: Mutex<HashMap<u64, SessionPort>>,
+    /// How its attempts go.
+    pub attempts: AttemptMeter,
+    mailbox: Mailbox,
 }
 
 /// How a queue reaches a session.
 #[derive(Clone)]
 pub struct SessionPort {
-    pub deliver: Recipient<pb::DeliverBatch>,
+    pub deliver: Recipient<Posted<pb::DeliverBatch>>,
     pub report: Recipient<pb::ReportHeld>,
     /// It finishes what it has and takes no more.
     pub retiring: bool,
 }
 
 impl SessionPort {
-    pub fn new(deliver: Recipient<pb::DeliverBatch>, report: Recipient<pb::ReportHeld>) -> Self {
+    pub fn new(
+        deliver: Recipient<Posted<pb::DeliverBatch>>,
+        report: Recipient<pb::ReportHeld>,
+    ) -> Self {
         Self {
             deliver,
             report,
@@ -104,9 +112,12 @@ impl QueuePort {
         kind: QueueKind,
         addr: Addr<Queue>,
         tenure: Arc<Tenure>,
+        metrics: &Metrics,
     ) -> Self {
         Self {
             id,
+            attempts: metrics.attempts_of(&name),
+            mailbox: metrics.mailbox("queue"),
             health: Health::new(name.clone()),
             name,
             kind,
@@ -119,6 +130,16 @@ impl QueuePort {
             snapshot: Published::default(),
             sessions: Mutex::default(),
         }
+    }
+
+    /// Sends to the queue, measured.
+    pub fn post<M>(&self, message: M)
+    where
+        Queue: Handler<Posted<M>>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        post(&self.addr, Posted::new(message, &self.mailbox));
     }
 
     /// A session begins to serve this queue; credit follows.

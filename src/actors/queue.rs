@@ -12,6 +12,7 @@ mod move_on;
 mod partitions;
 mod recovery;
 mod settle;
+mod transfer;
 mod waiting;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -29,6 +30,7 @@ pub use waiting::{Item, Waiting};
 use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, QueuePort};
+use crate::actors::posted::measured;
 use crate::clock;
 use crate::pb::{
     Credit, Enqueue, Final, Held, Message, QueueCommand, QueueItem, QueueSnapshot, SessionDown,
@@ -101,6 +103,8 @@ struct SessionSlot {
 
 #[derive(Debug, Default)]
 struct Counters {
+    enqueued: u64,
+    granted: u64,
     delivered: u64,
     failed: u64,
     retried: u64,
@@ -161,6 +165,7 @@ impl Queue {
 
     /// Takes a durable message in; its body is kept while the page has room.
     fn take_in(&mut self, queued: QueueItem, now: i64) {
+        self.counters.enqueued += 1;
         let item = Item {
             id: queued.id,
             expires: expiry_second(queued.expires_at),
@@ -258,6 +263,8 @@ impl Queue {
             waiting_by_priority: (0..PRIORITIES)
                 .map(|level| (self.ready[level].len() + self.waiting[level].len()) as u64)
                 .collect(),
+            enqueued_total: self.counters.enqueued,
+            granted_total: self.counters.granted,
         });
     }
 
@@ -329,6 +336,8 @@ fn to_seconds(ms: i64) -> u32 {
 
 // === messages ===
 
+measured!(Queue: Enqueue, Credit, SettleBatch, SessionDown, Held);
+
 impl Actor for Queue {
     type Context = Context<Self>;
 
@@ -361,6 +370,10 @@ impl Handler<Enqueue> for Queue {
                 || (!self.adopted.is_empty() && self.adopted.remove(&(item.id, item.what as u8)))
             {
                 continue;
+            }
+            if let Some(message) = &item.message {
+                // Moved here after an attempt elsewhere.
+                self.trace_wait(item.attempts as u16, item.what(), message, ctx);
             }
             if self.phase.running() {
                 self.take_in(item, now);

@@ -13,12 +13,16 @@ use bytes::Bytes;
 use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
+use crate::actors::posted::measured;
+use crate::actors::traced;
+use crate::clock;
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Final, FinalBatch, Kind, Message, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
 use crate::smpp::{Tlvs, tag};
 use crate::store::FinRow;
+use crate::telemetry::metrics::StateMeters;
 
 /// Commits that may wait in the mailbox.
 pub const MAILBOX: usize = 4096;
@@ -29,47 +33,38 @@ const ESM_CLASS_RECEIPT: u32 = 0x04;
 pub struct Receipts {
     hub: Arc<Hub>,
     cdr: Option<Cdr>,
+    states: StateMeters,
 }
 
 // === impl Receipts ===
 
 impl Receipts {
     pub fn new(hub: Arc<Hub>, cdr: Option<Cdr>) -> Self {
-        Self { hub, cdr }
+        Self {
+            states: hub.metrics.states(),
+            hub,
+            cdr,
+        }
     }
 
     fn forward(&mut self, finals: Vec<Final>) {
+        let now = clock::now_ms();
         let mut by_account: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for ended in finals {
             let Some(message) = &ended.message else {
                 continue;
             };
-            self.hub.metrics.finished(ended.state());
+            self.states.ended(ended.state(), now - message.accepted_at);
             self.hub.release(message.sender);
             if let Some(cdr) = &mut self.cdr {
                 cdr.write(&self.hub, message, &ended);
             }
-            let row = FinRow {
-                id: ended.id,
-                at: ended.at,
-                state: ended.state(),
-                error: ended.error.clone(),
-                operator: ended.operator,
-                tell: message.sender,
-                hand_over: false,
-            };
             if !ended.handed_over && finish::wants_receipt(&self.hub, message, ended.state()) {
+                let row = finish::row(&ended, message.sender);
                 by_account
                     .entry(message.sender)
                     .or_default()
-                    .push(QueueItem {
-                        id: ended.id,
-                        what: What::Receipt.into(),
-                        expires_at: i64::MAX,
-                        part: partition::WHOLE.into(),
-                        message: Some(receipt_for(message, &row)),
-                        ..QueueItem::default()
-                    });
+                    .push(item_for(&self.hub, message, &row));
             }
         }
         for (account, items) in by_account {
@@ -84,6 +79,8 @@ impl Receipts {
         }
     }
 }
+
+measured!(Receipts: FinalBatch);
 
 impl Actor for Receipts {
     type Context = Context<Self>;
@@ -103,10 +100,27 @@ impl Handler<FinalBatch> for Receipts {
     }
 }
 
+/// The receipt as its account's queue takes it: kept until it is told.
+pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
+    let receipt = Message {
+        // It waits from now on, whatever the operator's clock says.
+        due_at: clock::now_ms(),
+        ..receipt_for(hub, message, fin)
+    };
+    QueueItem {
+        id: fin.id,
+        what: What::Receipt.into(),
+        expires_at: i64::MAX,
+        part: partition::WHOLE.into(),
+        message: Some(receipt),
+        ..QueueItem::default()
+    }
+}
+
 /// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
 /// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
-/// user_message_reference.
-pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
+/// user_message_reference. It is due since the message's end.
+pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
     let message_id = message.id.to_string();
     let text = receipt::format(&ReceiptText {
@@ -136,6 +150,7 @@ pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
         sender: message.sender,
         kind: Kind::Mt.into(),
         accepted_at: message.accepted_at,
+        due_at: fin.at,
         service_type: message.service_type.clone(),
         source_ton: message.dest_ton,
         source_npi: message.dest_npi,
@@ -146,7 +161,7 @@ pub fn receipt_for(message: &Message, fin: &FinRow) -> Message {
         esm_class: ESM_CLASS_RECEIPT,
         short_message: text.into(),
         tlvs: tlvs.raw().clone(),
-        trace_context: message.trace_context.clone(),
+        trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
         ..Message::default()
     }
 }

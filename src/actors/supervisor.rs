@@ -14,7 +14,7 @@ use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::queue::{self, Queue, Seed};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::test_target::{Behaviour, TestTarget};
-use crate::config::BindKind;
+use crate::config::{BindKind, Operator};
 use crate::pb::bind_command::Verb;
 use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
@@ -100,7 +100,7 @@ impl Supervisor {
             .applied
             .as_ref()
             .and_then(|plan| plan.operator(operator.id));
-        if before.is_some_and(|before| before.config != operator.config) {
+        if before.is_some_and(|before| needs_rebind(&before.config, &operator.config)) {
             self.rebind(operator.id);
         }
         let types: &[BindType] = match operator.config.bind {
@@ -164,6 +164,7 @@ impl Supervisor {
             kind,
             addr,
             Arc::clone(&self.hub.tenure),
+            &self.hub.metrics,
         ));
         self.hub.watch(Arc::clone(&port.health));
         self.hub.add_queue(Arc::clone(&port));
@@ -183,6 +184,26 @@ impl Supervisor {
             });
         }
     }
+}
+
+/// Whether a bind has to be made anew for this change. Everything else is read from the plan while
+/// the bind stays: the rate, the retry schedule, receipts, how many binds there are.
+fn needs_rebind(before: &Operator, after: &Operator) -> bool {
+    let alike = Operator {
+        binds: after.binds,
+        rate: after.rate,
+        burst: after.burst,
+        receipts: after.receipts,
+        message_id: after.message_id,
+        outcome_unknown: after.outcome_unknown,
+        correlation_ttl: after.correlation_ttl,
+        reconnect: after.reconnect.clone(),
+        retry: after.retry.clone(),
+        // Where the password stands says nothing about what it is.
+        password_file: after.password_file.clone(),
+        ..before.clone()
+    };
+    alike != *after
 }
 
 impl Actor for Supervisor {
@@ -209,5 +230,32 @@ impl Handler<PlanChanged> for Supervisor {
 
     fn handle(&mut self, _: PlanChanged, _: &mut Self::Context) {
         self.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_bind_was_made_with_makes_it_anew() {
+        let before = Operator {
+            id: "up".to_owned(),
+            rate: Some(50.0),
+            ..Operator::default()
+        };
+        let with = |change: fn(&mut Operator)| {
+            let mut after = before.clone();
+            change(&mut after);
+            needs_rebind(&before, &after)
+        };
+        assert!(!with(|_| {}));
+        assert!(!with(|after| after.rate = Some(1.0)));
+        assert!(!with(|after| after.rate = None));
+        assert!(!with(|after| after.binds = 5));
+        assert!(with(|after| after.password = "other".into()));
+        assert!(with(|after| after.address = "elsewhere:1".to_owned()));
+        assert!(with(|after| after.system_id = "other".to_owned()));
+        assert!(with(|after| after.window = 3));
     }
 }

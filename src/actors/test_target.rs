@@ -7,7 +7,9 @@ use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
 
 use crate::actors::hub::Hub;
-use crate::actors::ports::{QueuePort, SessionPort, post};
+use crate::actors::ports::{QueuePort, SessionPort};
+use crate::actors::posted::measured;
+use crate::actors::traced::{Attempt, Outcome};
 use crate::clock;
 use crate::pb::failed::Why;
 use crate::pb::{
@@ -62,6 +64,7 @@ impl TestTarget {
 
     /// Reports a message as handed over and, right behind, how it ended.
     fn hand_over(&self, batch: DeliverBatch, state: MessageState) {
+        self.trace(&batch, Outcome::Ok);
         let theirs = |id: u64| Bytes::from(format!("test-{id}"));
         let done: Vec<u64> = batch
             .deliveries
@@ -90,51 +93,57 @@ impl TestTarget {
             })
             .collect();
         let operator = self.queue.id;
-        post(&self.hub.correlation, SentBatch { operator, sent });
+        self.hub.tell_correlation(SentBatch { operator, sent });
         let room = done.len() as u32;
-        post(
-            &self.queue.addr,
-            SettleBatch {
-                session: self.session,
-                done,
-                failed: Vec::new(),
-                room,
-            },
-        );
-        post(
-            &self.hub.correlation,
-            ReceiptBatch {
-                operator,
-                receipts,
-                session: self.session,
-            },
-        );
+        self.queue.post(SettleBatch {
+            session: self.session,
+            done,
+            failed: Vec::new(),
+            room,
+        });
+        self.hub.tell_correlation(ReceiptBatch {
+            operator,
+            receipts,
+            session: self.session,
+        });
+    }
+
+    fn trace(&self, batch: &DeliverBatch, outcome: Outcome) {
+        for delivery in &batch.deliveries {
+            let message = delivery.message.as_ref();
+            let attempt = message
+                .and_then(|message| Attempt::begin(message, delivery.what(), delivery.attempt));
+            if let Some(attempt) = attempt {
+                attempt.end(&self.hub, self.queue.id, "submit_sm", None, outcome);
+            }
+        }
     }
 
     fn unreachable(&self, batch: DeliverBatch) {
+        let refused = CommandStatus::ESME_RDELIVERYFAILURE.0;
+        self.trace(&batch, Outcome::Status(refused));
         let failed: Vec<Failed> = batch
             .deliveries
             .into_iter()
             .map(|delivery| Failed {
                 id: delivery.id,
                 why: Why::Status.into(),
-                status: CommandStatus::ESME_RDELIVERYFAILURE.0,
+                status: refused,
                 latency_ms: 0,
                 attempt: delivery.attempt,
             })
             .collect();
         let room = failed.len() as u32;
-        post(
-            &self.queue.addr,
-            SettleBatch {
-                session: self.session,
-                done: Vec::new(),
-                failed,
-                room,
-            },
-        );
+        self.queue.post(SettleBatch {
+            session: self.session,
+            done: Vec::new(),
+            failed,
+            room,
+        });
     }
 }
+
+measured!(TestTarget: DeliverBatch);
 
 impl Actor for TestTarget {
     type Context = Context<Self>;
@@ -145,14 +154,11 @@ impl Actor for TestTarget {
             self.session,
             SessionPort::new(addr.clone().recipient(), addr.recipient()),
         );
-        post(
-            &self.queue.addr,
-            Credit {
-                session: self.session,
-                room: WINDOW,
-                retire: false,
-            },
-        );
+        self.queue.post(Credit {
+            session: self.session,
+            room: WINDOW,
+            retire: false,
+        });
     }
 }
 
@@ -175,13 +181,10 @@ impl Handler<ReportHeld> for TestTarget {
 
     /// It settles at once and never holds anything.
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        post(
-            &self.queue.addr,
-            Held {
-                session: self.session,
-                ids: Vec::new(),
-                room: WINDOW,
-            },
-        );
+        self.queue.post(Held {
+            session: self.session,
+            ids: Vec::new(),
+            room: WINDOW,
+        });
     }
 }

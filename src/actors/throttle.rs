@@ -13,6 +13,7 @@ use actix::{Actor, AsyncContext, Context, Handler, Response, Supervised, WrapFut
 use tokio::time::Instant;
 
 use crate::actors::hub::Hub;
+use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
 use crate::domain::limit::Gcra;
 use crate::pb::{TakeTokens, TakenTokens, ThrottleSnapshot};
@@ -99,6 +100,8 @@ impl Throttle {
         });
     }
 }
+
+measured!(Throttle: TakeTokens);
 
 impl Actor for Throttle {
     type Context = Context<Self>;

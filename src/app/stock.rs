@@ -2,6 +2,7 @@
 //!
 //! Called once by [`super::start`], on a thread that may block.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -10,6 +11,7 @@ use secrecy::SecretString;
 use crate::actors::cluster;
 use crate::actors::plan::Plan;
 use crate::actors::queue::Seeds;
+use crate::actors::settings::{Desk, Settled, settle};
 use crate::config::{Config, Postgres};
 use crate::store::cluster::{ClusterStore, Membership};
 use crate::store::postgres::{PgOptions, PgStore};
@@ -22,6 +24,8 @@ pub struct Stock {
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub membership: Option<Membership>,
     pub plan: Plan,
+    /// Where the plan's accounts, operators and routes come from.
+    pub settings: Desk,
     /// What the embedded store holds; a shared one is read as partitions come.
     pub seeds: Seeds,
     pub parked: Vec<ParkedRow>,
@@ -31,18 +35,18 @@ pub struct Stock {
 // === impl Stock ===
 
 impl Stock {
-    /// Opens the store and reads it. Blocks.
+    /// Opens the store and reads it. `path` is where the configuration was read. Blocks.
     ///
     /// # Errors
     /// A store that cannot be used; the text says what to do.
-    pub fn open(config: Arc<Config>) -> anyhow::Result<Self> {
+    pub fn open(config: Config, path: Option<PathBuf>) -> anyhow::Result<Self> {
         match pg_options(&config)? {
-            Some(options) => Self::shared(config, options),
-            None => Self::embedded(config),
+            Some(options) => Self::shared(config, path, options),
+            None => Self::embedded(config, path),
         }
     }
 
-    fn embedded(config: Arc<Config>) -> anyhow::Result<Self> {
+    fn embedded(config: Config, path: Option<PathBuf>) -> anyhow::Result<Self> {
         let store = SqliteStore::open(SqliteOptions {
             wal_autocheckpoint: config.store.wal_autocheckpoint,
             batch_rows: config.store.batch_rows,
@@ -51,8 +55,10 @@ impl Stock {
             search_index: config.store.search_index,
             ..SqliteOptions::new(&config.data_dir)
         })?;
+        let Settled { config, desk } = settle(config, path, &store)?;
         Ok(Self {
             plan: Plan::build(config, &store)?,
+            settings: desk,
             seeds: Seeds::read(&store)?,
             parked: store.parked(usize::MAX)?,
             highest: store.highest_id()?,
@@ -62,8 +68,9 @@ impl Stock {
         })
     }
 
-    fn shared(config: Arc<Config>, options: PgOptions) -> anyhow::Result<Self> {
+    fn shared(config: Config, path: Option<PathBuf>, options: PgOptions) -> anyhow::Result<Self> {
         let store = Arc::new(PgStore::open(options)?);
+        let Settled { config, desk } = settle(config, path, store.as_ref())?;
         let membership = store.join(
             cluster::card(&config),
             config.cluster.lease,
@@ -72,6 +79,7 @@ impl Stock {
         tracing::info!(node = membership.node, epoch = membership.epoch, "joined");
         Ok(Self {
             plan: Plan::build(config, store.as_ref())?,
+            settings: desk,
             seeds: Seeds::default(),
             parked: Vec::new(),
             highest: store.highest_id()?,

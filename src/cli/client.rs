@@ -1,16 +1,22 @@
 //! How the commands that look into a running SMSC reach its admin API, and how they show times
 //! and numbers.
 
+mod stream;
+
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use comfy_table::{LineStyle, Table, TableStyle};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 use crate::config::Config;
 
@@ -31,6 +37,9 @@ pub struct Connection {
     /// Configuration file of the SMSC, to take address, token and data folder from.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
+    /// Certificates (PEM) that an https:// address may descend from, besides those that this machine trusts.
+    #[arg(long, value_name = "FILE", env = "SMSC_CA")]
+    ca: Option<PathBuf>,
     /// Data folder of the SMSC [default: ./smsc-data].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -51,6 +60,14 @@ pub struct Client {
 // === impl Connection ===
 
 impl Connection {
+    /// Takes a configuration file for what nothing else was given.
+    pub fn or_config(mut self, file: &Path) -> Self {
+        if self.config.is_none() {
+            self.config = Some(file.to_owned());
+        }
+        self
+    }
+
     /// Finds address and token.
     ///
     /// # Errors
@@ -63,19 +80,25 @@ impl Connection {
             .transpose()?;
         let url = match (&self.url, &config) {
             (Some(url), _) => url.trim_end_matches('/').to_owned(),
-            (None, Some(config)) => url_of(config.http.listen),
+            (None, Some(config)) => url_of(config.http.listen, config.http.tls_cert.is_some()),
             (None, None) => DEFAULT_URL.to_owned(),
         };
-        if !url.starts_with("http://") {
-            bail!(
-                "--url {url}: only http:// is spoken here; the admin API belongs behind this machine's door or a tunnel"
-            );
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            bail!("--url {url}: an address begins with http:// or https://");
         }
         let (token, token_from) = self.find_token(config.as_ref())?;
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             // Errors of the API carry a body that says more than the status.
             .http_status_as_error(false)
+            .tls_config(trust(
+                &url,
+                self.ca.iter().chain(
+                    config
+                        .as_ref()
+                        .and_then(|config| config.http.tls_cert.as_ref()),
+                ),
+            )?)
             .build()
             .into();
         Ok(Client {
@@ -138,6 +161,49 @@ impl Client {
         self.read(answer)
     }
 
+    /// `POST` with a body: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post_json(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("Authorization", self.bearer())
+            .send_json(body);
+        self.read(answer)
+    }
+
+    /// `POST` without a body, when the version is still this one: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post_if(&self, path: &str, version: u64) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let answer = request
+            .header("Authorization", self.bearer())
+            .header("If-Match", format!("\"{version}\""))
+            .send_empty();
+        self.read(answer)
+    }
+
+    /// `PUT` of a JSON document, when the version is still this one, if any: the JSON that was
+    /// answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn put(&self, path: &str, body: &Value, version: Option<u64>) -> anyhow::Result<Value> {
+        let mut request = self
+            .agent
+            .put(format!("{}{path}", self.url))
+            .header("Authorization", self.bearer())
+            .header("Content-Type", "application/json");
+        if let Some(version) = version {
+            request = request.header("If-Match", format!("\"{version}\""));
+        }
+        // Not chunked: the server wants to know how much there is.
+        self.read(request.send(body.to_string()))
+    }
+
     /// `DELETE`: the JSON that was answered.
     ///
     /// # Errors
@@ -146,27 +212,6 @@ impl Client {
         let request = self.agent.delete(format!("{}{path}", self.url));
         let answer = request.header("Authorization", self.bearer()).call();
         self.read(answer)
-    }
-
-    /// `GET /v1/events`: the stream, which ends by itself after a while so that one that hangs is
-    /// noticed; `last` is the id of the last event that was read, or empty.
-    ///
-    /// # Errors
-    /// As [`Client::get`].
-    pub fn events(&self, last: &str) -> anyhow::Result<impl std::io::Read + use<>> {
-        let request = self
-            .agent
-            .get(format!("{}/v1/events", self.url))
-            .header("Authorization", self.bearer())
-            .header("Last-Event-ID", last)
-            .call();
-        match request {
-            Ok(answer) if answer.status().as_u16() == 200 => Ok(answer.into_body().into_reader()),
-            refused => Err(self
-                .read(refused)
-                .err()
-                .unwrap_or_else(|| anyhow!("{} answered without a stream of events", self.url))),
-        }
     }
 
     fn bearer(&self) -> String {
@@ -180,8 +225,11 @@ impl Client {
         let mut answer = answer.map_err(|error| self.unreachable(&error))?;
         let status = answer.status().as_u16();
         let body: Option<Value> = answer.body_mut().read_json().ok();
-        if let (200..300, Some(body)) = (status, &body) {
-            return Ok(body.clone());
+        match (status, &body) {
+            // No Content.
+            (204, _) => return Ok(Value::Null),
+            (200..300, Some(body)) => return Ok(body.clone()),
+            _ => {}
         }
         let detail = body
             .as_ref()
@@ -193,6 +241,7 @@ impl Client {
                 self.url,
                 self.token_from
             ),
+            (422, Some(detail)) => anyhow!(problems(body.as_ref()).unwrap_or(detail)),
             (_, Some(detail)) => anyhow!(detail),
             (_, None) => anyhow!(
                 "{} answered {status} without the JSON of an SMSC; is --url right?",
@@ -216,6 +265,19 @@ impl Client {
             anyhow!("{} cannot be reached: {error}", self.url)
         }
     }
+}
+
+/// Everything that is wrong with a configuration, one a line.
+fn problems(body: Option<&Value>) -> Option<String> {
+    let problems = body?["problems"].as_array()?;
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+            format!("\n  {}: {}", text("field"), text("message"))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("{} problems:{}", lines.len(), lines.concat()))
 }
 
 /// The JSON as one of the API's structs.
@@ -327,8 +389,49 @@ fn two(large: i64, unit: &str, small: i64, small_unit: &str) -> String {
     }
 }
 
+/// Whom to believe behind this address: the machine's authorities, and the certificates of these
+/// files, which may have signed themselves.
+///
+/// # Errors
+/// A file that is not certificates.
+pub(super) fn trust<'a>(
+    url: &str,
+    files: impl Iterator<Item = &'a PathBuf>,
+) -> anyhow::Result<TlsConfig> {
+    let mut roots = Vec::new();
+    if url.starts_with("https://") {
+        let native = rustls_native_certs::load_native_certs().certs;
+        roots.extend(
+            native
+                .iter()
+                .map(|cert| Certificate::from_der(cert).to_owned()),
+        );
+        for file in files {
+            let unread = || format!("{} cannot be used as certificates", file.display());
+            let read = CertificateDer::pem_file_iter(file)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                .with_context(unread)?;
+            roots.extend(
+                read.iter()
+                    .map(|cert| Certificate::from_der(cert).to_owned()),
+            );
+        }
+    }
+    Ok(tls(roots, true))
+}
+
+/// TLS that believes these authorities, or, unverified, whoever answers.
+pub(super) fn tls(roots: Vec<Certificate<'static>>, verified: bool) -> TlsConfig {
+    TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .disable_verification(!verified)
+        .build()
+}
+
 /// Where a server that listens on `listen` is reached from this machine.
-fn url_of(listen: SocketAddr) -> String {
+pub(super) fn url_of(listen: SocketAddr, by_tls: bool) -> String {
     let mut address = listen;
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {
@@ -339,7 +442,8 @@ fn url_of(listen: SocketAddr) -> String {
         }
         _ => {}
     }
-    format!("http://{address}")
+    let scheme = if by_tls { "https" } else { "http" };
+    format!("{scheme}://{address}")
 }
 
 #[cfg(test)]
@@ -383,11 +487,14 @@ mod tests {
     #[test]
     fn an_unspecified_address_is_reached_by_loopback() {
         assert_eq!(
-            url_of("0.0.0.0:8080".parse().unwrap()),
+            url_of("0.0.0.0:8080".parse().unwrap(), false),
             "http://127.0.0.1:8080"
         );
-        assert_eq!(url_of("[::]:1".parse().unwrap()), "http://[::1]:1");
-        assert_eq!(url_of("10.0.0.7:80".parse().unwrap()), "http://10.0.0.7:80");
+        assert_eq!(url_of("[::]:1".parse().unwrap(), false), "http://[::1]:1");
+        assert_eq!(
+            url_of("10.0.0.7:80".parse().unwrap(), false),
+            "http://10.0.0.7:80"
+        );
     }
 
     #[test]
@@ -397,6 +504,7 @@ mod tests {
             url: None,
             token: None,
             config: None,
+            ca: None,
             data_dir: Some(dir.path().to_owned()),
             json: false,
         };

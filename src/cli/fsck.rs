@@ -26,6 +26,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     println!("parked        {}", report.parked);
     println!("dead letters  {}", report.dead_letters);
     println!("carried       {}", report.carried);
+    println!("configuration {}", report.configuration);
     for remark in &report.remarks {
         println!("note: {remark}");
     }

@@ -1,5 +1,5 @@
-//! `smsc message ID`: everything that happened to one message; with a command, cancels or retries
-//! it.
+//! `smsc message ID`: everything that happened to one message; with a command, cancels, retries
+//! or moves it.
 
 use super::client::{self, Connection};
 use crate::http::view::{Done, Message};
@@ -12,6 +12,9 @@ pub struct Args {
     /// Do this with the message.
     #[arg(value_enum)]
     command: Option<Order>,
+    /// The queue to move it to, as smsc queues names it: operator:up.
+    #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
+    to: Option<String>,
     /// Show the text too.
     #[arg(long)]
     text: bool,
@@ -26,6 +29,8 @@ enum Order {
     Cancel,
     /// Try it now instead of at its time.
     Retry,
+    /// Give it to another queue.
+    Move,
 }
 
 /// Runs the command.
@@ -39,8 +44,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         let verb = match order {
             Order::Cancel => "cancel",
             Order::Retry => "retry",
+            Order::Move => "move",
         };
-        let json = client.post(&format!("{path}/{verb}"))?;
+        let path = format!("{path}/{verb}");
+        let json = match (order, &args.to) {
+            (Order::Move, Some(to)) => client.post_json(&path, &serde_json::json!({ "to": to }))?,
+            _ => client.post(&path)?,
+        };
         if args.connection.json {
             return client::print_json(&json);
         }
@@ -49,6 +59,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             (Order::Cancel, false) => format!("message {} is DELETED", args.id),
             (Order::Cancel, true) => format!("message {} is being deleted", args.id),
             (Order::Retry, _) => format!("message {} is due now", args.id),
+            (Order::Move, _) => format!(
+                "message {} is moved to {}",
+                args.id,
+                args.to.unwrap_or_default()
+            ),
         });
     }
     let query = if args.text { "?text=true" } else { "" };
@@ -126,6 +141,10 @@ fn facts(message: &Message) -> String {
         };
         fact("receipt", receipt);
     }
+    if let Some(trace) = &message.trace {
+        fact("trace", trace.trace_id.clone());
+        fact("", trace.url.clone().unwrap_or_default());
+    }
     fact("note", message.note.clone().unwrap_or_default());
     if let Some(content) = &message.content {
         let text = content.text.as_deref().map(visible);
@@ -151,7 +170,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::view::{Attempt, Final, Text};
+    use crate::http::view::{Attempt, Final, Text, Trace};
 
     fn message() -> Message {
         Message {
@@ -172,6 +191,11 @@ mod tests {
             esm_class: 0,
             registered_delivery: 1,
             note: None,
+            trace: Some(Trace {
+                trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
+                traceparent: String::new(),
+                url: Some("http://grafana/4bf9".to_owned()),
+            }),
             fin: Some(Final {
                 at: Some("2023-11-14T22:13:21.000Z".to_owned()),
                 error: String::new(),
@@ -202,6 +226,8 @@ mod tests {
             "acknowledged by account:test",
             "ESME_ROK",
             "12 ms",
+            "4bf92f3577b34da6a3ce929d0e0e4736",
+            "http://grafana/4bf9",
         ] {
             assert!(page.contains(part), "{part} is not in\n{page}");
         }

@@ -142,7 +142,7 @@ fn write(
 fn say_what_is_next(folder: &Path, rows: &[u64]) {
     println!("everything has arrived; rows in both stores:");
     for (table, count) in TABLES.iter().zip(rows) {
-        println!("  {table:<7} {count}");
+        println!("  {table:<15} {count}");
     }
     println!(
         "next: start smsc with [postgres] url set as in this configuration. Keep {} until you are \
@@ -159,12 +159,20 @@ impl Keys {
             forms: HashMap::new(),
             accounts: HashSet::new(),
         };
+        // What the store holds is what it worked with; a store of an earlier release holds none.
+        let own = config
+            .with_resources(&inventory.settings.resources())
+            .config;
+        let operators = match inventory.settings.version {
+            0 => &config.operator,
+            _ => &own.operator,
+        };
         for (number, name) in &inventory.names {
             if name.starts_with("account:") {
                 keys.accounts.insert(*number);
             }
             let id = name.strip_prefix("operator:");
-            let operator = config.operator.iter().find(|one| Some(&*one.id) == id);
+            let operator = operators.iter().find(|one| Some(&*one.id) == id);
             if let Some(operator) = operator {
                 keys.forms.insert(*number, operator.message_id);
             }

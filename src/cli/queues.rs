@@ -16,6 +16,18 @@ pub struct Args {
     /// Order the queue to do this.
     #[arg(value_enum, requires = "name")]
     command: Option<Order>,
+    /// The queue to move to, as the list names it: operator:up.
+    #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
+    to: Option<String>,
+    /// Move only what this account or operator brought.
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+    /// Move only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Move only what was accepted before then.
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
     /// Purge without asking.
     #[arg(long, short)]
     yes: bool,
@@ -32,6 +44,8 @@ enum Order {
     Resume,
     /// End every waiting message DELETED, with receipts.
     Purge,
+    /// Give what waits to another queue.
+    Move,
 }
 
 /// Runs the command.
@@ -66,12 +80,22 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
         Order::Suspend => "suspend",
         Order::Resume => "resume",
         Order::Purge => "purge",
+        Order::Move => "move",
     };
     if order == Order::Purge && !args.yes {
         let queue: Queue = client::decode(client.get(&path(name))?)?;
         confirm(&queue)?;
     }
-    let json = client.post(&format!("{}/{verb}", path(name)))?;
+    let path = format!("{}/{verb}", path(name));
+    let json = match order {
+        Order::Move => client.post_json(
+            &path,
+            &serde_json::json!({
+                "to": args.to, "account": args.account, "since": args.since, "until": args.until,
+            }),
+        )?,
+        Order::Suspend | Order::Resume | Order::Purge => client.post(&path)?,
+    };
     if args.connection.json {
         return client::print_json(&json);
     }
@@ -82,6 +106,11 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
         Order::Purge => format!(
             "{name}: {} messages are being deleted",
             client::number(done.count)
+        ),
+        Order::Move => format!(
+            "{name}: {} messages that fit are being moved to {}",
+            client::number(done.count),
+            args.to.as_deref().unwrap_or_default()
         ),
     })
 }

@@ -48,15 +48,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let system = actix::System::new();
     system.block_on(async move {
-        let demo =
-            config.account.is_empty() && config.operator.is_empty() && config.route.is_empty();
+        // A file that names nobody leaves that to the store and the API.
+        let demo = args.config.is_none() && config.has_no_resources();
         if demo {
             add_demo(&mut config).await?;
         }
         let addresses = (config.smpp.listen.clone(), config.http.listen);
         let data_dir = config.data_dir.clone();
         let app = app::start(config, args.config, token.clone()).await?;
-        if demo {
+        if demo && app.hub.plan().account(DEMO_ACCOUNT).is_some() {
             greet(&data_dir, &addresses, &token)?;
         }
         app.run().await.map(ExitCode::from)

@@ -44,6 +44,8 @@ section! {
         priority_max: u8 = 3,
         /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
+        /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
+        trace_ratio: Option<f64> = None,
         /// Whether it may bind.
         enabled: bool = true,
     }
@@ -180,6 +182,8 @@ section! {
 section! {
     /// `[[route]]`: which messages go where.
     pub struct Route {
+        /// What it is called in the API and in `smsc route`; without it, by its conditions: `44`, `default`, `44:from=ACME:account=bulk`.
+        name: Option<String> = None,
         /// Destinations that start with these digits; empty is the default route. The longest one wins.
         prefix: String = String::new(),
         /// Only sources that start with this; the longest one wins.

@@ -74,6 +74,30 @@ macro_rules! section {
                 String::new()
             }
 
+            fn write(
+                &self,
+                how: $crate::config::setting::Write,
+            ) -> Option<serde_json::Value> {
+                use $crate::config::setting::Setting;
+                let default = Self::default();
+                let mut table = serde_json::Map::new();
+                $({
+                    type Written = $crate::config::section::written!($kept $(, $written)?);
+                    if how.every_key || !Setting::same(&self.$field, &default.$field) {
+                        match <Written as Setting>::write(&Written::from(self.$field.clone()), how) {
+                            Some(value) => {
+                                table.insert(stringify!($field).to_owned(), value);
+                            }
+                            None if how.every_key && !<Written as Setting>::HIDDEN => {
+                                table.insert(stringify!($field).to_owned(), serde_json::Value::Null);
+                            }
+                            None => {}
+                        }
+                    }
+                })+
+                Some(serde_json::Value::Object(table))
+            }
+
             fn same(&self, other: &Self) -> bool {
                 $( $crate::config::setting::Setting::same(&self.$field, &other.$field) )&&+
             }

@@ -36,6 +36,34 @@ section! {
     }
 }
 
+choice! {
+    /// How subscribers' numbers look in traces.
+    pub enum NumberForm {
+        /// Country and network, and the last digits: `4477*****123`.
+        Masked = "masked",
+        /// A keyed hash: equal numbers look equal, nobody can read them.
+        Hashed = "hashed",
+        /// As they are.
+        Full = "full",
+    }
+}
+
+section! {
+    /// `[telemetry]`: traces. They go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, without which there are none.
+    pub struct Telemetry {
+        /// Share of messages that are traced, from 0 to 1; messages that fail are traced in any case.
+        trace_ratio: f64 = 0.01,
+        /// A receipt that comes later than this after its message begins a new trace, linked with the old one.
+        trace_link_after: Duration = HOUR,
+        /// Where a trace can be looked at, such as `https://grafana.example/trace/{trace_id}`; shown with the message.
+        trace_url: Option<String> = None,
+        /// How subscribers' numbers look in traces.
+        numbers: NumberForm = NumberForm::Masked,
+        /// Key of the hashes, the same on all nodes; without it each process has a random one.
+        number_key: Option<SecretString> = None,
+    }
+}
+
 section! {
     /// `[smpp]`: the listener for ESMEs.
     pub struct Smpp {
@@ -73,6 +101,14 @@ section! {
         admin_token: Option<SecretString> = None,
         /// File with the token, instead of `admin_token`.
         admin_token_file: Option<PathBuf> = None,
+        /// File with the certificate chain (PEM); with it, the admin API, health and metrics are served by HTTPS. Read again when it changes.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
+        /// Requests of one token under way at once; more are answered with status 429.
+        max_requests: usize = 32,
+        /// Entries of the audit log are removed after this time.
+        audit_retention: Duration = 365 * DAY,
         /// Threads of the HTTP server.
         workers: usize = 1,
     }

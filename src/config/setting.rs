@@ -6,6 +6,7 @@
 
 use figment::value::{Dict, Tag, Value};
 use figment::{Figment, Source};
+use serde_json::Value as Json;
 
 use super::problem::{Problem, did_you_mean};
 
@@ -53,6 +54,12 @@ pub(super) trait Leaf: Sized {
     /// As TOML.
     fn show(&self) -> String;
 
+    /// As JSON, readable again.
+    fn json(&self) -> Json {
+        let shown = self.show();
+        serde_json::from_str(&shown).unwrap_or(Json::String(shown))
+    }
+
     /// Equality, also for secrets, which do not offer it.
     fn same(&self, other: &Self) -> bool {
         self.show() == other.show()
@@ -63,6 +70,8 @@ pub(super) trait Leaf: Sized {
 pub(super) trait Setting: Sized {
     /// Whether it is a table (or several).
     const TABLE: bool = false;
+    /// Never shown.
+    const HIDDEN: bool = false;
 
     /// What it is called in the reference.
     fn kind() -> String;
@@ -72,6 +81,9 @@ pub(super) trait Setting: Sized {
 
     /// As TOML; empty for nothing.
     fn show(&self) -> String;
+
+    /// As JSON; `None` for nothing, and for what shall not be shown.
+    fn write(&self, how: Write) -> Option<Json>;
 
     /// Equality, also for secrets.
     fn same(&self, other: &Self) -> bool;
@@ -87,6 +99,15 @@ pub(super) trait Setting: Sized {
     fn describe_new(_key: &str, _out: &mut Vec<Entry>) {}
 }
 
+/// How settings are written as JSON.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Write {
+    /// Keys that have their default, too; options that are not set as `null`.
+    pub every_key: bool,
+    /// Secrets, too.
+    pub secrets: bool,
+}
+
 /// Where values come from, and what was wrong with them.
 pub(super) struct Reader<'a> {
     figment: &'a Figment,
@@ -95,6 +116,21 @@ pub(super) struct Reader<'a> {
 
 /// Name of the environment as a source of values.
 pub(super) const ENVIRONMENT: &str = "environment";
+
+// === impl Write ===
+
+impl Write {
+    /// As the store keeps it.
+    pub(super) const KEPT: Self = Self {
+        every_key: false,
+        secrets: true,
+    };
+    /// As people see it.
+    pub(super) const SHOWN: Self = Self {
+        every_key: true,
+        secrets: false,
+    };
+}
 
 // === impl Reader ===
 
@@ -200,6 +236,8 @@ fn found_secret(value: &Value) -> &'static str {
 // === Setting for leaves, lists and optional values ===
 
 impl<T: Leaf> Setting for T {
+    const HIDDEN: bool = T::SECRET;
+
     fn kind() -> String {
         <T as Leaf>::kind()
     }
@@ -227,6 +265,10 @@ impl<T: Leaf> Setting for T {
         Leaf::show(self)
     }
 
+    fn write(&self, how: Write) -> Option<Json> {
+        (how.secrets || !T::SECRET).then(|| self.json())
+    }
+
     fn same(&self, other: &Self) -> bool {
         Leaf::same(self, other)
     }
@@ -234,6 +276,7 @@ impl<T: Leaf> Setting for T {
 
 impl<T: Setting> Setting for Option<T> {
     const TABLE: bool = T::TABLE;
+    const HIDDEN: bool = T::HIDDEN;
 
     fn kind() -> String {
         T::kind()
@@ -245,6 +288,10 @@ impl<T: Setting> Setting for Option<T> {
 
     fn show(&self) -> String {
         self.as_ref().map(T::show).unwrap_or_default()
+    }
+
+    fn write(&self, how: Write) -> Option<Json> {
+        self.as_ref()?.write(how)
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -302,6 +349,10 @@ impl<T: Setting> Setting for Vec<T> {
         }
         let list: Vec<String> = self.iter().map(T::show).collect();
         format!("[{}]", list.join(", "))
+    }
+
+    fn write(&self, how: Write) -> Option<Json> {
+        Some(self.iter().filter_map(|one| one.write(how)).collect())
     }
 
     fn same(&self, other: &Self) -> bool {

@@ -141,7 +141,7 @@ fn insert(dict: &mut Dict, path: &[String], value: String) {
 // === secrets from files ===
 
 /// Reads every `…_file` into the secret beside it.
-fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
+pub(super) fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
     let mut read = |key: String, file: &Path, given: bool| match read_secret(file) {
         _ if given => {
             let beside = key.trim_end_matches("_file").rsplit('.').next();

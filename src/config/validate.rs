@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
-use super::{Config, Retry, show_duration};
+use super::{Config, Retry, Telemetry, show_duration};
 
 /// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
 const MAX_SYSTEM_ID: usize = 15;
@@ -68,6 +68,7 @@ fn check_server(config: &Config, found: &mut Findings) {
         "is empty; write \"info\"",
     );
 
+    check_telemetry(&config.telemetry, found);
     found.require(
         "smpp.listen",
         !smpp.listen.is_empty(),
@@ -102,6 +103,13 @@ fn check_server(config: &Config, found: &mut Findings) {
         found.problem("http.admin_token", message);
     }
     found.at_least_one("http.workers", http.workers as u64);
+    found.at_least_one("http.max_requests", http.max_requests as u64);
+    found.check_positive("http.audit_retention", http.audit_retention);
+    match (&http.tls_cert, &http.tls_key) {
+        (Some(_), None) => found.problem("http.tls_key", "is missing; set it beside http.tls_cert"),
+        (None, Some(_)) => found.problem("http.tls_cert", "is missing; set it beside http.tls_key"),
+        _ => {}
+    }
 
     found.at_least_one(
         "store.wal_autocheckpoint",
@@ -155,6 +163,18 @@ fn check_server(config: &Config, found: &mut Findings) {
     found.check_positive("cdr.rotate_every", config.cdr.rotate_every);
 }
 
+fn check_telemetry(telemetry: &Telemetry, found: &mut Findings) {
+    found.check_share("telemetry.trace_ratio", telemetry.trace_ratio);
+    found.check_positive("telemetry.trace_link_after", telemetry.trace_link_after);
+    if let Some(url) = &telemetry.trace_url {
+        found.require(
+            "telemetry.trace_url",
+            url.contains("{trace_id}"),
+            "names no {trace_id}, which is where the trace's id goes",
+        );
+    }
+}
+
 fn check_retry(retry: &Retry, key: &str, found: &mut Findings) {
     found.check_delays(&join(key, "delays"), &retry.delays);
     found.check_positive(&join(key, "throttled_delay"), retry.throttled_delay);
@@ -204,6 +224,14 @@ impl Findings {
 
     fn at_least_one(&mut self, key: &str, value: u64) {
         self.require(key, value >= 1, "must be at least 1");
+    }
+
+    fn check_share(&mut self, key: &str, share: f64) {
+        self.require(
+            key,
+            (0.0..=1.0).contains(&share),
+            "must be between 0 (none) and 1 (all)",
+        );
     }
 
     fn check_positive(&mut self, key: &str, duration: Duration) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use figment::value::Value;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value as Json;
 
 use super::setting::Leaf;
 use crate::domain::command_status;
@@ -105,6 +106,10 @@ impl Leaf for String {
     fn show(&self) -> String {
         quoted(self)
     }
+
+    fn json(&self) -> Json {
+        Json::from(self.as_str())
+    }
 }
 
 impl Leaf for PathBuf {
@@ -123,6 +128,10 @@ impl Leaf for PathBuf {
 
     fn show(&self) -> String {
         quoted(&self.to_string_lossy())
+    }
+
+    fn json(&self) -> Json {
+        Json::from(self.to_string_lossy())
     }
 }
 
@@ -159,6 +168,10 @@ impl Leaf for SecretString {
             return quoted("");
         }
         quoted("***")
+    }
+
+    fn json(&self) -> Json {
+        Json::from(self.expose_secret())
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -296,6 +309,10 @@ impl Leaf for Hex {
     fn show(&self) -> String {
         format!("{:#04x}", self.0)
     }
+
+    fn json(&self) -> Json {
+        Json::from(self.0)
+    }
 }
 
 // === Step of a route ===
@@ -334,6 +351,14 @@ impl Leaf for Step<String> {
             .map(|share| format!("{} = {}", quoted(&share.target), share.weight))
             .collect();
         format!("{{ {} }}", shares.join(", "))
+    }
+
+    fn json(&self) -> Json {
+        if let [only] = self.shares.as_slice() {
+            return Json::from(only.target.as_str());
+        }
+        let share = |share: &Share<String>| (share.target.clone(), Json::from(share.weight));
+        self.shares.iter().map(share).collect()
     }
 }
 

@@ -1,20 +1,28 @@
-//! The bearer token of `/v1` (RFC 6750), compared in constant time.
+//! Whose request it is: the bearer token of `/v1` (RFC 6750), and what its role allows.
+
+use std::time::Instant;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::AUTHORIZATION;
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpRequest, web};
+use actix_web::{Error, HttpMessage, HttpRequest, web};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use super::State;
 use super::problem::Problem;
+use crate::actors::access::{Access, Bearer};
+use crate::clock;
+use crate::domain::access::Role;
 
 const CHALLENGE: &str = "Bearer realm=\"smsc\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc\", error=\"invalid_token\"";
 
-/// Middleware: lets requests with the right token pass.
+/// Name of the configured token; no other can have it, for it has a blank.
+const CONFIGURED: &str = "admin token";
+
+/// Middleware: lets requests with a good token pass, and notes whose they are.
 pub(super) async fn require_token(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
@@ -23,23 +31,55 @@ pub(super) async fn require_token(
         .headers()
         .get(AUTHORIZATION)
         .map(|value| value.as_bytes());
-    let state = request.app_data::<web::Data<State>>();
-    match state {
-        Some(state) => check(given, &state.token)?,
-        None => return Err(Problem::unavailable("the server has no token to compare with").into()),
+    let Some(state) = request.app_data::<web::Data<State>>() else {
+        return Err(Problem::unavailable("the server has no token to compare with").into());
+    };
+    let now = Instant::now();
+    let address = request.peer_addr().map(|peer| peer.ip());
+    if let Some(wait) = address.and_then(|address| state.clients.deaf_to(address, now)) {
+        let detail = "too many wrong tokens came from this address";
+        return Err(Problem::too_many(wait, detail).into());
     }
+    match check(given, &state.token, &state.access) {
+        Ok(bearer) => request.extensions_mut().insert(bearer),
+        Err(problem) => {
+            if let (Some(address), true) = (address, given.is_some()) {
+                tracing::warn!(target: "audit", %address, path = request.path(), "wrong token");
+                state.clients.was_wrong(address, now);
+            }
+            return Err(problem.into());
+        }
+    };
     next.call(request).await
 }
 
-/// Who gives a command, for the audit log: there is one token, so the address tells more.
+/// Refuses a request whose token has not the role.
+pub(super) fn permit(request: &impl HttpMessage, needed: Role) -> Result<(), Problem> {
+    // Without a bearer nothing is permitted: no path of the table is reached around the check.
+    let role = request
+        .extensions()
+        .get::<Bearer>()
+        .map(|bearer| bearer.role);
+    match role {
+        Some(role) if role.allows(needed) => Ok(()),
+        Some(role) => Err(Problem::forbidden(needed, role)),
+        None => Err(Problem::unauthorized(CHALLENGE, "this needs a token")),
+    }
+}
+
+/// Who gives a command, for the history of messages and the audit log.
 pub(super) fn who(request: &HttpRequest) -> String {
     let peer = request
         .peer_addr()
         .map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
-    format!("admin token from {peer}")
+    let extensions = request.extensions();
+    let name = extensions
+        .get::<Bearer>()
+        .map_or("nobody", |bearer| &bearer.name);
+    format!("{name} from {peer}")
 }
 
-fn check(given: Option<&[u8]>, token: &SecretString) -> Result<(), Problem> {
+fn check(given: Option<&[u8]>, token: &SecretString, access: &Access) -> Result<Bearer, Problem> {
     let Some(given) = given else {
         return Err(Problem::unauthorized(
             CHALLENGE,
@@ -53,12 +93,17 @@ fn check(given: Option<&[u8]>, token: &SecretString) -> Result<(), Problem> {
         ));
     };
     if bool::from(given.ct_eq(token.expose_secret().as_bytes())) {
-        return Ok(());
+        return Ok(Bearer {
+            name: CONFIGURED.to_owned(),
+            role: Role::Admin,
+        });
     }
-    Err(Problem::unauthorized(
-        CHALLENGE_WRONG,
-        "the token is wrong; it is http.admin_token, or the file admin-token in the data folder",
-    ))
+    access.bearer(given, clock::now_ms()).ok_or_else(|| {
+        Problem::unauthorized(
+            CHALLENGE_WRONG,
+            "the token is wrong, was removed or has ended; the first one is http.admin_token, or the file admin-token in the data folder",
+        )
+    })
 }
 
 /// The token of `Bearer TOKEN`; the scheme is case-insensitive (RFC 9110 §11.1).
@@ -78,8 +123,8 @@ mod tests {
     #[test]
     fn only_the_right_token_passes() {
         let token = SecretString::from("change-me");
-        assert!(check(Some(b"Bearer change-me"), &token).is_ok());
-        assert!(check(Some(b"bearer  change-me "), &token).is_ok());
+        assert!(check(Some(b"Bearer change-me"), &token, &Access::default()).is_ok());
+        assert!(check(Some(b"bearer  change-me "), &token, &Access::default()).is_ok());
         for wrong in [
             &b"Bearer change-m"[..],
             b"Bearer change-me2",
@@ -90,17 +135,24 @@ mod tests {
             b"\xff\xfe",
             b"",
         ] {
-            let problem = check(Some(wrong), &token).unwrap_err();
+            let problem = check(Some(wrong), &token, &Access::default()).unwrap_err();
             assert_eq!(problem.status_code(), 401, "{wrong:?}");
         }
-        assert_eq!(check(None, &token).unwrap_err().status_code(), 401);
+        assert_eq!(
+            check(None, &token, &Access::default())
+                .unwrap_err()
+                .status_code(),
+            401
+        );
     }
 
     #[test]
     fn the_challenge_says_whether_a_token_was_wrong() {
         let token = SecretString::from("change-me");
         let challenge = |given: Option<&[u8]>| {
-            let answer = check(given, &token).unwrap_err().error_response();
+            let answer = check(given, &token, &Access::default())
+                .unwrap_err()
+                .error_response();
             answer
                 .headers()
                 .get("www-authenticate")

@@ -3,22 +3,29 @@
 
 use std::time::Duration;
 
-use actix_web::{HttpResponse, web};
-use serde_json::json;
-
 use super::State;
 use super::problem::Problem;
+use super::view::{Live, ProblemDetails, Ready};
 use crate::pb::CheckReadiness;
+use actix_web::{HttpResponse, web};
 
 /// The core arbiter must answer by then; when it does not, the node is not ready.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
-/// 200 while the process serves requests.
+/// Whether the process answers.
+#[utoipa::path(get, path = "/health/live", tag = "health",
+    responses((status = 200, description = "It does", body = Live)))]
 pub(super) async fn live() -> HttpResponse {
-    HttpResponse::Ok().json(json!({ "live": true }))
+    HttpResponse::Ok().json(Live { live: true })
 }
 
-/// 200, or 503 with what is in the way.
+/// Whether this node can do its work, and what is in the way.
+#[utoipa::path(get, path = "/health/ready", tag = "health",
+    responses(
+        (status = 200, description = "It can", body = Ready),
+        (status = 503, description = "It cannot; `not_ready` says why",
+            content_type = "application/problem+json", body = ProblemDetails),
+    ))]
 pub(super) async fn ready(state: web::Data<State>) -> Result<HttpResponse, Problem> {
     let asked = state.admin.send(CheckReadiness {}).timeout(ANSWER_WITHIN);
     let readiness = match asked.await {
@@ -29,7 +36,10 @@ pub(super) async fn ready(state: web::Data<State>) -> Result<HttpResponse, Probl
         }
     };
     if readiness.not_ready.is_empty() {
-        Ok(HttpResponse::Ok().json(json!({ "ready": true, "degraded": readiness.degraded })))
+        Ok(HttpResponse::Ok().json(Ready {
+            ready: true,
+            degraded: readiness.degraded,
+        }))
     } else {
         Err(Problem::not_ready(
             &readiness.not_ready,

@@ -22,7 +22,10 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// The core arbiter must answer by then; scrapers give up after ten seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Answers a scrape.
+/// Everything that is counted and measured, for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "health",
+    responses((status = 200, description = "OpenMetrics text",
+        content_type = "application/openmetrics-text", body = String)))]
 pub(super) async fn scrape(state: web::Data<State>) -> Result<HttpResponse, Problem> {
     let mut page = String::with_capacity(32 * 1024);
     text::encode_registry(&mut page, &state.registry)

@@ -1,16 +1,23 @@
 //! Errors as problem+json (RFC 9457): what went wrong, with which field, and what to do.
 
 use std::fmt;
+use std::time::Duration;
 
 use actix::MailboxError;
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
+use super::view::findings;
+use crate::actors::settings::SettingsError;
+use crate::config;
+use crate::domain::access::Role;
+use crate::domain::settings::Key;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
 
-const CONTENT_TYPE: &str = "application/problem+json";
+/// The media type of every error.
+pub(super) const CONTENT_TYPE: &str = "application/problem+json";
 /// `type` of a problem: `urn:smsc:problem:` and a word that stays the same for ever.
 const TYPE_PREFIX: &str = "urn:smsc:problem:";
 
@@ -25,7 +32,7 @@ pub(crate) struct Problem {
     /// More members, such as `field`.
     more: Map<String, Value>,
     /// One more header, such as Allow.
-    header: Option<(&'static str, &'static str)>,
+    header: Option<Box<(&'static str, String)>>,
 }
 
 // === impl Problem ===
@@ -53,10 +60,10 @@ impl Problem {
     }
 
     /// A path that exists, with a method that it does not take.
-    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: &'static str) -> Self {
+    pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: String) -> Self {
         let detail = format!("{path} takes {allowed}, not {method}");
         Self {
-            header: Some(("Allow", allowed)),
+            header: Some(Box::new(("Allow", allowed))),
             ..Self::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method-not-allowed",
@@ -75,7 +82,7 @@ impl Problem {
     /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
     pub(crate) fn unauthorized(challenge: &'static str, detail: &str) -> Self {
         Self {
-            header: Some(("WWW-Authenticate", challenge)),
+            header: Some(Box::new(("WWW-Authenticate", challenge.to_owned()))),
             ..Self::new(
                 StatusCode::UNAUTHORIZED,
                 "unauthorized",
@@ -83,6 +90,37 @@ impl Problem {
                 detail,
             )
         }
+    }
+
+    /// The token is good, and its role too small.
+    pub(crate) fn forbidden(needed: Role, role: Role) -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "Forbidden",
+            format!("this needs a token with the role {needed}; this one has the role {role}"),
+        )
+        .with("role", json!(needed.as_str()))
+    }
+
+    /// A client that asks for more than its share.
+    pub(crate) fn too_many(wait: Duration, detail: &str) -> Self {
+        let seconds = wait.as_secs().max(1).to_string();
+        Self {
+            header: Some(Box::new(("Retry-After", seconds))),
+            ..Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-requests",
+                "Too many requests",
+                detail,
+            )
+        }
+    }
+
+    /// A request that was refused before it reached its handler.
+    pub(crate) fn refused(status: StatusCode) -> Self {
+        let title = status.canonical_reason().unwrap_or("Refused");
+        Self::new(status, "refused", title, "the request cannot be read")
     }
 
     /// A request body beyond the limit.
@@ -117,6 +155,39 @@ impl Problem {
         )
         .with("not_ready", json!(reasons))
         .with("degraded", json!(degraded))
+    }
+
+    /// A configuration that cannot be used: everything that is wrong with it. `own` is the resource
+    /// that was given, whose keys are named without it.
+    pub(crate) fn invalid(problems: &[config::Problem], own: Option<&Key>) -> Self {
+        let found = findings(problems, own);
+        let said: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}: {}", one.field, one.message))
+            .collect();
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid",
+            "The configuration would not be valid",
+            said.join("; "),
+        )
+        .with("problems", json!(found))
+    }
+
+    /// Why the configuration was not changed.
+    pub(crate) fn settings(error: SettingsError, own: Option<&Key>) -> Self {
+        match error {
+            SettingsError::Invalid(problems) => Self::invalid(&problems, own),
+            SettingsError::NotFound(detail) => Self::not_found(detail),
+            SettingsError::Precondition(detail) => Self::new(
+                StatusCode::PRECONDITION_FAILED,
+                "precondition-failed",
+                "It is not what the request expects",
+                detail,
+            ),
+            SettingsError::Busy => Self::conflict(error.to_string()),
+            SettingsError::Store(error) => Self::unavailable(error.to_string()),
+        }
     }
 
     fn conflict(detail: impl Into<String>) -> Self {
@@ -156,12 +227,18 @@ impl ResponseError for Problem {
         members.insert("detail".to_owned(), json!(self.detail));
         members.extend(self.more.clone());
         let mut answer = HttpResponse::build(self.status);
-        if let Some(header) = self.header {
-            answer.insert_header(header);
+        if let Some((name, value)) = self.header.as_deref() {
+            answer.insert_header((*name, value.as_str()));
         }
         answer
             .insert_header(("Content-Type", CONTENT_TYPE))
             .body(Value::Object(members).to_string())
+    }
+}
+
+impl From<SettingsError> for Problem {
+    fn from(error: SettingsError) -> Self {
+        Self::settings(error, None)
     }
 }
 
@@ -215,7 +292,7 @@ mod tests {
 
     #[actix_web::test]
     async fn names_the_allowed_methods() {
-        let problem = Problem::method_not_allowed("DELETE", "/v1/queues", "GET, HEAD");
+        let problem = Problem::method_not_allowed("DELETE", "/v1/queues", "GET, HEAD".to_owned());
         assert_eq!(
             problem.error_response().headers().get("allow").unwrap(),
             "GET, HEAD"

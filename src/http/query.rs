@@ -6,6 +6,19 @@ use actix_web::{HttpRequest, web};
 
 use super::problem::Problem;
 
+/// Entries on a page without `limit`.
+pub(super) const PAGE: u32 = 50;
+/// Most entries on a page.
+pub(super) const MAX_PAGE: u32 = 1_000;
+
+/// A page of a list, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page {
+    pub limit: u32,
+    /// Only ids below this one; 0 for the first page.
+    pub before: u64,
+}
+
 /// A query string whose keys are known.
 #[derive(Debug)]
 pub(super) struct Query(Vec<(String, String)>);
@@ -51,6 +64,24 @@ impl Query {
             .filter(|value| !value.is_empty())
     }
 
+    /// Which page of a list is wanted: every list takes `limit` and `before`.
+    pub(super) fn page(&self) -> Result<Page, Problem> {
+        let limit = self.number(
+            "limit",
+            &format!("a number from 1 to {MAX_PAGE}"),
+            |limit| (1..=MAX_PAGE).contains(limit),
+        )?;
+        let before = self.number(
+            "before",
+            "an id, such as next_before of the page before",
+            |id| *id > 0,
+        )?;
+        Ok(Page {
+            limit: limit.unwrap_or(PAGE),
+            before: before.unwrap_or_default(),
+        })
+    }
+
     /// A number, `range` in words for the answer to a wrong one.
     pub(super) fn number<T>(
         &self,
@@ -79,16 +110,7 @@ impl Query {
             return Ok(None);
         };
         // A plus sign of the offset that was not percent-encoded arrives as a space.
-        crate::domain::moment::parse(&text.replace(' ', "+"))
-            .map(Some)
-            .ok_or_else(|| {
-                Problem::bad_value(
-                    key,
-                    format!(
-                        "{key} must be a time such as 2026-11-21T09:00:00Z, a day such as 2026-11-21, or Unix milliseconds, not {text:?}"
-                    ),
-                )
-            })
+        moment(key, &text.replace(' ', "+")).map(Some)
     }
 
     /// `true` or `false`; false when absent.
@@ -102,6 +124,18 @@ impl Query {
             )),
         }
     }
+}
+
+/// A moment in Unix milliseconds, as people write it.
+pub(super) fn moment(key: &str, text: &str) -> Result<i64, Problem> {
+    crate::domain::moment::parse(text).ok_or_else(|| {
+        Problem::bad_value(
+            key,
+            format!(
+                "{key} must be a time such as 2026-11-21T09:00:00Z, a day such as 2026-11-21, or Unix milliseconds, not {text:?}"
+            ),
+        )
+    })
 }
 
 #[cfg(test)]

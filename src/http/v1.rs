@@ -1,47 +1,110 @@
 //! `/v1`: the admin API, one file per resource.
 
+mod audit;
 mod binds;
+mod config;
 mod events;
 mod messages;
+mod node;
 mod nodes;
 mod operators;
 mod queues;
+mod settings;
 mod subscribers;
+mod tags;
+mod tokens;
 mod whoami;
 
 use std::time::Duration;
 
 use actix::Message;
 use actix::dev::ToEnvelope;
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
+use serde::de::DeserializeOwned;
 
 use super::State;
-use super::guard::{command, read, removal};
+use super::api::{Endpoint, endpoint};
 use super::problem::Problem;
-use super::view::Done;
-use crate::actors::admin::Admin;
+use super::view::{Done, Word};
+use crate::actors::admin::Admin as AdminActor;
+use crate::domain::access::Role;
 use crate::pb::{Commanded, Refusal};
 
 /// The Admin actor and the store must answer by then; a search may read far.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// All resources.
-pub(super) fn routes(scope: &mut web::ServiceConfig) {
-    scope
-        .service(read("/queues").to(queues::list))
-        .service(read("/queues/{name}").to(queues::one))
-        .service(command("/queues/{name}/{verb}").to(queues::order))
-        .service(read("/binds").to(binds::list))
-        .service(read("/events").to(events::listen))
-        .service(read("/operators").to(operators::list))
-        .service(read("/operators/{id}").to(operators::one))
-        .service(command("/operators/{id}/{verb}").to(operators::order))
-        .service(read("/self").to(whoami::look))
-        .service(read("/nodes").to(nodes::list))
-        .service(read("/messages").to(messages::search))
-        .service(read("/messages/{id}").to(messages::one))
-        .service(command("/messages/{id}/{verb}").to(messages::order))
-        .service(removal("/subscribers/{msisdn}/messages").to(subscribers::erase));
+/// All resources, each with the role that it needs.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    use Role::{Admin, Operate, Read};
+    vec![
+        endpoint(Read, queues::__path_list, queues::list),
+        endpoint(Read, queues::__path_one, queues::one),
+        endpoint(Operate, queues::__path_transfer, queues::transfer),
+        endpoint(Operate, queues::__path_order, queues::order),
+        endpoint(Read, binds::__path_list, binds::list),
+        endpoint(Read, operators::__path_list, operators::list),
+        endpoint(Read, operators::__path_one, operators::one),
+        endpoint(Admin, settings::__path_put_operator, settings::put_operator),
+        endpoint(
+            Admin,
+            settings::__path_delete_operator,
+            settings::delete_operator,
+        ),
+        endpoint(
+            Read,
+            settings::__path_operator_rate,
+            settings::operator_rate,
+        ),
+        endpoint(
+            Admin,
+            settings::__path_put_operator_rate,
+            settings::put_operator_rate,
+        ),
+        endpoint(Operate, operators::__path_order, operators::order),
+        endpoint(Read, settings::__path_accounts, settings::accounts),
+        endpoint(Read, settings::__path_account, settings::account),
+        endpoint(Admin, settings::__path_put_account, settings::put_account),
+        endpoint(
+            Admin,
+            settings::__path_delete_account,
+            settings::delete_account,
+        ),
+        endpoint(Read, settings::__path_account_rate, settings::account_rate),
+        endpoint(
+            Admin,
+            settings::__path_put_account_rate,
+            settings::put_account_rate,
+        ),
+        endpoint(Read, settings::__path_routes, settings::routes),
+        endpoint(Read, settings::__path_explain, settings::explain),
+        endpoint(Read, settings::__path_route, settings::route),
+        endpoint(Admin, settings::__path_put_route, settings::put_route),
+        endpoint(Admin, settings::__path_delete_route, settings::delete_route),
+        endpoint(Read, config::__path_read, config::read),
+        endpoint(Admin, config::__path_replace, config::replace),
+        endpoint(Read, config::__path_diff, config::diff),
+        endpoint(Read, config::__path_versions, config::versions),
+        endpoint(Read, config::__path_version, config::version),
+        endpoint(Admin, config::__path_rollback, config::rollback),
+        endpoint(Read, nodes::__path_list, nodes::list),
+        endpoint(Read, events::__path_listen, events::listen),
+        endpoint(Read, whoami::__path_look, whoami::look),
+        endpoint(Read, messages::__path_search, messages::search),
+        endpoint(Read, messages::__path_one, messages::one),
+        endpoint(Read, messages::__path_trace, messages::trace),
+        endpoint(Operate, messages::__path_transfer, messages::transfer),
+        endpoint(Operate, messages::__path_order, messages::order),
+        endpoint(Admin, subscribers::__path_erase, subscribers::erase),
+        endpoint(Admin, tokens::__path_list, tokens::list),
+        endpoint(Admin, tokens::__path_add, tokens::add),
+        endpoint(Admin, tokens::__path_remove, tokens::remove),
+        endpoint(Admin, audit::__path_list, audit::list),
+        endpoint(Read, node::__path_drain, node::drain),
+        endpoint(Operate, node::__path_begin_drain, node::begin_drain),
+        endpoint(Operate, node::__path_end_drain, node::end_drain),
+        endpoint(Read, node::__path_log_level, node::log_level),
+        endpoint(Operate, node::__path_set_log_level, node::set_log_level),
+    ]
 }
 
 /// Asks the Admin actor.
@@ -49,10 +112,20 @@ async fn ask<M>(state: &State, question: M) -> Result<M::Result, Problem>
 where
     M: Message + Send + 'static,
     M::Result: Send,
-    Admin: actix::Handler<M>,
-    <Admin as actix::Actor>::Context: ToEnvelope<Admin, M>,
+    AdminActor: actix::Handler<M>,
+    <AdminActor as actix::Actor>::Context: ToEnvelope<AdminActor, M>,
 {
     Ok(state.admin.send(question).timeout(ANSWER_WITHIN).await?)
+}
+
+/// The JSON of a request body.
+fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(octets).map_err(|error| {
+        Problem::bad_value(
+            "body",
+            format!("the body must be a JSON object as the OpenAPI document describes it: {error}"),
+        )
+    })
 }
 
 /// 200, or 202 when the effect was not seen yet.
@@ -66,16 +139,11 @@ fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
 }
 
 /// The verb of a command path, or an answer that lists the ones there are.
-fn verb<V: Copy>(given: &str, known: &[(&'static str, V)]) -> Result<V, Problem> {
-    known
-        .iter()
-        .find(|(name, _)| *name == given)
-        .map(|(_, verb)| *verb)
-        .ok_or_else(|| {
-            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-            Problem::not_found(format!(
-                "there is no command {given:?} here; the commands are {}",
-                names.join(", ")
-            ))
-        })
+fn verb<V: Word>(given: &str) -> Result<V, Problem> {
+    V::of(given).ok_or_else(|| {
+        Problem::not_found(format!(
+            "there is no command {given:?} here; the commands are {}",
+            V::list()
+        ))
+    })
 }

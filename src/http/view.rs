@@ -3,29 +3,40 @@
 //! Ids are strings, because JavaScript rounds numbers of their size. Times are RFC 3339 in UTC;
 //! what has not happened is `null`.
 
+mod access;
 mod live;
 mod message;
 mod nodes;
+mod settings;
+mod words;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,
 };
-pub use message::{Attempt, Change, Final, Message, Messages, Text};
+pub use message::{Attempt, Change, Final, Message, Messages, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
+pub(crate) use settings::findings;
+pub use settings::{
+    Accounts, Changed, Configuration, Considered, Difference, Explanation, FieldChange, Finding,
+    Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
+};
+pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, StateName, Word};
 
 use crate::pb;
 
 /// `GET /v1/queues`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Queues {
     pub queues: Vec<Queue>,
 }
 
 /// One queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Queue {
     /// `operator:ID`, `account:SYSTEM_ID` or `test:…`.
     pub name: String,
@@ -42,6 +53,7 @@ pub struct Queue {
     /// How many more messages those sessions would take now.
     pub room: u64,
     /// When the oldest waiting message was accepted.
+    #[schema(format = DateTime)]
     pub oldest_at: Option<String>,
     pub delivered_total: u64,
     pub failed_total: u64,
@@ -58,13 +70,13 @@ pub struct Queue {
 }
 
 /// `GET /v1/binds`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Binds {
     pub binds: Vec<Bind>,
 }
 
 /// One SMPP session, to an operator or from an ESME.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Bind {
     pub session: u64,
     /// The account or operator; empty before an ESME has bound.
@@ -78,6 +90,7 @@ pub struct Bind {
     /// Address and port of the other side.
     pub peer: String,
     /// Since when it is bound.
+    #[schema(format = DateTime)]
     pub since: Option<String>,
     pub window: u32,
     pub in_flight: u32,
@@ -88,6 +101,7 @@ pub struct Bind {
     pub restarts: u64,
     /// Failed connections since the last successful bind.
     pub reconnect_attempts: u32,
+    #[schema(format = DateTime)]
     pub next_reconnect_at: Option<String>,
     pub last_error: String,
     /// As `3.4`; empty when the peer has not said.
@@ -98,17 +112,17 @@ pub struct Bind {
 }
 
 /// `GET /v1/operators`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Operators {
     pub operators: Vec<Operator>,
 }
 
 /// One operator with its binds and its queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Operator {
     pub id: String,
     pub address: String,
-    /// `up`, `partly up`, `down`, or `paused` until it is resumed.
+    /// `up`, `partly up`, `down`, `paused` until it is resumed, or `disabled`.
     pub state: String,
     /// Binds that are up, of those that are configured.
     pub bound: u32,
@@ -117,10 +131,16 @@ pub struct Operator {
     pub last_error: String,
     pub queue: Option<Queue>,
     pub binds: Vec<Bind>,
+    /// The version of the configuration that last changed it; its ETag.
+    #[serde(default)]
+    pub version: u64,
+    /// Every key of `[[operator]]`, without secrets. `PUT` takes it alone, or all of this.
+    #[serde(default)]
+    pub settings: serde_json::Value,
 }
 
 /// `GET /v1/self`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Myself {
     /// The token's name.
     pub name: String,
@@ -129,7 +149,7 @@ pub struct Myself {
 }
 
 /// The answer to a command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Done {
     /// Messages or binds that it applied to.
     pub count: u64,
@@ -137,8 +157,47 @@ pub struct Done {
     pub pending: bool,
 }
 
+/// Why a request was not carried out (RFC 9457).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct ProblemDetails {
+    /// `urn:smsc:problem:` and a word that stays the same.
+    pub r#type: String,
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong and what to do, for people.
+    pub detail: String,
+    /// The name of the value that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub field: Option<String>,
+    /// The role that is needed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub role: Option<String>,
+    /// Of `/health/ready`: why the node cannot do its work now.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub not_ready: Option<Vec<String>>,
+    /// Of `/health/ready`: what is wrong without making the node unready.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub degraded: Option<Vec<String>>,
+}
+
+/// `GET /health/live`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Live {
+    pub live: bool,
+}
+
+/// `GET /health/ready`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Ready {
+    pub ready: bool,
+    /// What is wrong without making the node unready.
+    pub degraded: Vec<String>,
+}
+
 /// `DELETE /v1/subscribers/{msisdn}/messages`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErasedMessages {
     /// Messages that no longer show the number, nor what they said.
     pub erased: u64,
@@ -213,7 +272,38 @@ impl From<pb::OperatorView> for Operator {
             last_error: operator.last_error,
             queue: operator.queue.map(Queue::from),
             binds: operator.binds.into_iter().map(Bind::from).collect(),
+            version: 0,
+            settings: serde_json::Value::Null,
         }
+    }
+}
+
+impl Operator {
+    /// What the store says of it, beside its state.
+    pub fn with(mut self, resource: Resource) -> Self {
+        self.version = resource.version;
+        self.settings = resource.settings;
+        self
+    }
+
+    /// One that is configured but not enabled.
+    pub fn disabled(resource: Resource) -> Self {
+        Self {
+            id: resource.name.clone(),
+            address: resource.settings["address"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            state: "disabled".to_owned(),
+            bound: 0,
+            configured: 0,
+            last_error: String::new(),
+            queue: None,
+            binds: Vec::new(),
+            version: 0,
+            settings: serde_json::Value::Null,
+        }
+        .with(resource)
     }
 }
 

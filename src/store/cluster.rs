@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::{Active, HandOver, Reply, Store, StoreError};
+use super::{Active, Reply, Store, StoreError};
+use crate::pb::QueueItem;
 
 /// One partition of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,6 +98,15 @@ pub struct View {
     pub now: i64,
 }
 
+/// What a row of the inbox has for a queue of this node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Handed {
+    /// Interned name of the queue.
+    pub queue: u32,
+    /// As they would have come in memory, in the order of their ids.
+    pub items: Vec<QueueItem>,
+}
+
 /// A store that several nodes share. Calls never block unless they say so.
 pub trait ClusterStore: Store {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
@@ -131,8 +141,8 @@ pub trait ClusterStore: Store {
     /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
 
-    /// Takes up to `limit` items for this node's partitions out of the inbox, oldest first.
-    fn collect(&self, limit: usize) -> Reply<Vec<HandOver>>;
+    /// Takes up to `limit` rows for this node's partitions out of the inbox, oldest first.
+    fn collect(&self, limit: usize) -> Reply<Vec<Handed>>;
 
     /// Resolves when every write that was asked for before this call has ended.
     fn barrier(&self) -> Reply<()>;

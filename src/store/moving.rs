@@ -5,10 +5,24 @@
 //! a move that broke off goes on where it was.
 
 use super::WriteBatch;
+use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 10] = [
-    "msg", "sent", "fin", "told", "retry", "tries", "change", "carry", "parked", "dead",
+pub const TABLES: [&str; 14] = [
+    "msg",
+    "sent",
+    "fin",
+    "told",
+    "retry",
+    "tries",
+    "change",
+    "carry",
+    "parked",
+    "dead",
+    "accounts",
+    "operators",
+    "routes",
+    "config_versions",
 ];
 
 /// The mark behind the last row of a part.
@@ -32,6 +46,10 @@ pub enum Part {
 pub struct Inventory {
     /// Interned names.
     pub names: Vec<(u32, String)>,
+    /// Accounts, operators and routes.
+    pub settings: Settings,
+    /// How they came to be.
+    pub history: Vec<SettingsVersion>,
     /// Rows per table, in the order of [`TABLES`].
     pub rows: [u64; TABLES.len()],
     /// The highest id ever used.

@@ -12,6 +12,7 @@
 //! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
 //! written twice; results outlive a database that is away.
 
+mod access;
 mod archive;
 mod cluster;
 mod columns;
@@ -27,13 +28,14 @@ mod recover;
 mod retention;
 mod schema;
 mod search;
+mod settings;
 mod statements;
 mod transaction;
 mod upkeep;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -45,6 +47,7 @@ use self::connect::Connector;
 use self::failure::failed;
 use self::inbox::Inbox;
 use super::cluster::Membership;
+use super::gauges::Gauges;
 use super::{
     Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
     WriteBatch,
@@ -106,10 +109,7 @@ pub(super) struct Shared {
 /// What the lanes count.
 #[derive(Debug, Default)]
 struct Counts {
-    commits: AtomicU64,
-    rows: AtomicU64,
-    commit_nanos: AtomicU64,
-    dead_letters: AtomicU64,
+    writes: Gauges,
     correlations: correlations::Counts,
 }
 
@@ -298,6 +298,7 @@ async fn prepare(shared: &Shared) -> Result<(), StoreError> {
         .try_get(0)?;
     shared
         .counts
+        .writes
         .dead_letters
         .store(dead as u64, Ordering::Relaxed);
     if shared.options.standalone {
@@ -428,7 +429,7 @@ impl Store for PgStore {
     }
 
     fn stats(&self) -> StoreStats {
-        let counts = &self.shared.counts;
+        let counts = &self.shared.counts.writes;
         StoreStats {
             commits: counts.commits.load(Ordering::Relaxed),
             rows: counts.rows.load(Ordering::Relaxed),
@@ -438,6 +439,7 @@ impl Store for PgStore {
             below_floor: false,
             index_lag: 0,
             dead_letters: counts.dead_letters.load(Ordering::Relaxed),
+            histograms: Some(counts.histograms()),
         }
     }
 

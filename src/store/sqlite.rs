@@ -12,6 +12,7 @@
 //! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
 //! the caller except the calls that say so.
 
+mod access;
 mod archive;
 mod backup;
 mod correlate;
@@ -20,7 +21,6 @@ mod entries;
 mod export;
 mod failure;
 mod fsck;
-mod gauges;
 mod inbox;
 mod index;
 mod moving;
@@ -30,6 +30,7 @@ mod recover;
 mod rows;
 mod schema;
 mod search;
+mod settings;
 mod upkeep;
 mod worker;
 mod writer;
@@ -44,13 +45,13 @@ use rusqlite::Connection;
 
 use self::correlate::Lookup;
 use self::disk::Disk;
-use self::gauges::Gauges;
 use self::inbox::{Inbox, Pending};
 use self::index::Index;
 use self::rows::Marks;
 use self::schema::{FolderLock, failed, open_reader, sql_failed};
 use self::upkeep::Upkeep;
 use self::worker::Worker;
+use super::gauges::Gauges;
 use super::{
     Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
     WriteBatch,
@@ -59,7 +60,6 @@ use super::{
 pub use self::backup::backup;
 pub use self::export::ReadOnly;
 pub use self::fsck::{FsckReport, fsck};
-pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::moving::Source;
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
 
@@ -288,11 +288,6 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// Latency and size of the commits since open.
-    pub fn commit_histograms(&self) -> CommitHistograms {
-        self.shared.gauges.histograms()
-    }
-
     /// A connection for a call that blocks on the caller's thread.
     fn reader(&self) -> Result<Connection, StoreError> {
         if self.lock_running().is_none() {
@@ -416,6 +411,7 @@ impl Store for SqliteStore {
             below_floor: shared.disk.below_floor(),
             index_lag: shared.index_lag.load(Ordering::Relaxed),
             dead_letters: gauges.dead_letters.load(Ordering::Relaxed),
+            histograms: Some(gauges.histograms()),
         }
     }
 

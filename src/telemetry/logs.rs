@@ -1,25 +1,85 @@
 //! Log lines on standard error, as text or JSON. Numbers are masked and message text is never
 //! logged by whoever writes the line.
+//!
+//! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that
+//! writes lines ([`json`] or text).
+
+mod json;
 
 use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
+use self::json::JsonLines;
 use crate::config::{Log, LogFormat};
+
+/// The filter in force, once it is installed.
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+
+/// Stands in every JSON line.
+static NODE: AtomicU8 = AtomicU8::new(0);
+
+/// Says which node this is.
+pub fn set_node(node: u8) {
+    NODE.store(node, Ordering::Relaxed);
+}
 
 /// Installs the subscriber; `RUST_LOG` overrides the configured level.
 pub fn install(log: &Log) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| {
-        // The HTTP server's own lines say nothing that ours do not.
-        EnvFilter::new(format!("actix_server=warn,{}", log.level))
-    });
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
-    // A second installation (in tests) keeps the first.
-    let _ = match log.format {
-        LogFormat::Json => builder.json().try_init(),
-        LogFormat::Text => builder.try_init(),
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| filter(&log.level));
+    let (filter, handle) = reload::Layer::new(filter);
+    let lines = match log.format {
+        LogFormat::Json => JsonLines::new(&NODE, std::io::stderr).boxed(),
+        LogFormat::Text => fmt::layer()
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_writer(std::io::stderr)
+            .boxed(),
     };
+    let installed = tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .try_init();
+    // A second installation (in tests) keeps the first.
+    if installed.is_ok() {
+        let _ = FILTER.set(handle);
+    }
+}
+
+/// The filter in force; empty when nothing was installed.
+pub fn level() -> String {
+    FILTER
+        .get()
+        .and_then(|handle| handle.with_current(ToString::to_string).ok())
+        .unwrap_or_default()
+}
+
+/// Changes what is logged from now on: a level or a list such as `info,smsc::smpp=debug`.
+///
+/// # Errors
+/// The text is no filter, or nothing is installed; nothing has changed then.
+pub fn set_level(level: &str) -> Result<(), String> {
+    let wrong = |error: String| {
+        format!(
+            "level must be error, warn, info, debug or trace, or a filter such as info,smsc::smpp=debug, not {level:?}: {error}"
+        )
+    };
+    if level.trim().is_empty() {
+        return Err(wrong("it is empty".to_owned()));
+    }
+    let new = EnvFilter::try_new(quiet(level)).map_err(|error| wrong(error.to_string()))?;
+    let filter = FILTER.get().ok_or("this process has no log")?;
+    filter.reload(new).map_err(|error| error.to_string())
+}
+
+fn filter(level: &str) -> EnvFilter {
+    EnvFilter::new(quiet(level))
+}
+
+/// The HTTP server's own lines say nothing that ours do not.
+fn quiet(level: &str) -> String {
+    format!("actix_server=warn,{level}")
 }

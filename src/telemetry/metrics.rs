@@ -1,14 +1,19 @@
 //! The metrics: one struct whose doc comments are the help texts. Handles are kept by who counts;
 //! nothing is looked up by name on the data path.
 
+mod handles;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::domain::{command_status, state};
 use crate::pb::{MessageState, TrafficSnapshot};
+
+pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -23,6 +28,52 @@ const OTHER_STATUSES: [&str; 2] = ["vendor", "other"];
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct StateLabel {
     pub state: String,
+}
+
+/// Actors of one kind.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ActorLabel {
+    pub actor: &'static str,
+}
+
+/// A queue by name: as many as there are accounts and operators.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct QueueLabel {
+    pub queue: String,
+}
+
+/// A queue, and how its attempts went.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct AttemptLabel {
+    pub queue: String,
+    pub result: &'static str,
+}
+
+/// Why something happened, out of a few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReasonLabel {
+    pub reason: &'static str,
+}
+
+/// Seconds from microseconds, for what happens inside the process.
+const INSIDE: [f64; 9] = [0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0];
+/// Seconds of what a peer does.
+const OUTSIDE: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0];
+/// Seconds of what may take days.
+const LONG: [f64; 12] = [
+    0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1_800.0, 3_600.0, 21_600.0, 86_400.0,
+];
+
+fn inside() -> Histogram {
+    Histogram::new(INSIDE)
+}
+
+fn outside() -> Histogram {
+    Histogram::new(OUTSIDE)
+}
+
+fn long() -> Histogram {
+    Histogram::new(LONG)
 }
 
 /// Defines the struct, its registration and the reference in `docs/metrics.md` in one place.
@@ -108,12 +159,38 @@ metrics! {
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
     /// Items that other nodes have handed over to this one through the inbox.
     handed_over: Counter = "cluster_items_collected", Counter::default();
+    /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
+    janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
     /// PDUs that could not be read, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
-    /// Seconds from a submit_sm to an operator until its answer.
-    attempt_seconds: Histogram = "attempt_seconds", Histogram::new([0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0]);
+    /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
+    attempt_seconds: Family<QueueLabel, Histogram> = "attempt_seconds", Family::new_with_constructor(outside as fn() -> Histogram);
+    /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
+    attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
+    /// Seconds from reading submissions until they are durable or refused; one observation per batch.
+    ingest_seconds: Histogram = "ingest_seconds", outside();
+    /// Seconds from the acceptance of a message until its final state, by state.
+    message_seconds: Family<StateLabel, Histogram> = "message_seconds", Family::new_with_constructor(long as fn() -> Histogram);
+    /// Seconds from the final state of a message until its account has acknowledged the receipt.
+    receipt_seconds: Histogram = "receipt_seconds", long();
+    /// Pauses of a queue because its operator's or account's rate was used up.
+    throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
+    mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
+    /// Seconds that messages between actors waited, by kind of actor.
+    mailbox_wait: Family<ActorLabel, Histogram> = "actor_mailbox_wait_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
+    /// Seconds that an actor took to handle a message, by kind of actor.
+    handling: Family<ActorLabel, Histogram> = "actor_handling_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
+    /// Messages that are traced, by reason: head (picked by telemetry.trace_ratio), parent (the sender asked for it) or failure.
+    traces: Family<ReasonLabel, Counter> = "traces", Family::default();
+    /// Spans that the collector has taken.
+    spans_exported: Counter = "trace_spans_exported", Counter::default();
+    /// Spans that were lost, by reason: full (the queue of spans was full), refused (the collector did not take them) or busy (the trace of a failure, among too many).
+    spans_dropped: Family<ReasonLabel, Counter> = "trace_spans_dropped", Family::default();
+    /// Spans that wait for the collector.
+    spans_waiting: Gauge = "trace_spans_waiting", Gauge::default();
 }
 
 // === impl Metrics ===
@@ -149,13 +226,12 @@ impl Metrics {
             told_total: self.receipts_told.get(),
         }
     }
+}
 
-    /// Counts a final state.
-    pub fn finished(&self, final_state: MessageState) {
-        let label = StateLabel {
-            state: state::name(final_state as i32 as u8).to_owned(),
-        };
-        self.finals.get_or_create(&label).inc();
+/// The label of a state.
+fn state_label(state: MessageState) -> StateLabel {
+    StateLabel {
+        state: state::name(state as i32 as u8).to_owned(),
     }
 }
 

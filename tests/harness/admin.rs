@@ -1,9 +1,11 @@
 //! The admin API as a client sees it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// Longest wait for one answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
@@ -16,17 +18,48 @@ pub struct Admin {
     agent: ureq::Agent,
 }
 
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    /// With its quotes; empty for none.
+    pub tag: String,
+    pub body: Value,
+}
+
 // === impl Admin ===
 
 impl Admin {
     pub fn new(address: SocketAddr, token: &str) -> Self {
+        Self::speaking("http", address, token, &[])
+    }
+
+    /// By HTTPS, believing only this authority (PEM).
+    pub fn by_https(address: SocketAddr, token: &str, authority: &str) -> Self {
+        let root = Certificate::from_pem(authority.as_bytes()).unwrap();
+        Self::speaking("https", address, token, &[root])
+    }
+
+    fn speaking(
+        scheme: &str,
+        address: SocketAddr,
+        token: &str,
+        roots: &[Certificate<'static>],
+    ) -> Self {
+        let provider = rustls::crypto::ring::default_provider();
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::new_with_certs(roots))
+            .unversioned_rustls_crypto_provider(Arc::new(provider))
+            .build();
         let agent = ureq::Agent::config_builder()
+            .tls_config(tls)
             .timeout_global(Some(ANSWER_WITHIN))
             .http_status_as_error(false)
+            .allow_non_standard_methods(true)
             .build()
             .new_agent();
         Self {
-            base: format!("http://{address}"),
+            base: format!("{scheme}://{address}"),
             token: token.to_owned(),
             agent,
         }
@@ -74,6 +107,83 @@ impl Admin {
             status,
             serde_json::from_str(&body).unwrap_or(Value::String(body)),
         )
+    }
+
+    /// What opens it.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The same API with another token.
+    pub fn bearer(&self, token: &str) -> Self {
+        Self {
+            token: token.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Any request, with a JSON body if there is one: status and JSON of the answer.
+    pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .header("Content-Type", "application/json");
+        let asked = match body {
+            Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
+            None => self.agent.run(request.body(()).unwrap()),
+        };
+        let mut answer = asked.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().read_to_string().unwrap();
+        let json = serde_json::from_str(&body).unwrap_or(Value::String(body));
+        (status, json)
+    }
+
+    /// Makes a token of this role and name, and gives the API as it is seen with it.
+    pub fn with_role(&self, role: &str, name: &str) -> Self {
+        let order = serde_json::json!({ "name": name, "role": role });
+        let (status, made) = self.call("POST", "/v1/tokens", Some(&order));
+        assert_eq!(status, 201, "{made}");
+        self.bearer(made["secret"].as_str().unwrap())
+    }
+
+    /// Any request, with headers and perhaps a JSON body: status, ETag and JSON of the answer.
+    pub fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Answer {
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("Authorization", format!("Bearer {}", self.token));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let sent = match body {
+            Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
+            None => self.agent.run(request.body(()).unwrap()),
+        };
+        let mut answer = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let tag = answer.headers().get("etag");
+        let tag = tag.map_or_else(String::new, |tag| tag.to_str().unwrap().to_owned());
+        let text = answer.body_mut().read_to_string().unwrap();
+        Answer {
+            status: answer.status().as_u16(),
+            tag,
+            body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        }
+    }
+
+    /// `PUT` of a JSON body that must be accepted.
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        let answer = self.request("PUT", path, &[], Some(body));
+        let accepted = [200, 201].contains(&answer.status);
+        assert!(accepted, "PUT {path}: {} {}", answer.status, answer.body);
+        answer
     }
 
     /// The value of a metric whose line starts with `name` (with its labels, if any).

@@ -19,6 +19,7 @@ const TOKEN: &str = "harness-token";
 pub struct SmscBuilder {
     /// Tables in front of the lists: `[smpp]`, `[retry]`.
     smpp: String,
+    http: String,
     tables: String,
     lists: String,
     run: Run,
@@ -30,6 +31,8 @@ struct Run {
     environment: Vec<(String, String)>,
     /// Ready without an SMPP port.
     without_listener: bool,
+    /// Who signed the certificate of its admin API; without one it speaks HTTP.
+    authority: Option<String>,
 }
 
 /// A running SMSC; its process and its data folder go with it.
@@ -99,6 +102,18 @@ impl SmscBuilder {
         self
     }
 
+    /// Keys of `[http]`, as TOML lines.
+    pub fn http(mut self, keys: &str) -> Self {
+        writeln!(self.http, "{keys}").unwrap();
+        self
+    }
+
+    /// The admin API is reached by HTTPS, with a certificate of this authority (PEM).
+    pub fn https(mut self, authority: &str) -> Self {
+        self.run.authority = Some(authority.to_owned());
+        self
+    }
+
     /// Keys of `[smpp]`, as TOML lines.
     pub fn smpp(mut self, keys: &str) -> Self {
         writeln!(self.smpp, "{keys}").unwrap();
@@ -146,11 +161,12 @@ impl SmscBuilder {
         format!(
             "data_dir = {:?}\n\n\
              [smpp]\nlisten = \"127.0.0.1:{smpp_port}\"\n{}\n\
-             [http]\nlisten = \"127.0.0.1:{http_port}\"\nadmin_token = {TOKEN:?}\n\n\
+             [http]\nlisten = \"127.0.0.1:{http_port}\"\nadmin_token = {TOKEN:?}\n{}\n\
              [store]\nmin_free_mib = 1\n\n\
              {}{}",
             folder.join("data"),
             self.smpp,
+            self.http,
             self.tables,
             self.lists
         )
@@ -189,14 +205,17 @@ impl Smsc {
         ([127, 0, 0, 1], self.smpp_port).into()
     }
 
-    /// Where it serves HTTP.
+    /// Where the admin API is.
     pub fn http(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.http_port).into()
     }
 
     /// The admin API.
     pub fn admin(&self) -> Admin {
-        Admin::new(self.http(), TOKEN)
+        match &self.run.authority {
+            Some(authority) => Admin::by_https(self.http(), TOKEN, authority),
+            None => Admin::new(self.http(), TOKEN),
+        }
     }
 
     /// Its process, for signals and memory.
@@ -219,7 +238,8 @@ impl Smsc {
         fs::read_to_string(self.file("smsc.toml")).unwrap()
     }
 
-    /// Replaces its configuration file; takes effect at SIGHUP or at a restart.
+    /// Replaces its configuration file; takes effect at SIGHUP or at a restart, but for accounts,
+    /// operators and routes, which [`Self::apply`] applies.
     pub fn set_config(&self, text: &str) {
         fs::write(self.file("smsc.toml"), text).unwrap();
     }
@@ -239,9 +259,16 @@ impl Smsc {
         self.process.terminate()
     }
 
-    /// SIGHUP: accounts, operators and routes are read again.
+    /// SIGHUP: the file is read again, for all but accounts, operators and routes.
     pub fn reload(&self) {
         self.process.signal("HUP");
+    }
+
+    /// `smsc apply` of its own configuration file: accounts, operators and routes are as there when
+    /// this returns.
+    pub fn apply(&self) {
+        let applied = self.run(&["apply", "--file", "smsc.toml", "--yes"]);
+        assert!(applied.success, "{}{}", applied.stdout, applied.stderr);
     }
 
     /// Starts it again on the same data folder and ports, after [`Self::kill`] or

@@ -113,6 +113,13 @@ pub fn python_script(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// A program of a Python package.
+pub fn python_tool(name: &str) -> Command {
+    let program = tools().join("venv/bin").join(name);
+    assert!(program.exists(), "{} is missing: {CURE}", program.display());
+    Command::new(program)
+}
+
 /// A script of tests/clients in JavaScript, with the packages of npm.
 pub fn node_script(name: &str, arguments: &[&str]) -> Command {
     let modules = tools().join("npm/node_modules");

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use smsc::domain::partition::{self, PARTITIONS};
-use smsc::pb::Message;
-use smsc::pb::delivery::What;
-use smsc::store::cluster::{ClusterStore, Partition, Resource};
-use smsc::store::{HandOver, Stage, Store, WriteBatch};
+use smsc::pb::{Message, QueueItem};
+use smsc::store::cluster::{ClusterStore, Handed, Partition, Resource};
+use smsc::store::{HandOver, Stage, Store, WriteBatch, inbox_octets};
 
 use crate::database::{Database, Node, Session};
 use crate::queue;
@@ -32,11 +31,10 @@ fn item(n: u64) -> HandOver {
         queue: QUEUE,
         part: part(n),
         id: id(n),
-        what: What::Message,
-        priority: 1,
-        due_at: 0,
-        expires_at: 9_000_000_000_000,
-        attempts: 0,
+        octets: inbox_octets(QueueItem {
+            id: id(n),
+            ..QueueItem::default()
+        }),
     }
 }
 
@@ -60,10 +58,12 @@ fn batch(numbers: impl Iterator<Item = u64> + Clone) -> WriteBatch {
 /// What [`batch`] writes for one number, by SQL, so that the transaction can be held open.
 fn insert(session: &Session, n: u64) {
     let (id, part, destination) = (id(n), part(n), destination(n));
+    let octets = item(n).octets;
+    let items: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
     session.run(&format!(
         "INSERT INTO msg VALUES({id}, 0, 0, {QUEUE}, {part}, 1, 0, 9000000000000, '', '{destination}',
            0, 1, '');
-         INSERT INTO inbox VALUES({QUEUE}, {part}, {id}, 0, 1, 0, 9000000000000, 0)"
+         INSERT INTO inbox(queue, part, items) VALUES({QUEUE}, {part}, '\\x{items}')"
     ));
 }
 
@@ -92,13 +92,20 @@ fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u
 }
 
 fn collect(node: &Node, limit: usize, seen: &mut BTreeMap<u64, usize>) -> usize {
-    let items = node.store.collect(limit).wait().expect("collects");
-    assert!(items.len() <= limit);
-    assert!(items.is_sorted_by_key(|item| item.id));
-    for item in &items {
-        *seen.entry(item.id).or_default() += 1;
+    let rows = node.store.collect(limit).wait().expect("collects");
+    assert!(rows.len() <= limit);
+    count(&rows, seen);
+    rows.len()
+}
+
+fn count(rows: &[Handed], seen: &mut BTreeMap<u64, usize>) {
+    for row in rows {
+        assert_eq!(row.queue, QUEUE);
+        assert!(row.items.is_sorted_by_key(|item| item.id));
+        for item in &row.items {
+            *seen.entry(item.id).or_default() += 1;
+        }
     }
-    items.len()
 }
 
 #[test]
@@ -225,7 +232,8 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
         session.run("DROP TRIGGER hang ON inbox; SELECT pg_advisory_unlock(1)");
         if committed {
             // As if the server had done it before the session ended.
-            session.run(&format!("DELETE FROM inbox WHERE id < {}", id(6)));
+            session
+                .run("DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT 6)");
         }
         // Other pooled connections may notice only now that they were cut as well.
         let first = loop {
@@ -234,9 +242,7 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
             }
         };
         let mut seen = BTreeMap::new();
-        first
-            .iter()
-            .for_each(|item| *seen.entry(item.id).or_default() += 1);
+        count(&first, &mut seen);
         while collect(&node, 100, &mut seen) > 0 {}
         let numbers: Vec<u64> = seen.keys().map(|seen| seen - id(0)).collect();
         assert_eq!(numbers, (0..10).collect::<Vec<_>>(), "{committed}");

@@ -10,7 +10,7 @@ use crate::pb::{Message, Order, Refusal};
 use crate::store::cluster::Partition;
 
 /// Leaves a command for every other living node; whether there is one.
-pub(super) async fn to_others(hub: &Hub, what: What) -> Result<bool, Refusal> {
+pub(in crate::actors) async fn to_others(hub: &Hub, what: What) -> Result<bool, Refusal> {
     send(hub, hub.other_nodes(), what).await
 }
 

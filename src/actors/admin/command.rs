@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use super::abroad;
 use super::messages::{self, handed_over};
+use super::transfer;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::settings;
 use crate::domain::state;
 use crate::pb::order::What;
 use crate::pb::queue_command_reply::Outcome;
@@ -54,7 +56,12 @@ async fn queue_ordered(
                 order.name
             ))
         })?;
-    let reply = ask(&port, verb, 0, &order.by).await?;
+    let command = QueueCommand {
+        verb: verb.into(),
+        by: order.by.clone(),
+        ..QueueCommand::default()
+    };
+    let reply = ask(&port, command).await?;
     Ok(Commanded {
         count: reply.count,
         // A purge goes on in steps after its answer.
@@ -75,11 +82,17 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let what = format!("operator {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
+        Some(What::Move(order)) => {
+            // Its result is in the log; whoever ordered it has the answer of another node.
+            let _ = transfer::here(&hub, &order).await;
+        }
         Some(What::Message(order)) => {
-            let result = message_ordered(&hub, order.id, order.verb(), &order.by).await;
+            let result = message_ordered(&hub, &order).await;
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
+        // What cannot be applied here is told by the API, and looked at again every second.
+        Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
         None => {}
     }
 }
@@ -147,10 +160,10 @@ fn bind(verb: bind_command::Verb) -> BindCommand {
     BindCommand { verb: verb.into() }
 }
 
-/// Cancels a message, or makes it due now.
+/// Cancels a message, makes it due now, or moves it.
 pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let result = message_ordered(&hub, order.id, verb, &order.by).await;
+    let result = message_ordered(&hub, &order).await;
     audit(
         &order.by,
         verb.as_str_name(),
@@ -160,12 +173,8 @@ pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Comm
     result
 }
 
-async fn message_ordered(
-    hub: &Hub,
-    id: u64,
-    verb: queue_command::Verb,
-    by: &str,
-) -> Result<Commanded, Refusal> {
+async fn message_ordered(hub: &Hub, order: &CommandMessage) -> Result<Commanded, Refusal> {
+    let (id, verb) = (order.id, order.verb());
     let history = messages::history(hub, id).await?;
     refuse_when_over(hub, &history)?;
     let queue = history.stored.queue;
@@ -175,17 +184,26 @@ async fn message_ordered(
             hub.name_of(queue)
         ))
     })?;
+    let to = match verb {
+        queue_command::Verb::Move => transfer::target(hub, &order.to, queue)?,
+        _ => 0,
+    };
     if let Some(owner) = abroad::owner_of(hub, queue, &history.stored.message) {
-        let verb = verb.into();
-        let by = by.to_owned();
-        abroad::to_node(hub, owner, What::Message(CommandMessage { id, verb, by })).await?;
-        let cancels = verb == queue_command::Verb::Cancel as i32;
+        abroad::to_node(hub, owner, What::Message(order.clone())).await?;
+        let cancels = verb == queue_command::Verb::Cancel;
         return Ok(Commanded {
             count: 1,
             pending: !(cancels && is_final_soon(hub, id).await),
         });
     }
-    let reply = ask(&port, verb, id, by).await?;
+    let command = QueueCommand {
+        verb: verb.into(),
+        id,
+        by: order.by.clone(),
+        to,
+        ..QueueCommand::default()
+    };
+    let reply = ask(&port, command).await?;
     match reply.outcome() {
         Outcome::Done if verb == queue_command::Verb::Cancel => Ok(Commanded {
             count: 1,
@@ -241,17 +259,10 @@ async fn is_final_soon(hub: &Hub, id: u64) -> bool {
         .unwrap_or(false)
 }
 
-async fn ask(
+pub(super) async fn ask(
     port: &QueuePort,
-    verb: queue_command::Verb,
-    id: u64,
-    by: &str,
+    command: QueueCommand,
 ) -> Result<QueueCommandReply, Refusal> {
-    let command = QueueCommand {
-        verb: verb.into(),
-        id,
-        by: by.to_owned(),
-    };
     port.addr
         .send(command)
         .timeout(ANSWER_WITHIN)
@@ -262,7 +273,7 @@ async fn ask(
 }
 
 /// One line per command: who, what, what came of it.
-fn audit(by: &str, verb: &str, what: &str, result: &Result<Commanded, Refusal>) {
+pub(super) fn audit(by: &str, verb: &str, what: &str, result: &Result<Commanded, Refusal>) {
     let verb = verb.trim_start_matches("VERB_").to_ascii_lowercase();
     match result {
         Ok(done) => tracing::info!(

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::actors::hub::Hub;
+use crate::actors::traced;
 use crate::clock;
 use crate::domain::address::mask;
+use crate::domain::trace::to_hex;
 use crate::pb::message_view::Stage;
 use crate::pb::{
     AttemptView, ChangeView, EraseSubscriber, ErasedMessages, FinalView, MessageList, MessageState,
-    MessageView, Refusal, SearchMessages,
+    MessageView, Refusal, SearchMessages, TraceView,
 };
 use crate::store::archive::Erased;
 use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
@@ -171,9 +173,22 @@ fn list_entry(hub: &Hub, stored: Stored) -> MessageView {
         stage: stage.into(),
         attempts: stored.attempts,
         fin: stored.fin.as_ref().map(|fin| final_view(hub, fin, false)),
+        trace: trace_view(hub, &stored),
         message: Some(stored.message),
         ..MessageView::default()
     }
+}
+
+fn trace_view(hub: &Hub, stored: &Stored) -> Option<TraceView> {
+    let end = stored.fin.as_ref().map(|fin| (fin.state, fin.at));
+    let context = traced::shown(hub, &stored.message, end)?;
+    let trace_id = to_hex(&context.trace_id);
+    let url = hub.plan().config.telemetry.trace_url.clone();
+    Some(TraceView {
+        traceparent: context.traceparent(context.parent),
+        url: url.map_or_else(String::new, |url| url.replace("{trace_id}", &trace_id)),
+        trace_id,
+    })
 }
 
 fn final_view(hub: &Hub, fin: &FinRow, told: bool) -> FinalView {
@@ -266,7 +281,7 @@ mod tests {
             error: bytes::Bytes::new(),
             operator: 1,
             tell: 0,
-            hand_over: false,
+            hand_over: bytes::Bytes::new(),
         });
         assert_eq!(stage(&history, 1_000), Stage::Final);
     }

@@ -7,9 +7,10 @@ use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::lock;
 use crate::config::BindKind;
 use crate::pb::{
-    ActorSnapshot, BindSnapshot, BindState, NodeSnapshot, OperatorList, OperatorView, QueueList,
-    QueueSnapshot, StoreSnapshot,
+    ActorSnapshot, BindSnapshot, BindState, Buckets, NodeSnapshot, OperatorList, OperatorView,
+    QueueList, QueueSnapshot, StoreSnapshot,
 };
+use crate::store::Histogram;
 
 /// Every queue, by name.
 pub(super) fn queues(hub: &Hub) -> QueueList {
@@ -116,6 +117,19 @@ pub(super) fn store(hub: &Hub) -> StoreSnapshot {
         below_floor: stats.below_floor,
         index_lag: stats.index_lag,
         dead_letters: stats.dead_letters,
+        commit_latency: stats
+            .histograms
+            .as_ref()
+            .map(|all| buckets(&all.latency_seconds)),
+        commit_rows: stats.histograms.as_ref().map(|all| buckets(&all.rows)),
+    }
+}
+
+fn buckets(histogram: &Histogram) -> Buckets {
+    Buckets {
+        bounds: histogram.bounds.to_vec(),
+        counts: histogram.counts.clone(),
+        sum: histogram.sum,
     }
 }
 

@@ -7,12 +7,11 @@ use super::*;
 use crate::actors::admin;
 use crate::actors::ports::QueuePort;
 use crate::actors::queue::{AdoptPartitions, Queue, Seeds};
-use crate::pb::delivery::What;
 use crate::pb::{Order, QueueItem};
 use crate::store::cluster::Partition;
 
-/// Most items taken out of the inbox at a time, and how often before something else has its turn.
-const INBOX: usize = 2000;
+/// Most rows taken out of the inbox at a time, and how often before something else has its turn.
+const INBOX: usize = 256;
 const ROUNDS: usize = 16;
 
 /// What has to be done next.
@@ -182,27 +181,18 @@ where
 /// Whether there may be more.
 async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<bool, StoreError> {
     for _ in 0..ROUNDS {
-        let items = store.collect(INBOX).await?;
-        let count = items.len();
+        let rows = store.collect(INBOX).await?;
+        let count = rows.len();
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
-        for item in items {
-            by_queue.entry(item.queue).or_default().push(QueueItem {
-                id: item.id,
-                what: item.what.into(),
-                priority: item.priority,
-                due_at: item.due_at,
-                expires_at: match item.what {
-                    // Kept until it is told, as everywhere.
-                    What::Receipt => i64::MAX,
-                    What::Message => item.expires_at,
-                },
-                attempts: item.attempts,
-                message: None,
-                part: item.part.into(),
-            });
+        for mut row in rows {
+            by_queue
+                .entry(row.queue)
+                .or_default()
+                .append(&mut row.items);
         }
-        hub.metrics.handed_over.inc_by(count as u64);
-        for (queue, items) in by_queue {
+        for (queue, mut items) in by_queue {
+            items.sort_unstable_by_key(|item| item.id);
+            hub.metrics.handed_over.inc_by(items.len() as u64);
             hub.enqueue(queue, items);
         }
         if count < INBOX {

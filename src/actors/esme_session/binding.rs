@@ -77,11 +77,13 @@ impl EsmeSession {
         {
             let addr = ctx.address();
             self.serving = Some(Serving::join(
+                &self.hub,
                 self.port.session,
                 queue,
                 addr.clone().recipient(),
                 addr.recipient(),
                 self.core.room(),
+                &self.snapshot.peer,
             ));
         }
         self.account = Some(account);

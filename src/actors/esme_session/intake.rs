@@ -31,10 +31,14 @@ impl EsmeSession {
         self.intake += count;
         self.snapshot.received_total += count as u64;
         let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
-        let request = self.ingest.send(SubmitBatch {
+        let batch = SubmitBatch {
             sender: account.id,
             submissions,
-        });
+            peer: self.snapshot.peer.clone(),
+        };
+        let request = self
+            .ingest
+            .send(Posted::new(batch, &self.hub.mailboxes.ingest));
         ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
             session.intake -= count;
             match reply {

@@ -123,11 +123,13 @@ impl OperatorSession {
         {
             let addr = ctx.address();
             self.serving = Some(Serving::join(
+                &self.options.hub,
                 self.port.session,
                 queue,
                 addr.clone().recipient(),
                 addr.recipient(),
                 self.core.room(),
+                &self.snapshot.peer,
             ));
         }
         self.state(BindState::Bound);

@@ -85,13 +85,7 @@ impl OperatorSession {
         let latency_ms = elapsed.as_millis() as u32;
         if !pdu.status.is_ok() {
             if !late {
-                serving.failed(
-                    context.id,
-                    context.attempt,
-                    Why::Status,
-                    pdu.status.0,
-                    latency_ms,
-                );
+                serving.refused(&context, pdu.status.0, elapsed);
             }
             return;
         }
@@ -102,7 +96,7 @@ impl OperatorSession {
         if late {
             self.options.hub.metrics.late_answers.inc();
         }
-        serving.done(context.id, !late);
+        serving.done(&context, elapsed, !late);
         self.sent.push(Sent {
             id: context.id,
             attempt: context.attempt,
@@ -122,12 +116,7 @@ impl OperatorSession {
         let hub = Arc::clone(self.hub());
         if !self.sent.is_empty() {
             let sent = std::mem::take(&mut self.sent);
-            if let Some(last) = sent.last() {
-                hub.metrics
-                    .attempt_seconds
-                    .observe(f64::from(last.latency_ms) / 1000.0);
-            }
-            post(&hub.correlation, SentBatch { operator, sent });
+            hub.tell_correlation(SentBatch { operator, sent });
         }
         if let Some(serving) = &mut self.serving {
             serving.flush();
@@ -135,24 +124,26 @@ impl OperatorSession {
         if !self.receipts.is_empty() {
             let receipts = std::mem::take(&mut self.receipts);
             self.intake += receipts.len();
-            post(
-                &hub.correlation,
-                ReceiptBatch {
-                    operator,
-                    receipts,
-                    session: self.port.session,
-                },
-            );
+            hub.tell_correlation(ReceiptBatch {
+                operator,
+                receipts,
+                session: self.port.session,
+            });
         }
         if !self.submissions.is_empty() {
             let submissions = std::mem::take(&mut self.submissions);
             let count = submissions.len();
             let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
             self.intake += count;
-            let request = self.options.ingest.send(SubmitBatch {
+            let batch = SubmitBatch {
                 sender: operator,
                 submissions,
-            });
+                peer: self.snapshot.peer.clone(),
+            };
+            let request = self
+                .options
+                .ingest
+                .send(Posted::new(batch, &hub.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
                 session.intake -= count;
                 session.answer_mo(

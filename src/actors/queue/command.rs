@@ -1,4 +1,5 @@
-//! Operators' commands to a queue: suspend, resume, purge, and for one message cancel and retry.
+//! Operators' commands to a queue: suspend, resume, purge, move, and for one message cancel,
+//! retry and move.
 
 use std::sync::atomic::Ordering;
 
@@ -37,7 +38,11 @@ impl Queue {
                 self.purge(command.by.clone(), ctx);
                 reply(Outcome::Done, count)
             }
-            Verb::Cancel | Verb::Retry if self.held.contains_key(&command.id) => {
+            Verb::Move if command.id == 0 => {
+                let count = self.transfer(command, ctx);
+                reply(Outcome::Done, count)
+            }
+            Verb::Cancel | Verb::Retry | Verb::Move if self.held.contains_key(&command.id) => {
                 reply(Outcome::InFlight, 0)
             }
             Verb::Cancel => match self.remove(command.id) {
@@ -54,6 +59,17 @@ impl Queue {
                     self.gone.insert(command.id);
                     self.cancel_spilled(command.id, &command.by, ctx);
                     reply(Outcome::Done, 1)
+                }
+                None => reply(Outcome::NotHere, 0),
+            },
+            Verb::Move => match self.remove(command.id) {
+                Some(item) if item.what == What::Message => {
+                    self.transfer_one(item, command, ctx);
+                    reply(Outcome::Done, 1)
+                }
+                Some(item) => {
+                    self.waiting[usize::from(item.priority)].push_front(item);
+                    reply(Outcome::NotHere, 0)
                 }
                 None => reply(Outcome::NotHere, 0),
             },

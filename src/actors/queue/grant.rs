@@ -10,7 +10,9 @@ use tokio::time::Instant;
 use super::waiting::{Item, Popped};
 use super::{HeldItem, PRIORITIES, Queue, SessionSlot};
 use crate::actors::ports::{QueueKind, post_to};
+use crate::actors::posted::Posted;
 use crate::actors::receipts;
+use crate::actors::traced;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::pb::delivery::What;
@@ -94,6 +96,7 @@ impl Queue {
                 break;
             }
             let granted = deliveries.len() as u32;
+            self.counters.granted += u64::from(granted);
             self.sessions[at].room -= granted;
             if limited {
                 self.tokens -= granted;
@@ -127,7 +130,10 @@ impl Queue {
 
     fn hand_over(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
         match self.port.session(session) {
-            Some(port) => post_to(&port.deliver, batch),
+            Some(port) => post_to(
+                &port.deliver,
+                Posted::new(batch, &self.hub.mailboxes.session),
+            ),
             // It left after it was asked; what it had sent before is settled by its own word.
             None => {
                 self.sessions.retain(|slot| slot.session != session);
@@ -249,7 +255,7 @@ impl Queue {
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
             queue.reading = false;
             match loaded {
-                Ok(loaded) => queue.page_read(&page, loaded),
+                Ok(loaded) => queue.page_read(&page, loaded, ctx),
                 Err(error) => {
                     tracing::error!(queue = %queue.port.name, %error, "a page could not be read");
                     page.into_iter()
@@ -263,7 +269,7 @@ impl Queue {
         });
     }
 
-    fn page_read(&mut self, page: &[Item], loaded: Vec<Option<Stored>>) {
+    fn page_read(&mut self, page: &[Item], loaded: Vec<Option<Stored>>, ctx: &mut Context<Self>) {
         for (item, stored) in page.iter().zip(loaded) {
             let Some(stored) = stored else { continue };
             if self.is_leaving(item) {
@@ -273,11 +279,33 @@ impl Queue {
                 (What::Message, None) => stored.message,
                 // Cancelled or finished meanwhile.
                 (What::Message, Some(_)) => continue,
-                (What::Receipt, Some(fin)) => receipts::receipt_for(&stored.message, fin),
+                (What::Receipt, Some(fin)) => {
+                    receipts::receipt_for(&self.hub, &stored.message, fin)
+                }
                 (What::Receipt, None) => continue,
             };
+            self.trace_wait(item.attempts, item.what, &body, ctx);
             self.ready[usize::from(item.priority)].push_back((*item, body));
         }
+    }
+
+    /// A traced message that has been tried is about to be tried again.
+    pub(super) fn trace_wait(
+        &self,
+        attempts: u16,
+        what: What,
+        message: &Message,
+        ctx: &mut Context<Self>,
+    ) {
+        if attempts == 0 || what != What::Message || traced::context_of(message).is_none() {
+            return;
+        }
+        let (hub, message, queue) = (self.hub(), message.clone(), self.port.id);
+        self.run(
+            ctx,
+            async move { traced::waited_again(&hub, message, queue).await },
+            |_, (), _| {},
+        );
     }
 
     fn read_block(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
@@ -341,6 +369,7 @@ impl Queue {
             key: self.port.id,
             wanted: wanted - self.tokens,
         };
+        let ask = Posted::new(ask, &self.hub.mailboxes.throttle);
         self.run(
             ctx,
             async move { throttle.send(ask).await },
@@ -354,6 +383,7 @@ impl Queue {
                 if taken.granted > 0 {
                     queue.pump(ctx);
                 } else {
+                    queue.hub.metrics.throttle_waits.inc();
                     // Meanwhile nobody asks again: one timer per pause, not one per message.
                     queue.asking = true;
                     let pause = Duration::from_millis(u64::from(taken.retry_in_ms.max(1)));

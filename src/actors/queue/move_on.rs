@@ -294,6 +294,17 @@ impl Queue {
         }
         moved.reverse();
         self.hub.metrics.failovers.inc_by(count as u64);
+        self.pass_over(moved, batch, ctx);
+        count
+    }
+
+    /// Writes that messages belong to other queues, then gives them to those.
+    pub(super) fn pass_over(
+        &mut self,
+        mut moved: Vec<(Item, Parcel)>,
+        batch: WriteBatch,
+        ctx: &mut Context<Self>,
+    ) {
         let hub = self.hub();
         let parcels = moved.iter_mut().map(|(_, parcel)| parcel);
         let ticket = hand_over::write(&hub, batch, parcels);
@@ -314,7 +325,6 @@ impl Queue {
             }
             queue.check_released(ctx);
         });
-        count
     }
 
     /// When nobody serves this queue for long, what waits goes to the next target of its route.

@@ -250,6 +250,7 @@ impl Queue {
                     operator: self.port.id,
                     attempts: attempt,
                     handed_over: false,
+                    by_receipt: false,
                 });
             }
         }

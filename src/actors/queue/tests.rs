@@ -7,6 +7,8 @@ use actix::{Addr, Recipient};
 use super::*;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{SessionPort, lock};
+use crate::actors::posted::Posted;
+use crate::actors::settings::settle;
 use crate::actors::supervise::{self, Escalate};
 use crate::actors::{correlation, receipts, throttle};
 use crate::config::{Account, Config, Operator, Route};
@@ -22,6 +24,7 @@ use crate::pb::{
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
 use crate::store::{Store, WriteBatch};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
 
 /// Makes the actor that gets it panic.
 struct Explode;
@@ -89,14 +92,17 @@ const SESSION: u64 = 7;
 async fn rig() -> Rig {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_owned();
-    let config = Arc::new(Config {
+    let config = Config {
         data_dir: path.clone(),
         account: vec![Account {
             system_id: "test".to_owned(),
+            password: "test".into(),
             ..Account::default()
         }],
         operator: vec![Operator {
             id: "up".to_owned(),
+            address: "127.0.0.1:9".to_owned(),
+            system_id: "smsc".to_owned(),
             ..Operator::default()
         }],
         route: vec![Route {
@@ -104,15 +110,16 @@ async fn rig() -> Rig {
             ..Route::default()
         }],
         ..Config::default()
-    });
-    let (store, plan) = tokio::task::spawn_blocking(move || {
+    };
+    let (store, plan, desk) = tokio::task::spawn_blocking(move || {
         let options = SqliteOptions {
             min_free_mib: 0,
             ..SqliteOptions::new(path)
         };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));
-        let plan = Plan::build(config, store.as_ref()).expect("a plan");
-        (store, plan)
+        let settled = settle(config, None, store.as_ref()).expect("it is valid");
+        let plan = Plan::build(settled.config, store.as_ref()).expect("a plan");
+        (store, plan, settled.desk)
     })
     .await
     .expect("no panic");
@@ -127,8 +134,10 @@ async fn rig() -> Rig {
         store,
         None,
         ids,
-        metrics,
+        Arc::clone(&metrics),
+        Traces::off(&metrics),
         plan,
+        desk,
         correlation,
         receipts,
         throttle,
@@ -140,6 +149,7 @@ async fn rig() -> Rig {
         QueueKind::Operator,
         addr.clone(),
         Arc::clone(&hub.tenure),
+        &hub.metrics,
     ));
     hub.add_queue(Arc::clone(&port));
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
@@ -158,7 +168,7 @@ async fn rig() -> Rig {
         holds: Arc::clone(&holds),
     }
     .start();
-    let deliver: Recipient<DeliverBatch> = session.clone().recipient();
+    let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
     let report: Recipient<ReportHeld> = session.recipient();
     port.join(SESSION, SessionPort::new(deliver, report));
     Rig {
@@ -315,6 +325,7 @@ async fn a_cancelled_message_is_final_and_never_granted() {
         verb: Verb::Cancel.into(),
         id,
         by: "a test".to_owned(),
+        ..QueueCommand::default()
     };
     let reply = rig.send(cancel(ids[1])).await;
     assert_eq!(reply.outcome(), Outcome::Done);

@@ -56,6 +56,9 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         if let Some(system_type) = &account.system_type {
             found.check_text(&key("system_type"), system_type, MAX_SYSTEM_TYPE);
         }
+        if let Some(share) = account.trace_ratio {
+            found.check_share(&key("trace_ratio"), share);
+        }
         found.at_least_one(&key("max_binds"), u64::from(account.max_binds));
         found.check_window(&key("window"), account.window);
         found.check_rate(&base, account.rate, account.burst);

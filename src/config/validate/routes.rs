@@ -10,6 +10,9 @@ use crate::domain::address;
 /// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
 const MAX_PREFIX: usize = 20;
 
+/// Longest name of a route: it is part of a path.
+const MAX_NAME: usize = 64;
+
 /// What a target is, as far as routes care.
 #[derive(Clone, Copy)]
 enum Target {
@@ -26,6 +29,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
         .map(|a| a.system_id.as_str())
         .collect();
     let mut seen = HashMap::new();
+    let mut names = HashMap::new();
     for (index, route) in config.route.iter().enumerate() {
         let base = format!("route[{index}]");
         let prefix = address::normalise(route.prefix.as_bytes());
@@ -36,6 +40,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             );
             found.problem(format!("{base}.prefix"), message);
         }
+        check_name(&base, route, &mut names, index, found);
         if let Some(source) = &route.source_prefix {
             found.check_text(&format!("{base}.source_prefix"), source, MAX_PREFIX);
         }
@@ -68,6 +73,37 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             "route",
             "there is none: every message is refused; add a [[route]]",
         );
+    }
+}
+
+/// A name is one that no route has by its conditions.
+fn check_name<'a>(
+    base: &str,
+    route: &'a Route,
+    names: &mut HashMap<&'a str, usize>,
+    index: usize,
+    found: &mut Findings,
+) {
+    let Some(name) = &route.name else { return };
+    let key = format!("{base}.name");
+    let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(allowed) {
+        let message = format!("must be up to {MAX_NAME} letters, digits, `-`, `_` or `.`");
+        found.problem(key, message);
+    } else if name == "explain" {
+        found.problem(key, "is the path of `smsc route explain`; choose another");
+    } else if name == "default" || address::is_digits(name.as_bytes()) {
+        let message = format!(
+            "{name:?} is what a route without a name is called by its prefix; choose a word, or \
+             leave it out (then this one is {:?})",
+            route.conditions()
+        );
+        found.problem(key, message);
+    } else {
+        let first = *names.entry(name).or_insert(index);
+        if first != index {
+            found.problem(key, format!("\"{name}\" is already route[{first}]"));
+        }
     }
 }
 

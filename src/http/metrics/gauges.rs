@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::http::view::bind_state;
-use crate::pb::{NodeSnapshot, ThrottleSnapshot};
+use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, ThrottleSnapshot};
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Gauge,
     Counter,
+    Histogram,
 }
 
 /// One family: its name and help, and how its samples are read.
@@ -64,16 +65,39 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.delivered_total));
     Counter "smsc_queue_failed" ["queue"] "Messages that the destination refused for good.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.failed_total));
+    Counter "smsc_queue_retried" ["queue"] "Attempts that failed for a while and will be repeated.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.retried_total));
+    Counter "smsc_queue_expired" ["queue"] "Messages and receipts that outlived their validity in the queue.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.expired_total));
+    Counter "smsc_queue_enqueued" ["queue"] "Messages and receipts put into the queue, on this node.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.enqueued_total));
+    Counter "smsc_queue_granted" ["queue"] "Messages and receipts given to sessions, each attempt counted.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.granted_total));
+    Gauge "smsc_queue_spilled" ["queue"] "Waiting ids that are in the index file instead of memory.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.spilled));
+    Gauge "smsc_queue_room" ["queue"] "Deliveries that the sessions would take now.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.room));
+    Gauge "smsc_receipts_waiting" ["queue"] "Receipts and MO that wait for an account or are at its sessions.",
+        |node, _, to| node.queues.iter().filter(|queue| queue.name.starts_with("account:")).for_each(|queue| {
+            to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
+        });
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), by state.",
         binds;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of ours on all binds of an account or operator.",
-        bind_in_flight;
+        |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
+    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of ours on all binds of an account or operator.",
+        |node, _, to| bind_sum(node, to, |bind| match bind.state() {
+            BindState::Bound => u64::from(bind.window),
+            _ => 0,
+        });
     Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
     Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.spilled) };
     Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.parked) };
+    Gauge "smsc_throttle_limits" [""] "Accounts and operators whose rate is being limited.",
+        |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.buckets) };
     Counter "smsc_throttle_granted" [""] "Tokens granted to limited accounts and operators.",
         |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.granted_total) };
     Counter "smsc_throttle_refused" [""] "Tokens refused to limited accounts and operators.",
@@ -90,6 +114,10 @@ families! {
         |node, _, to| if let Some(store) = &node.store { to.one(store.rows_total) };
     Counter "smsc_store_commit_seconds" [""] "Time spent in those commits.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.commit_seconds_total) };
+    Histogram "smsc_store_commit_latency_seconds" [""] "Duration of a commit.",
+        |node, _, to| if let Some(buckets) = node.store.as_ref().and_then(|store| store.commit_latency.as_ref()) { to.buckets(buckets) };
+    Histogram "smsc_store_commit_rows" [""] "Rows of a commit.",
+        |node, _, to| if let Some(buckets) = node.store.as_ref().and_then(|store| store.commit_rows.as_ref()) { to.buckets(buckets) };
     Gauge "smsc_store_waiting" [""] "Rows that wait for the writer.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.waiting) };
     Gauge "smsc_store_free_bytes" [""] "Free space of the disk that holds the store.",
@@ -158,10 +186,10 @@ fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
     }
 }
 
-fn bind_in_flight(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+fn bind_sum(node: &NodeSnapshot, to: &mut Samples<'_>, of: impl Fn(&BindSnapshot) -> u64) {
     let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for bind in &node.binds {
-        *sums.entry((&bind.name, &bind.direction)).or_default() += u64::from(bind.in_flight);
+        *sums.entry((&bind.name, &bind.direction)).or_default() += of(bind);
     }
     for ((name, direction), sum) in sums {
         to.labelled(&[("name", name), ("direction", direction)], sum);
@@ -176,13 +204,14 @@ impl Kind {
         match self {
             Self::Gauge => "gauge",
             Self::Counter => "counter",
+            Self::Histogram => "histogram",
         }
     }
 
     /// What follows the family's name in its samples.
     pub(super) fn suffix(self) -> &'static str {
         match self {
-            Self::Gauge => "",
+            Self::Gauge | Self::Histogram => "",
             Self::Counter => "_total",
         }
     }
@@ -193,6 +222,25 @@ impl Kind {
 impl Samples<'_> {
     fn one(&mut self, value: impl fmt::Display) {
         self.labelled(&[], value);
+    }
+
+    /// Cumulative buckets, sum and count.
+    fn buckets(&mut self, buckets: &Buckets) {
+        let name = self.name;
+        let mut total = 0;
+        let bounds = buckets.bounds.iter().map(ToString::to_string);
+        for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(&buckets.counts) {
+            total += count;
+            push(
+                self.page,
+                format_args!("{name}_bucket{{le=\"{bound}\"}} {total}\n"),
+            );
+        }
+        let sum = buckets.sum;
+        push(
+            self.page,
+            format_args!("{name}_sum {sum}\n{name}_count {total}\n"),
+        );
     }
 
     fn of(&mut self, label: &str, name: &str, value: impl fmt::Display) {
@@ -223,7 +271,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pb::{BindSnapshot, BindState, QueueSnapshot, StoreSnapshot};
+    use crate::pb::{QueueSnapshot, StoreSnapshot};
 
     fn bind(name: &str, state: BindState) -> BindSnapshot {
         BindSnapshot {
@@ -252,6 +300,11 @@ mod tests {
             ],
             store: Some(StoreSnapshot {
                 free_mib: 2,
+                commit_rows: Some(Buckets {
+                    bounds: vec![1.0, 2.5],
+                    counts: vec![4, 0, 3],
+                    sum: 19.5,
+                }),
                 ..StoreSnapshot::default()
             }),
             ..NodeSnapshot::default()
@@ -269,6 +322,10 @@ mod tests {
             "smsc_bind_in_flight{name=\"up\",direction=\"out\"} 9",
             "smsc_store_free_bytes 2097152",
             "smsc_draining 0",
+            "smsc_store_commit_rows_bucket{le=\"2.5\"} 4",
+            "smsc_store_commit_rows_bucket{le=\"+Inf\"} 7",
+            "smsc_store_commit_rows_sum 19.5",
+            "smsc_store_commit_rows_count 7",
         ] {
             assert!(
                 page.lines().any(|found| found == line),

@@ -5,8 +5,7 @@ use prometheus_client::registry::Registry;
 
 use super::gauges::{self, push};
 use super::process;
-use crate::pb::MessageState;
-use crate::telemetry::metrics::{Metrics, status_label};
+use crate::telemetry::metrics::{Metrics, ReasonLabel, status_label};
 
 const INTRODUCTION: &str = "\
 # Metrics
@@ -63,7 +62,12 @@ fn exposed() -> String {
     let mut registry = Registry::default();
     let metrics = Metrics::new(&mut registry);
     metrics.refused(0);
-    metrics.finished(MessageState::Delivered);
+    metrics.states();
+    metrics.mailbox("ingest");
+    metrics.attempts_of("operator:up");
+    for family in [&metrics.traces, &metrics.spans_dropped] {
+        family.get_or_create_owned(&ReasonLabel { reason: "full" });
+    }
     metrics.binds_refused.get_or_create(&status_label(0)).inc();
     metrics.malformed.get_or_create(&status_label(0)).inc();
     let mut page = String::new();

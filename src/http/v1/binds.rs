@@ -9,7 +9,9 @@ use crate::http::query::Query;
 use crate::http::view::{Bind, Binds};
 use crate::pb::ListBinds;
 
-/// `GET /v1/binds`
+/// Every SMPP session, inbound and outbound, of this node.
+#[utoipa::path(get, path = "/v1/binds", tag = "binds",
+    responses((status = 200, description = "Oldest first", body = Binds)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,

@@ -3,31 +3,39 @@
 //! Numbers are shown in full, because the token is required; the text only when it is asked for.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use utoipa::ToSchema;
 
-use super::{ask, done, verb};
+use super::{ask, body, done, verb};
+use crate::domain::access::Role;
 use crate::domain::address::normalise;
 use crate::domain::state as states;
 use crate::http::State;
-use crate::http::auth::who;
+use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Message, Messages};
+use crate::http::view::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
-
-/// Messages on a page without `limit`.
-const PAGE: u32 = 50;
-/// Most messages on a page.
-const MAX_PAGE: u32 = 1_000;
-
-const VERBS: &[(&str, Verb)] = &[("cancel", Verb::Cancel), ("retry", Verb::Retry)];
 
 /// What a list can be asked for.
 const QUERY: &[&str] = &[
     "to", "from", "account", "since", "until", "state", "limit", "before",
 ];
 
-/// `GET /v1/messages?to=&from=&account=&since=&until=&state=&limit=&before=`
+/// A page of messages, newest first.
+#[utoipa::path(get, path = "/v1/messages", tag = "messages",
+    params(
+        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
+        ("from" = Option<String>, Query, description = "Source address, exact"),
+        ("account" = Option<String>, Query, description = "Who brought it: an account or an operator"),
+        ("since" = Option<String>, Query, description = "Accepted then or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Accepted before then"),
+        ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+    ),
+    responses((status = 200, description = "A page", body = Messages)))]
 pub(super) async fn search(
     request: HttpRequest,
     state: web::Data<State>,
@@ -37,13 +45,20 @@ pub(super) async fn search(
     Ok(HttpResponse::Ok().json(Messages::from(list)))
 }
 
-/// `GET /v1/messages/{id}?text=true`
+/// One message with all that happened to it.
+#[utoipa::path(get, path = "/v1/messages/{id}", tag = "messages",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
+        ("text" = Option<bool>, Query, description = "Show what it says; needs the role `operate`")),
+    responses((status = 200, description = "The message", body = Message)))]
 pub(super) async fn one(
     request: HttpRequest,
     state: web::Data<State>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let with_text = Query::read(&request, &["text"])?.flag("text")?;
+    if with_text {
+        permit(&request, Role::Operate)?;
+    }
     let found = ask(
         &state,
         FindMessage {
@@ -54,7 +69,35 @@ pub(super) async fn one(
     Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
 }
 
-/// `POST /v1/messages/{id}/{verb}`
+/// The trace of a message: ids, W3C traceparent, and where to look at it.
+#[utoipa::path(get, path = "/v1/messages/{id}/trace", tag = "messages",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
+    responses((status = 200, description = "Its trace", body = Trace)))]
+pub(super) async fn trace(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let id = message_id(&id)?;
+    let found = ask(&state, FindMessage { id }).await??;
+    match found.trace {
+        Some(trace) => Ok(HttpResponse::Ok().json(Trace::from(trace))),
+        None => Err(Problem::not_found(format!(
+            "message {id} is not traced; telemetry.trace_ratio or trace_ratio of its account says \
+             how many are"
+        ))),
+    }
+}
+
+/// Commands a message that waits.
+///
+/// `cancel` ends it DELETED, with a receipt; `retry` makes it due now.
+#[utoipa::path(post, path = "/v1/messages/{id}/{verb}", tag = "messages",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
+        ("verb" = MessageVerb, Path)),
+    responses((status = 200, description = "Carried out", body = Done),
+        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,
@@ -64,18 +107,49 @@ pub(super) async fn order(
     let (id, given) = path.into_inner();
     let order = CommandMessage {
         id: message_id(&id)?,
-        verb: verb(&given, VERBS)?.into(),
+        verb: match verb::<MessageVerb>(&given)? {
+            MessageVerb::Cancel => Verb::Cancel,
+            MessageVerb::Retry => Verb::Retry,
+        }
+        .into(),
         by: who(&request),
+        to: String::new(),
+    };
+    done(ask(&state, order).await?)
+}
+
+/// Where a message shall go.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MoveMessageOrder {
+    /// The queue to move to: `operator:ID` or `test:…`.
+    to: String,
+}
+
+/// Moves a message that waits to another queue.
+#[utoipa::path(post, path = "/v1/messages/{id}/move", tag = "messages", request_body = MoveMessageOrder,
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
+    responses((status = 200, description = "Carried out", body = Done),
+        (status = 202, description = "Ordered from the node that has it", body = Done)))]
+pub(super) async fn transfer(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let MoveMessageOrder { to } = body(&octets)?;
+    let order = CommandMessage {
+        id: message_id(&id)?,
+        verb: Verb::Move.into(),
+        by: who(&request),
+        to,
     };
     done(ask(&state, order).await?)
 }
 
 fn question(query: &Query) -> Result<SearchMessages, Problem> {
-    let limit = query.number(
-        "limit",
-        &format!("a number from 1 to {MAX_PAGE}"),
-        |limit| (1..=MAX_PAGE).contains(limit),
-    )?;
+    let page = query.page()?;
     Ok(SearchMessages {
         to: address(query, "to"),
         from: address(query, "from"),
@@ -88,14 +162,8 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
             .transpose()?
             .unwrap_or_default()
             .into(),
-        before: query
-            .number(
-                "before",
-                "a message id, such as next_before of the page before",
-                |id| *id > 0,
-            )?
-            .unwrap_or_default(),
-        limit: limit.unwrap_or(PAGE),
+        before: page.before,
+        limit: page.limit,
     })
 }
 
@@ -137,6 +205,7 @@ mod tests {
     use actix_web::test::TestRequest;
 
     use super::*;
+    use crate::http::query::PAGE;
 
     fn ask_for(query: &str) -> Result<SearchMessages, Problem> {
         let request = TestRequest::with_uri(&format!("/v1/messages?{query}")).to_http_request();

@@ -9,7 +9,9 @@ use crate::http::query::Query;
 use crate::http::view::Nodes;
 use crate::pb::ListNodes;
 
-/// `GET /v1/nodes`
+/// The nodes that share the store, and what each of them holds.
+#[utoipa::path(get, path = "/v1/nodes", tag = "nodes",
+    responses((status = 200, description = "Empty with the embedded store", body = Nodes)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,

@@ -1,35 +1,40 @@
 //! `/v1/operators`: whom we bind to, and how that goes; rebind, resume, suspend.
 
+use std::collections::HashMap;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 
+use super::tags::tagged;
 use super::{ask, done, verb};
+use crate::actors::admin::ReadSettings;
+use crate::actors::settings::Settings;
+use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Operator, Operators};
+use crate::http::view::{Done, Operator, OperatorVerb, Operators, Resource};
 use crate::pb::bind_command::Verb;
-use crate::pb::{CommandOperator, ListOperators};
+use crate::pb::{CommandOperator, ListOperators, OperatorView};
 
-const VERBS: &[(&str, Verb)] = &[
-    ("rebind", Verb::Rebind),
-    ("resume", Verb::Resume),
-    ("suspend", Verb::Suspend),
-];
-
-/// `GET /v1/operators`
+/// Every operator with its binds and its queue.
+#[utoipa::path(get, path = "/v1/operators", tag = "operators",
+    responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
+    let settings = ask(&state, ReadSettings).await??.settings;
     let list = ask(&state, ListOperators::default()).await?;
-    Ok(HttpResponse::Ok().json(Operators {
-        operators: list.operators.into_iter().map(Operator::from).collect(),
-    }))
+    let operators = merged(&settings, list.operators);
+    Ok(tagged(HttpResponse::Ok(), settings.version).json(Operators { operators }))
 }
 
-/// `GET /v1/operators/{id}`
+/// One operator with its binds and its queue.
+#[utoipa::path(get, path = "/v1/operators/{id}", tag = "operators",
+    params(("id" = String, Path, description = "As in the configuration")),
+    responses((status = 200, description = "The operator", body = Operator)))]
 pub(super) async fn one(
     request: HttpRequest,
     state: web::Data<State>,
@@ -37,16 +42,45 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let id = id.into_inner();
+    let settings = ask(&state, ReadSettings).await??.settings;
     let list = ask(&state, ListOperators { id: id.clone() }).await?;
-    match list.operators.into_iter().next() {
-        Some(operator) => Ok(HttpResponse::Ok().json(Operator::from(operator))),
+    let operators = merged(&settings, list.operators);
+    match operators.into_iter().find(|operator| operator.id == id) {
+        Some(operator) => Ok(tagged(HttpResponse::Ok(), operator.version).json(operator)),
         None => Err(Problem::not_found(format!(
             "there is no operator {id:?}; GET /v1/operators lists them"
         ))),
     }
 }
 
-/// `POST /v1/operators/{id}/{verb}`
+/// What is configured with how it goes; both, of what the store has and this node has not yet.
+fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
+    let mut live: HashMap<String, Operator> = live
+        .into_iter()
+        .map(|operator| (operator.id.clone(), Operator::from(operator)))
+        .collect();
+    settings
+        .settings
+        .iter()
+        .filter(|setting| setting.key.kind == Kind::Operator)
+        .map(|setting| {
+            let resource = Resource::new(setting);
+            match live.remove(&setting.key.name) {
+                Some(operator) => operator.with(resource),
+                None => Operator::disabled(resource),
+            }
+        })
+        .collect()
+}
+
+/// Commands every bind of an operator, on all nodes.
+///
+/// `rebind` unbinds and binds again; `suspend` unbinds until it is resumed; `resume` binds again at once.
+#[utoipa::path(post, path = "/v1/operators/{id}/{verb}", tag = "operators",
+    params(("id" = String, Path, description = "As in the configuration"),
+        ("verb" = OperatorVerb, Path)),
+    responses((status = 200, description = "Carried out", body = Done),
+        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,
@@ -55,7 +89,12 @@ pub(super) async fn order(
     Query::read(&request, &[])?;
     let (id, given) = path.into_inner();
     let order = CommandOperator {
-        verb: verb(&given, VERBS)?.into(),
+        verb: match verb::<OperatorVerb>(&given)? {
+            OperatorVerb::Rebind => Verb::Rebind,
+            OperatorVerb::Resume => Verb::Resume,
+            OperatorVerb::Suspend => Verb::Suspend,
+        }
+        .into(),
         id,
         by: who(&request),
     };

@@ -1,23 +1,21 @@
 //! `/v1/queues`: what waits where; suspend, resume, purge.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use utoipa::ToSchema;
 
-use super::{ask, done, verb};
+use super::{ask, body, done, verb};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
-use crate::http::query::Query;
-use crate::http::view::{Queue, Queues};
+use crate::http::query::{Query, moment};
+use crate::http::view::{Done, Queue, QueueVerb, Queues};
 use crate::pb::queue_command::Verb;
-use crate::pb::{CommandQueue, ListQueues};
+use crate::pb::{CommandQueue, ListQueues, MoveMessages};
 
-const VERBS: &[(&str, Verb)] = &[
-    ("suspend", Verb::Suspend),
-    ("resume", Verb::Resume),
-    ("purge", Verb::Purge),
-];
-
-/// `GET /v1/queues`
+/// What waits where, on this node.
+#[utoipa::path(get, path = "/v1/queues", tag = "queues",
+    responses((status = 200, description = "By name", body = Queues)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
@@ -29,7 +27,10 @@ pub(super) async fn list(
     }))
 }
 
-/// `GET /v1/queues/{name}`
+/// One queue.
+#[utoipa::path(get, path = "/v1/queues/{name}", tag = "queues",
+    params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`")),
+    responses((status = 200, description = "The queue", body = Queue)))]
 pub(super) async fn one(
     request: HttpRequest,
     state: web::Data<State>,
@@ -46,7 +47,15 @@ pub(super) async fn one(
     }
 }
 
-/// `POST /v1/queues/{name}/{verb}`
+/// Commands a queue, on all nodes.
+///
+/// `suspend` hands nothing out until it is resumed; `resume` hands out again; `purge` ends every waiting
+/// message DELETED, with receipts.
+#[utoipa::path(post, path = "/v1/queues/{name}/{verb}", tag = "queues",
+    params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
+        ("verb" = QueueVerb, Path)),
+    responses((status = 200, description = "Carried out", body = Done),
+        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,
@@ -55,8 +64,56 @@ pub(super) async fn order(
     Query::read(&request, &[])?;
     let (name, given) = path.into_inner();
     let order = CommandQueue {
-        verb: verb(&given, VERBS)?.into(),
+        verb: match verb::<QueueVerb>(&given)? {
+            QueueVerb::Suspend => Verb::Suspend,
+            QueueVerb::Resume => Verb::Resume,
+            QueueVerb::Purge => Verb::Purge,
+        }
+        .into(),
         name,
+        by: who(&request),
+    };
+    done(ask(&state, order).await?)
+}
+
+/// Which waiting messages of a queue go where.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MoveOrder {
+    /// The queue to move to: `operator:ID` or `test:…`.
+    to: String,
+    /// Only what this account or operator brought.
+    account: Option<String>,
+    /// Only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    since: Option<String>,
+    /// Only what was accepted before then.
+    until: Option<String>,
+}
+
+/// Moves what waits in a queue to another one, on all nodes.
+///
+/// Messages that a session holds, or whose outcome is unknown, stay, and so do receipts. Validity and
+/// counted attempts stay as they are; what was scheduled is due at once.
+#[utoipa::path(post, path = "/v1/queues/{name}/move", tag = "queues", request_body = MoveOrder,
+    params(("name" = String, Path, description = "`operator:ID` or `test:…`")),
+    responses((status = 200, description = "Nothing waits that fits", body = Done),
+        (status = 202, description = "So many messages of this node are looked at and moved, and those of other nodes", body = Done)))]
+pub(super) async fn transfer(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order: MoveOrder = body(&octets)?;
+    let time =
+        |key: &str, text: &Option<String>| text.as_deref().map_or(Ok(0), |text| moment(key, text));
+    let order = MoveMessages {
+        queue: name.into_inner(),
+        since: time("since", &order.since)?,
+        until: time("until", &order.until)?,
+        to: order.to,
+        sender: order.account.unwrap_or_default(),
         by: who(&request),
     };
     done(ask(&state, order).await?)

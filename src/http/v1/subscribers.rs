@@ -14,7 +14,10 @@ use crate::pb::EraseSubscriber;
 /// Digits of the longest number (E.164 has 15, some networks add a prefix).
 const MAX_DIGITS: usize = 20;
 
-/// `DELETE /v1/subscribers/{msisdn}/messages`
+/// Erases a subscriber's number and texts from finished messages.
+#[utoipa::path(delete, path = "/v1/subscribers/{msisdn}/messages", tag = "subscribers",
+    params(("msisdn" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$")),
+    responses((status = 200, description = "What was erased, and what is still active", body = ErasedMessages)))]
 pub(super) async fn erase(
     request: HttpRequest,
     state: web::Data<State>,

@@ -1,7 +1,8 @@
 //! `/v1/self`: whose token it is, and what it may.
 
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse};
 
+use crate::actors::access::Bearer;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::view::Myself;
@@ -11,9 +12,12 @@ use crate::http::view::Myself;
     responses((status = 200, description = "Of the token of this request", body = Myself)))]
 pub(super) async fn look(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    // There is one token, and it may do everything.
+    let extensions = request.extensions();
+    let bearer = extensions
+        .get::<Bearer>()
+        .ok_or_else(|| Problem::unavailable("nobody has looked at the token"))?;
     Ok(HttpResponse::Ok().json(Myself {
-        name: "admin token".to_owned(),
-        role: "admin".to_owned(),
+        name: bearer.name.clone(),
+        role: bearer.role.to_string(),
     }))
 }

@@ -1,6 +1,7 @@
 //! Messages as the admin API shows them.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::time;
 use crate::domain::address::printable;
@@ -10,7 +11,7 @@ use crate::pb::message_view::Stage;
 use crate::pb::{self, Kind};
 
 /// `GET /v1/messages`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Messages {
     /// Newest first, without attempts and changes.
     pub messages: Vec<Message>,
@@ -19,7 +20,7 @@ pub struct Messages {
 }
 
 /// `GET /v1/messages/{id}`, and an entry of the list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Message {
     pub id: String,
     /// `ENROUTE` while it is not final.
@@ -34,9 +35,12 @@ pub struct Message {
     pub sender: String,
     /// The queue that owns it now.
     pub queue: String,
+    #[schema(format = DateTime)]
     pub accepted_at: Option<String>,
+    #[schema(format = DateTime)]
     pub expires_at: Option<String>,
     /// When it is tried (again), while it is scheduled.
+    #[schema(format = DateTime)]
     pub due_at: Option<String>,
     /// Attempts that were counted.
     pub attempts: u32,
@@ -47,6 +51,9 @@ pub struct Message {
     /// `text erased` when its text was there and is not kept any more; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
+    /// Where its steps are recorded; null when it is not traced.
+    #[serde(default)]
+    pub trace: Option<Trace>,
     /// How it ended.
     #[serde(rename = "final")]
     pub fin: Option<Final>,
@@ -59,9 +66,21 @@ pub struct Message {
     pub content: Option<Text>,
 }
 
+/// `GET /v1/messages/{id}/trace`, and part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Trace {
+    /// 32 hexadecimal digits.
+    pub trace_id: String,
+    /// W3C Trace Context of the submission.
+    pub traceparent: String,
+    /// Where to look at it (`telemetry.trace_url`); null when that is not configured.
+    pub url: Option<String>,
+}
+
 /// How a message ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Final {
+    #[schema(format = DateTime)]
     pub at: Option<String>,
     /// The operator's error code, as it was written; empty without one.
     pub error: String,
@@ -74,9 +93,10 @@ pub struct Final {
 }
 
 /// One attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Attempt {
     pub attempt: u32,
+    #[schema(format = DateTime)]
     pub at: Option<String>,
     /// Where it was sent.
     pub queue: String,
@@ -87,8 +107,9 @@ pub struct Attempt {
 }
 
 /// One order about a stored message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Change {
+    #[schema(format = DateTime)]
     pub at: Option<String>,
     /// `move`, `retry` or `cancel`.
     pub kind: String,
@@ -98,7 +119,7 @@ pub struct Change {
 }
 
 /// What a message says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Text {
     /// Null when the octets are no text, or none that can be read.
     pub text: Option<String>,
@@ -135,6 +156,7 @@ impl Message {
             esm_class: message.esm_class,
             registered_delivery: message.registered_delivery,
             note: message.text_erased.then(|| "text erased".to_owned()),
+            trace: view.trace.map(Trace::from),
             fin: view.fin.map(Final::from),
             history: view.history.into_iter().map(Attempt::from).collect(),
             changes: view.changes.into_iter().map(Change::from).collect(),
@@ -158,6 +180,16 @@ impl From<pb::MessageList> for Messages {
                 .map(|view| Message::new(view, false))
                 .collect(),
             next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::TraceView> for Trace {
+    fn from(trace: pb::TraceView) -> Self {
+        Self {
+            trace_id: trace.trace_id,
+            traceparent: trace.traceparent,
+            url: (!trace.url.is_empty()).then_some(trace.url),
         }
     }
 }

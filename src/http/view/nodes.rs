@@ -1,20 +1,22 @@
 //! The cluster as JSON: `GET /v1/nodes`.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::time;
 use crate::pb;
 
 /// `GET /v1/nodes`: empty with the embedded store.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Nodes {
     pub nodes: Vec<Node>,
     /// The database's clock when this was read.
+    #[schema(format = DateTime)]
     pub as_of: Option<String>,
 }
 
 /// One process that shares the store.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Node {
     /// 0-255, part of the message ids made there.
     pub node: u32,
@@ -34,6 +36,7 @@ pub struct Node {
     pub http: String,
     pub smpp: Vec<String>,
     /// When it joined.
+    #[schema(format = DateTime)]
     pub since: Option<String>,
     /// Queue partitions that it owns.
     pub queues: Vec<QueueShare>,
@@ -44,7 +47,7 @@ pub struct Node {
 }
 
 /// How much of a queue a node owns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct QueueShare {
     pub queue: String,
     pub partitions: u32,

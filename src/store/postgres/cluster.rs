@@ -18,8 +18,10 @@ use tokio_postgres::error::SqlState;
 
 use super::failure::sql_failed;
 use super::{PgStore, Shared};
-use crate::store::cluster::{ClusterStore, Membership, NodeCard, Partition, Resource, View};
-use crate::store::{Active, HandOver, Reply, StoreError};
+use crate::store::cluster::{
+    ClusterStore, Handed, Membership, NodeCard, Partition, Resource, View,
+};
+use crate::store::{Active, Reply, StoreError};
 
 /// What a store keeps for its membership.
 #[derive(Default)]
@@ -30,8 +32,8 @@ pub struct Cluster {
     beat: Mutex<Option<member::Beat>>,
     /// Held for reading while items are taken out of the inbox, for writing when partitions change.
     collecting: tokio::sync::RwLock<()>,
-    /// Items whose commit broke off.
-    uncertain: Mutex<Vec<HandOver>>,
+    /// Rows whose commit broke off.
+    uncertain: Mutex<Vec<collect::Taken>>,
     wake: wake::Wake,
 }
 
@@ -55,15 +57,10 @@ impl Cluster {
         self.wake.start(&shared.runtime, &shared.connect, me);
     }
 
-    /// Drops uncertain items of these resources: whoever takes the partitions over finds them.
+    /// Drops uncertain rows of these resources: whoever takes the partitions over finds them.
     async fn forget(&self, resources: &[Resource]) {
         let mut uncertain = self.uncertain.lock().await;
-        uncertain.retain(|item| {
-            !resources.contains(&Resource::Queue(Partition {
-                queue: item.queue,
-                part: item.part,
-            }))
-        });
+        uncertain.retain(|row| !resources.contains(&Resource::Queue(row.partition())));
     }
 }
 
@@ -148,7 +145,7 @@ impl ClusterStore for PgStore {
             .ask(async move { take_over::take_over(&shared, partitions).await })
     }
 
-    fn collect(&self, limit: usize) -> Reply<Vec<HandOver>> {
+    fn collect(&self, limit: usize) -> Reply<Vec<Handed>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { collect::collect(&shared, limit).await })

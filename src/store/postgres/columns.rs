@@ -21,6 +21,9 @@ use crate::store::{FinRow, WriteBatch};
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
 const MAX_ROW: usize = 1024 * 1024;
 
+/// A row of the inbox is closed at this size, so that what an owner takes out at a time is bounded.
+const MAX_INBOX_ROW: usize = 256 * 1024;
+
 type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// A statement and its arrays.
@@ -128,22 +131,22 @@ fn hand_over<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Resul
     if all.is_empty() {
         return Ok(());
     }
-    // In the order of the key, so that two lanes never wait for each other.
-    all.sort_by_key(|item| (item.queue, item.part, item.id, item.what as i32));
-    let ids = keys(all.iter().map(|item| item.id))?;
-    call!(
-        calls,
-        Step::HandOver,
-        column(&all, |item| item.queue as i32),
-        column(&all, |item| i16::from(item.part)),
-        ids,
-        column(&all, |item| item.what as i16),
-        column(&all, |item| i16::try_from(item.priority)
-            .unwrap_or(i16::MAX)),
-        column(&all, |item| item.due_at),
-        column(&all, |item| item.expires_at),
-        column(&all, |item| item.attempts as i32),
-    );
+    all.sort_by_key(|item| (item.queue, item.part, item.id));
+    let mut queues = Vec::new();
+    let mut parts = Vec::new();
+    let mut items: Vec<Vec<u8>> = Vec::new();
+    for of_partition in all.chunk_by(|a, b| (a.queue, a.part) == (b.queue, b.part)) {
+        let mut row = Vec::new();
+        for (at, item) in of_partition.iter().enumerate() {
+            row.extend_from_slice(&item.octets);
+            if row.len() >= MAX_INBOX_ROW || at + 1 == of_partition.len() {
+                queues.push(item.queue as i32);
+                parts.push(i16::from(item.part));
+                items.push(std::mem::take(&mut row));
+            }
+        }
+    }
+    call!(calls, Step::HandOver, queues, parts, items);
     Ok(())
 }
 
@@ -313,10 +316,11 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    if all.iter().any(|row| row.hand_over) {
+    if all.iter().any(|row| !row.hand_over.is_empty()) {
         call.step = Step::FinHandOver;
+        let octets = |row: &&'a FinRow| Some(&row.hand_over[..]).filter(|all| !all.is_empty());
         call.parameters
-            .push(Box::new(column(&all, |row| row.hand_over)));
+            .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
     }
     calls.push(call);
     let Some(correlate) = correlate else {

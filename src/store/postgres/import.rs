@@ -18,6 +18,7 @@ use super::correlations::{Kept, operator_uuid};
 use super::failure::{Failure, failed};
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
+use super::settings;
 use super::statements::STEPS;
 use super::{PgOptions, runtime};
 use crate::clock;
@@ -131,7 +132,7 @@ impl Import {
         })
     }
 
-    /// Writes the names and begins, or finds where to go on.
+    /// Writes names and configuration and begins, or finds where to go on.
     ///
     /// # Errors
     /// Nodes are alive, the database holds something else, or the source is not what it was.
@@ -299,6 +300,7 @@ async fn begin_anew(
             &[&numbers, &names],
         )
         .await?;
+    settings::import(transaction, &source.settings, &source.history).await?;
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
     }

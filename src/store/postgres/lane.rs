@@ -231,12 +231,9 @@ impl Lane {
             Ok(result) => result?,
             Err(_) => return Err(Failure::Lost("no answer to a transaction".to_owned())),
         };
-        let counts = &self.shared.counts;
         let rows: usize = group.iter().map(|pending| pending.batch.len()).sum();
-        let nanos = started.elapsed().as_nanos() as u64;
-        counts.commits.fetch_add(1, Ordering::Relaxed);
-        counts.rows.fetch_add(rows as u64, Ordering::Relaxed);
-        counts.commit_nanos.fetch_add(nanos, Ordering::Relaxed);
+        let counts = &self.shared.counts.writes;
+        counts.committed(rows, started.elapsed());
         Ok(written)
     }
 
@@ -355,7 +352,7 @@ impl Lane {
     fn answer(&self, group: Vec<Pending>, written: Vec<Written>) {
         for (pending, written) in group.into_iter().zip(written) {
             let buried = written.rejected.len() as u64;
-            let dead = &self.shared.counts.dead_letters;
+            let dead = &self.shared.counts.writes.dead_letters;
             dead.fetch_add(buried, Ordering::Relaxed);
             self.shared.inbox.end(pending, Ok(written));
         }

@@ -99,7 +99,7 @@ pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
         error: octets_at(row, 3)?,
         operator: number_at(row, 4)?,
         tell: number_at(row, 5)?,
-        hand_over: false,
+        hand_over: Bytes::new(),
     })
 }
 

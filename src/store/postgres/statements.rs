@@ -66,10 +66,8 @@ impl Step {
                  ON CONFLICT DO NOTHING"
             }
             Self::HandOver => {
-                "INSERT INTO inbox(queue, part, id, what, priority, due_at, expires_at, attempts)
-                 SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::smallint[],
-                   $5::smallint[], $6::bigint[], $7::bigint[], $8::int[])
-                 ON CONFLICT DO NOTHING"
+                "INSERT INTO inbox(queue, part, items)
+                 SELECT * FROM unnest($1::int[], $2::smallint[], $3::bytea[])"
             }
             Self::Tries => {
                 "INSERT INTO tries(id, attempt, at, operator)
@@ -122,16 +120,14 @@ impl Step {
             Self::FinHandOver => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::boolean[])
-                   u(id, at, state, error, operator, tell, hand_over)),
+                     $5::int[], $6::int[], $7::bytea[])
+                   u(id, at, state, error, operator, tell, octets)),
                  won AS (INSERT INTO fin SELECT id, at, state, error, operator, tell FROM u
                    ON CONFLICT DO NOTHING RETURNING id),
-                 handed AS (INSERT INTO inbox(queue, part, id, what, priority, due_at, expires_at,
-                     attempts)
-                   SELECT u.tell, 255, u.id, 1, 0, 0, 9223372036854775807, 0
+                 handed AS (INSERT INTO inbox(queue, part, items)
+                   SELECT u.tell, 255, string_agg(u.octets, '' ORDER BY u.id)
                    FROM won JOIN u ON u.id = won.id
-                   WHERE u.hand_over AND u.tell <> 0
-                   ON CONFLICT DO NOTHING)
+                   WHERE u.octets IS NOT NULL GROUP BY u.tell)
                  SELECT id FROM won"
             }
             // Only for the row that won: ours is the one that is there. The bounds keep other days out.

@@ -214,7 +214,7 @@ impl Lane {
             .filter(|row| {
                 there.get(&row.id).is_some_and(|fin| {
                     let mut fin = fin.clone();
-                    fin.hand_over = row.hand_over;
+                    fin.hand_over = row.hand_over.clone();
                     fin == **row
                 })
             })

@@ -3,7 +3,7 @@
 //! Called by the command line with a data folder, a running store's file or a backup. What is
 //! checked: SQLite's own integrity, each row belongs to a message (or to one that was retired), no
 //! final message waits for a retry, the low-water mark and `carry` cover every active message, ids
-//! and times agree.
+//! and times agree, the configuration is what its history says.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,6 +11,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema::{self, failed, meta, sql_failed};
+use super::settings;
 use crate::pb::MessageState;
 use crate::store::StoreError;
 
@@ -24,6 +25,10 @@ const PLAUSIBLE_MS: i64 = 3_600_000;
 pub struct FsckReport {
     /// Stored messages.
     pub messages: u64,
+    /// The version of the configuration in the store; 0 for none.
+    pub configuration: u64,
+    /// The layout that the file has.
+    pub schema: i64,
     /// Messages that are not final.
     pub enroute: u64,
     /// Final messages per state name.
@@ -54,7 +59,8 @@ pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
     let connection = Connection::open_with_flags(&path, flags).map_err(sql_failed)?;
     let mut report = FsckReport::default();
     match schema::check_version(&connection, &path) {
-        Ok(schema::SCHEMA_VERSION) => {}
+        // A backup of an earlier release is as good as it was then.
+        Ok(version @ 1..=schema::SCHEMA_VERSION) => report.schema = version,
         Ok(version) => {
             report.problem(format!("schema version {version}: not a store of smsc"));
             return Ok(report);
@@ -94,7 +100,20 @@ impl FsckReport {
         self.check_owners(&snapshot)?;
         self.check_states(&snapshot)?;
         self.check_low_water(&snapshot)?;
-        self.check_times(&snapshot)
+        self.check_times(&snapshot)?;
+        self.check_settings(&snapshot)
+    }
+
+    /// The configuration is what its history says.
+    fn check_settings(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.schema < schema::WITH_SETTINGS {
+            return Ok(());
+        }
+        self.configuration = settings::version(connection)?;
+        for problem in settings::problems(connection)? {
+            self.problem(problem);
+        }
+        Ok(())
     }
 
     fn check_integrity(&mut self, connection: &Connection) -> rusqlite::Result<()> {

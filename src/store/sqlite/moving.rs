@@ -11,12 +11,17 @@ use rusqlite::{Connection, Row};
 use super::reader::{kind_of, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
+use super::settings;
 use crate::store::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
 use crate::store::{ChangeRow, ParkedRow, RetryRow, StoreError, TryRow};
+
+/// Tables that came with [`schema::WITH_SETTINGS`].
+const SETTINGS: [&str; 4] = ["accounts", "operators", "routes", "config_versions"];
 
 /// A store at rest.
 pub struct Source {
     connection: Connection,
+    has_settings: bool,
     _lock: FolderLock,
 }
 
@@ -34,10 +39,12 @@ impl Source {
         }
         let lock = schema::lock_folder(folder)?;
         let connection = open_reader(&path)?;
-        if schema::check_version(&connection, &path)? == 0 {
+        let version = schema::check_version(&connection, &path)?;
+        if version == 0 {
             return Err(failed(format!("{} is no store of smsc", path.display())));
         }
         Ok(Self {
+            has_settings: version >= schema::WITH_SETTINGS,
             connection,
             _lock: lock,
         })
@@ -45,7 +52,11 @@ impl Source {
 
     /// Counts what there is. Reads every table to its end.
     pub fn inventory(&self) -> Result<Inventory, StoreError> {
-        self.read_inventory().map_err(sql_failed)
+        let mut inventory = self.read_inventory().map_err(sql_failed)?;
+        if self.has_settings {
+            (inventory.settings, inventory.history) = settings::everything(&self.connection)?;
+        }
+        Ok(inventory)
     }
 
     fn read_inventory(&self) -> rusqlite::Result<Inventory> {
@@ -55,6 +66,10 @@ impl Source {
         };
         let mut rows = [0; TABLES.len()];
         for (count, table) in rows.iter_mut().zip(TABLES) {
+            // A store of an earlier release, which is only read, has none of these tables.
+            if SETTINGS.contains(&table) && !self.has_settings {
+                continue;
+            }
             let from = if table == "sent" { "attempts" } else { table };
             *count = number(&format!("SELECT count(*) FROM {from}"))?;
         }
@@ -67,6 +82,7 @@ impl Source {
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,
+            ..Inventory::default()
         })
     }
 

@@ -5,6 +5,7 @@
 //! stepping over small gaps and by seeking over large ones, so that a dense page costs one seek per
 //! table and a sparse one no more than a seek per id.
 
+use bytes::Bytes;
 use rusqlite::{Connection, Row};
 
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
@@ -195,7 +196,7 @@ pub fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
         error: bytes_of(row.get_ref(3)?),
         operator: row.get(4)?,
         tell: row.get(5)?,
-        hand_over: false,
+        hand_over: Bytes::new(),
     })
 }
 

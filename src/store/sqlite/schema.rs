@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::store::StoreError;
 
 /// The layout that this binary reads and writes, in `PRAGMA user_version`.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 1 + UPGRADES.len() as i64;
 /// The main database, below the data folder.
 pub const MAIN_FILE: &str = "smsc.db";
 /// The derived database, below the data folder.
@@ -64,6 +64,33 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
   WHERE f.id IS NULL OR (f.tell <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.id = m.id));
 ";
 
+/// From each version to the next: the first one makes a store of version 1 one of version 2. What
+/// was released stays as it is.
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS];
+
+/// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
+const SETTINGS: &str = "
+CREATE TABLE accounts(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE operators(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE routes(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE config_versions(version INTEGER PRIMARY KEY, at INT NOT NULL, who TEXT NOT NULL,
+  what TEXT NOT NULL, changes TEXT NOT NULL);
+";
+/// The first version with the tables of [`SETTINGS`].
+pub const WITH_SETTINGS: i64 = 2;
+
+/// Version 3: tokens of the admin API, and its audit log, whose ids carry the time as those of messages do.
+const ACCESS: &str = "
+CREATE TABLE tokens(name TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL,
+  created_at INT NOT NULL, created_by TEXT NOT NULL, expires_at INT NOT NULL, used_at INT NOT NULL);
+CREATE TABLE audit(id INTEGER PRIMARY KEY, token TEXT NOT NULL, role TEXT NOT NULL,
+  address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INT NOT NULL,
+  node INT NOT NULL);
+";
+
 /// The lock on a data folder; it ends with the process or when this is dropped.
 #[derive(Debug)]
 pub struct FolderLock {
@@ -103,7 +130,8 @@ pub fn check_library() -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens `smsc.db` for the writer and creates its tables when the file is new.
+/// Opens `smsc.db` for the writer, creates its tables when the file is new, and brings an older file
+/// up to this binary's layout.
 pub fn open_main(path: &Path, wal_autocheckpoint: u32) -> Result<Connection, StoreError> {
     let connection = Connection::open(path).map_err(|error| cannot_open(path, &error))?;
     prepare_main(&connection, path, wal_autocheckpoint)?;
@@ -131,14 +159,26 @@ fn prepare_main(connection: &Connection, path: &Path, pages: u32) -> Result<(), 
             path.display()
         )));
     }
-    if version == 0 {
+    if version < SCHEMA_VERSION {
         connection
             .execute_batch(&format!(
-                "BEGIN IMMEDIATE; {DDL} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+                "BEGIN IMMEDIATE; {} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;",
+                upgrade(version)
             ))
             .map_err(sql)?;
     }
     Ok(())
+}
+
+/// What brings a store of this version (0: an empty file) to this binary's.
+fn upgrade(version: i64) -> String {
+    let first = if version == 0 { DDL } else { "" };
+    let done = usize::try_from(version - 1).unwrap_or(0);
+    let mut sql = first.to_owned();
+    for step in UPGRADES.iter().skip(done) {
+        sql.push_str(step);
+    }
+    sql
 }
 
 /// Opens `smsc.db` read-only.

@@ -1,20 +1,22 @@
 //! Takes items out of the shared inbox for the partitions of this node.
 //!
-//! Called by the cluster port. Keeps true that an item is answered once: it is deleted in the
-//! transaction that reads it, and when the connection breaks during the commit, the item is kept
+//! Called by the cluster port. Keeps true that a row is answered once: it is deleted in the
+//! transaction that reads it, and when the connection breaks during the commit, the row is kept
 //! aside until the next call has seen whether the inbox still has it.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use deadpool_postgres::Transaction;
+use prost::Message as _;
 use tokio_postgres::Row;
 
 use super::super::Shared;
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
-use crate::pb::delivery::What;
-use crate::store::cluster::Membership;
-use crate::store::{HandOver, StoreError};
+use crate::pb::Enqueue;
+use crate::store::StoreError;
+use crate::store::cluster::{Handed, Membership, Partition};
 
 /// Is there anything? Writes nothing, so that looking costs no commit. The LATERAL makes it one
 /// look into the index for each partition, whatever the inbox holds for others.
@@ -26,23 +28,42 @@ SELECT EXISTS(SELECT 1 FROM node WHERE node = $1 AND epoch = $2),
 
 const TAKE: &str = "
 WITH oldest AS MATERIALIZED (
-  SELECT i.queue, i.part, i.id, i.what FROM lease l CROSS JOIN LATERAL (
-    SELECT i.queue, i.part, i.id, i.what FROM inbox i
-    WHERE i.queue = l.name AND i.part = l.part ORDER BY i.id LIMIT $4) i
+  SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
+    SELECT i.queue, i.part, i.seq FROM inbox i
+    WHERE i.queue = l.name AND i.part = l.part ORDER BY i.seq LIMIT $4) i
   WHERE l.node = $1 AND l.epoch = $2 AND l.kind = $3 AND l.taken
-  ORDER BY i.id LIMIT $4)
+  ORDER BY i.seq LIMIT $4)
 DELETE FROM inbox i USING oldest o
-WHERE i.queue = o.queue AND i.part = o.part AND i.id = o.id AND i.what = o.what
-RETURNING i.queue, i.part, i.id, i.what, i.priority, i.due_at, i.expires_at, i.attempts";
+WHERE i.queue = o.queue AND i.part = o.part AND i.seq = o.seq
+RETURNING i.queue, i.part, i.seq, i.items";
 
 /// The lock waits for a transaction of ours that the server may still be committing.
 const STILL_THERE: &str = "
-SELECT i.queue, i.part, i.id, i.what FROM inbox i
-JOIN unnest($1::int[], $2::smallint[], $3::bigint[], $4::smallint[]) u(queue, part, id, what)
-  ON i.queue = u.queue AND i.part = u.part AND i.id = u.id AND i.what = u.what FOR UPDATE OF i";
+SELECT i.seq FROM inbox i
+JOIN unnest($1::int[], $2::smallint[], $3::bigint[]) u(queue, part, seq)
+  ON i.queue = u.queue AND i.part = u.part AND i.seq = u.seq FOR UPDATE OF i";
 
-/// Takes up to `limit` items, oldest first.
-pub async fn collect(shared: &Arc<Shared>, limit: usize) -> Result<Vec<HandOver>, StoreError> {
+/// A row of the inbox.
+pub struct Taken {
+    queue: i32,
+    part: i16,
+    seq: i64,
+    items: Vec<u8>,
+}
+
+// === impl Taken ===
+
+impl Taken {
+    pub fn partition(&self) -> Partition {
+        Partition {
+            queue: self.queue as u32,
+            part: self.part as u8,
+        }
+    }
+}
+
+/// Takes up to `limit` rows, oldest first.
+pub async fn collect(shared: &Arc<Shared>, limit: usize) -> Result<Vec<Handed>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let _collecting = shared.cluster.collecting.read().await;
     let mut uncertain = shared.cluster.uncertain.lock().await;
@@ -55,8 +76,8 @@ async fn try_collect(
     shared: &Arc<Shared>,
     me: Membership,
     limit: usize,
-    uncertain: &mut Vec<HandOver>,
-) -> Result<Option<Vec<HandOver>>, DbError> {
+    uncertain: &mut Vec<Taken>,
+) -> Result<Option<Vec<Handed>>, DbError> {
     let mut client = shared.pool.get().await?;
     let (node, epoch) = me.columns();
     if uncertain.is_empty() {
@@ -73,63 +94,53 @@ async fn try_collect(
     if !lock_member(&transaction, me).await? {
         return Ok(None);
     }
-    let mut items = if uncertain.is_empty() {
-        Vec::new()
-    } else {
-        gone(&transaction, uncertain).await?
-    };
-    let room = limit.saturating_sub(items.len());
+    if !uncertain.is_empty() {
+        keep_gone(&transaction, uncertain).await?;
+    }
+    let room = limit.saturating_sub(uncertain.len());
     let take = transaction.prepare_cached(TAKE).await?;
     let rows = transaction
         .query(&take, &[&node, &epoch, &QUEUE, &(room as i64)])
         .await?;
-    items.extend(rows.iter().map(read));
-    items.sort_unstable_by_key(|item| item.id);
-    if let Err(error) = transaction.commit().await {
-        *uncertain = items;
-        return Err(error.into());
-    }
-    uncertain.clear();
-    Ok(Some(items))
+    uncertain.extend(rows.iter().map(read));
+    uncertain.sort_unstable_by_key(|row| row.seq);
+    transaction.commit().await?;
+    Ok(Some(uncertain.drain(..).map(handed).collect()))
 }
 
-/// Those that the inbox has no more: the commit that took them did happen.
-async fn gone(
+/// Keeps those that the inbox has no more: the commit that took them did happen.
+async fn keep_gone(
     transaction: &Transaction<'_>,
-    uncertain: &[HandOver],
-) -> Result<Vec<HandOver>, DbError> {
-    let queues: Vec<i32> = uncertain.iter().map(|item| item.queue as i32).collect();
-    let parts: Vec<i16> = uncertain.iter().map(|item| item.part.into()).collect();
-    let ids: Vec<i64> = uncertain.iter().map(|item| item.id as i64).collect();
-    let whats: Vec<i16> = uncertain.iter().map(|item| item.what as i16).collect();
+    uncertain: &mut Vec<Taken>,
+) -> Result<(), DbError> {
+    let queues: Vec<i32> = uncertain.iter().map(|row| row.queue).collect();
+    let parts: Vec<i16> = uncertain.iter().map(|row| row.part).collect();
+    let seqs: Vec<i64> = uncertain.iter().map(|row| row.seq).collect();
     let rows = transaction
-        .query(STILL_THERE, &[&queues, &parts, &ids, &whats])
+        .query(STILL_THERE, &[&queues, &parts, &seqs])
         .await?;
-    let there: Vec<(u32, u8, u64, i16)> = rows
-        .iter()
-        .map(|row| {
-            (
-                row.get::<_, i32>(0) as u32,
-                row.get::<_, i16>(1) as u8,
-                row.get::<_, i64>(2) as u64,
-                row.get(3),
-            )
-        })
-        .collect();
-    let is_gone =
-        |item: &&HandOver| !there.contains(&(item.queue, item.part, item.id, item.what as i16));
-    Ok(uncertain.iter().filter(is_gone).copied().collect())
+    let there: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    uncertain.retain(|row| !there.contains(&row.seq));
+    Ok(())
 }
 
-fn read(row: &Row) -> HandOver {
-    HandOver {
-        queue: row.get::<_, i32>(0) as u32,
-        part: row.get::<_, i16>(1) as u8,
-        id: row.get::<_, i64>(2) as u64,
-        what: What::try_from(i32::from(row.get::<_, i16>(3))).unwrap_or_default(),
-        priority: row.get::<_, i16>(4) as u32,
-        due_at: row.get(5),
-        expires_at: row.get(6),
-        attempts: row.get::<_, i32>(7) as u32,
+fn read(row: &Row) -> Taken {
+    Taken {
+        queue: row.get(0),
+        part: row.get(1),
+        seq: row.get(2),
+        items: row.get(3),
+    }
+}
+
+fn handed(row: Taken) -> Handed {
+    let items = Enqueue::decode(Bytes::from(row.items)).unwrap_or_else(|error| {
+        // Its messages are active still: the next takeover of the partition finds them.
+        tracing::error!(%error, queue = row.queue, part = row.part, "a row of the inbox cannot be read");
+        Enqueue::default()
+    });
+    Handed {
+        queue: row.queue as u32,
+        items: items.items,
     }
 }

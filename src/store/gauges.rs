@@ -1,4 +1,5 @@
-//! Counters of the writer, read by `stats()` and by the metrics page without asking any thread.
+//! Counters of a writer, read by `stats()` and by the metrics page without asking any thread. Both
+//! adapters count with these.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub struct CommitHistograms {
     pub rows: Histogram,
 }
 
-/// What the writer counts.
+/// What a writer counts.
 #[derive(Debug)]
 pub struct Gauges {
     pub commits: AtomicU64,

@@ -1,0 +1,42 @@
+# syntax=docker/dockerfile:1
+#
+#   docker build -t smsc:0.1.0 --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) .
+#
+# The versions are pinned by tag; give digests (RUST_IMAGE=rust@sha256:…) for a build that can be
+# repeated bit by bit. Dependencies come as Cargo.lock says.
+ARG RUST_IMAGE=rust:1.95.0-slim-bookworm
+ARG RUNTIME_IMAGE=debian:12.12-slim
+
+FROM ${RUST_IMAGE} AS build
+# SQLite and ring are C; everything else is Rust. The slim image brings gcc and libc's headers.
+WORKDIR /build
+COPY . .
+ARG SOURCE_DATE_EPOCH=0
+ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} \
+    CARGO_INCREMENTAL=0 \
+    CARGO_PROFILE_RELEASE_STRIP=debuginfo \
+    RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=/usr/local/cargo=cargo"
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
+    --mount=type=cache,target=/build/target \
+    cargo build --release --locked --bin smsc \
+    && install -D --mode=0755 target/release/smsc /out/usr/bin/smsc \
+    && install -d --mode=0750 --owner=10001 --group=10001 /out/var/lib/smsc \
+    && install -D --mode=0644 /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ca-certificates.crt \
+    && install -D --mode=0644 LICENSE-APACHE LICENSE-MIT --target-directory=/out/usr/share/doc/smsc \
+    && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
+
+FROM ${RUNTIME_IMAGE}
+COPY --from=build /out/ /
+# Relative paths of the configuration are below this folder: keep it on a volume. Nothing of the
+# configuration is set here, for variables go before the file; so without a file say
+# -e SMSC_SMPP__LISTEN=0.0.0.0:2775 -e SMSC_HTTP__LISTEN=0.0.0.0:8080 for the demo.
+WORKDIR /var/lib/smsc
+# By number, so that Kubernetes can see that it is not root.
+USER 10001:10001
+VOLUME /var/lib/smsc
+EXPOSE 2775 8080
+# Drains on SIGTERM; give it time: docker run --stop-timeout 60.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["smsc", "health", "--live"]
+ENTRYPOINT ["smsc"]
+CMD ["serve"]

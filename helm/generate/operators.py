@@ -1,0 +1,265 @@
+"""The dashboard about operators, their binds, and the accounts that are bound to us."""
+
+from panels import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    YELLOW,
+    choice,
+    dashboard,
+    graph,
+    heatmap,
+    row,
+    stat,
+    steps,
+    table,
+    timeline,
+)
+from queries import ALL, COMMON, in_an_hour, quantile, rate, total, zero
+
+IS_BAD = steps(GREEN, 1, RED)
+
+
+RESULTS = {
+    "ok": GREEN,
+    "temporary": YELLOW,
+    "throttled": ORANGE,
+    "permanent": RED,
+    "unanswered": "purple",
+}
+
+
+def board():
+    out = 'direction="out",name=~"$operator"'
+    queue = 'queue=~"operator:$operator"'
+    named = lambda expr: f'label_replace({expr}, "name", "$1", "queue", "operator:(.*)")'  # noqa: E731
+    up = {"type": "value", "options": {"0": {"text": "down", "color": RED, "index": 0}}}
+    some = {
+        "type": "range",
+        "options": {"from": 1, "to": 1e9, "result": {"text": "bound", "color": GREEN, "index": 1}},
+    }
+    return dashboard(
+        "smsc-operators",
+        "SMSC / Operators and binds",
+        "Which operator is down, slow or throttling, and who is bound to us.",
+        [*COMMON, choice("operator", "Operator", "name", f'smsc_binds{{{ALL},direction="out"}}')],
+        [
+            stat(
+                "Bound",
+                zero(total("smsc_binds", more=f'{out},state="bound"')),
+                "Binds to operators that are up.",
+                "short",
+                steps(RED, 1, GREEN),
+                w=4,
+            ),
+            stat(
+                "Waiting to bind",
+                zero(total("smsc_binds", more=f'{out},state=~"waiting|connecting|binding"')),
+                "Binds that wait for their next attempt.",
+                "short",
+                steps(GREEN, 1, ORANGE),
+                w=4,
+            ),
+            stat(
+                "Paused",
+                zero(total("smsc_binds", more=f'{out},state="paused"')),
+                "Binds that stopped for good, usually for a wrong password: smsc binds OPERATOR resume.",
+                "short",
+                IS_BAD,
+                w=4,
+            ),
+            stat(
+                "Lost in an hour",
+                in_an_hour("smsc_operator_binds_lost_total"),
+                "Binds that failed or were lost.",
+                "short",
+                steps(GREEN, 5, YELLOW, 50, RED),
+                w=4,
+                decimals=0,
+            ),
+            stat(
+                "Throttled",
+                rate("smsc_attempts_throttled_by_operator_total"),
+                "Attempts per second that operators answered with a throttling status.",
+                "mps",
+                steps(GREEN, 0.1, YELLOW, 10, RED),
+                w=4,
+            ),
+            stat(
+                "Accounts bound",
+                zero(total("smsc_binds", more='direction="in",state="bound"')),
+                "Binds of accounts.",
+                "short",
+                steps(BLUE),
+                w=4,
+            ),
+            table(
+                "Operators",
+                "One row per operator. Nothing bound and something waiting is what to look at first.",
+                "name",
+                [
+                    (
+                        "Bound",
+                        total("smsc_binds", "name", f'{out},state="bound"'),
+                        "short",
+                        steps(RED, 1, GREEN),
+                    ),
+                    (
+                        "Waiting to bind",
+                        total("smsc_binds", "name", f'{out},state=~"waiting|connecting|binding"'),
+                        "short",
+                        None,
+                    ),
+                    ("Paused", total("smsc_binds", "name", f'{out},state="paused"'), "short", None),
+                    ("In flight", total("smsc_bind_in_flight", "name", out), "short", None),
+                    (
+                        "Queue",
+                        "sum by (name) ("
+                        + named(total("smsc_queue_waiting", "queue", queue))
+                        + ")",
+                        "short",
+                        steps(GREEN, 10_000, YELLOW, 1_000_000, RED),
+                    ),
+                    (
+                        "Oldest",
+                        "max by (name) ("
+                        + named(total("smsc_queue_oldest_seconds", "queue", queue, how="max"))
+                        + ")",
+                        "s",
+                        steps(GREEN, 60, YELLOW, 600, RED),
+                    ),
+                    (
+                        "Taken/s",
+                        "sum by (name) ("
+                        + named(rate("smsc_queue_delivered_total", "queue", queue))
+                        + ")",
+                        "mps",
+                        None,
+                    ),
+                    (
+                        "Failed/s",
+                        "sum by (name) ("
+                        + named(rate("smsc_queue_failed_total", "queue", queue))
+                        + ")",
+                        "mps",
+                        None,
+                    ),
+                ],
+            ),
+            timeline(
+                "Since when",
+                "Green while at least one bind of the operator is up.",
+                total("smsc_binds", "name", f'{out},state="bound"')
+                + " or 0 * "
+                + total("smsc_binds", "name", out),
+                "{{name}}",
+                [up, some],
+            ),
+            row("Traffic to operators"),
+            graph(
+                "Taken",
+                "Messages that operators took, per second.",
+                (rate("smsc_queue_delivered_total", "queue", queue), "{{queue}}"),
+                unit="mps",
+                w=8,
+            ),
+            graph(
+                "Refused for good",
+                "Messages that operators refused for good, per second.",
+                (rate("smsc_queue_failed_total", "queue", queue), "{{queue}}"),
+                unit="mps",
+                w=8,
+            ),
+            graph(
+                "Windows in use",
+                "Unanswered requests, of the windows of all binds. At 100 % the window is the limit.",
+                (
+                    f"{total('smsc_bind_in_flight', 'name', out)} / ({total('smsc_bind_window', 'name', out)} > 0)",
+                    "{{name}}",
+                ),
+                unit="percentunit",
+                w=8,
+            ),
+            graph(
+                "Answers",
+                "Attempts per second, by what the answer was.",
+                (rate("smsc_attempts_total", "result", queue), "{{result}}"),
+                unit="mps",
+                stack=True,
+                w=8,
+                colours=RESULTS,
+            ),
+            graph(
+                "Throttled",
+                "Share of the attempts that an operator answered with a throttling status.",
+                (
+                    rate("smsc_attempts_total", "queue", f'{queue},result="throttled"')
+                    + " / "
+                    + rate("smsc_attempts_total", "queue", queue),
+                    "{{queue}}",
+                ),
+                unit="percentunit",
+                w=8,
+            ),
+            graph(
+                "Answer time, p95",
+                "From submit_sm to its answer, by operator.",
+                (quantile(0.95, "smsc_attempt_seconds", "queue", queue), "{{queue}}"),
+                unit="s",
+                w=8,
+            ),
+            heatmap(
+                "Answer time",
+                "From submit_sm to its answer, the chosen operators.",
+                f"sum by (le) (increase(smsc_attempt_seconds_bucket{{{ALL},{queue}}}[$__rate_interval]))",
+            ),
+            graph(
+                "Answers that were not wanted",
+                "Late answers came after response_timeout and were adopted.",
+                (rate("smsc_attempts_throttled_by_operator_total"), "throttled"),
+                (rate("smsc_attempts_retried_total"), "retried"),
+                (rate("smsc_attempts_outcome_unknown_total"), "never came"),
+                (rate("smsc_attempts_answered_late_total"), "late"),
+                unit="mps",
+            ),
+            row("Receipts of operators"),
+            graph(
+                "Receipts",
+                "Matched with a message, or not.",
+                (rate("smsc_operator_receipts_matched_total"), "matched"),
+                (rate("smsc_operator_receipts_early_total"), "early"),
+                (rate("smsc_operator_receipts_unmatched_total"), "unmatched"),
+                (rate("smsc_operator_receipts_repeated_total"), "repeated"),
+                unit="mps",
+            ),
+            graph(
+                "Parked and overdue",
+                "Parked receipts match nothing yet; overdue messages ended UNKNOWN.",
+                (total("smsc_receipts_parked"), "parked"),
+                (in_an_hour("smsc_operator_receipts_overdue_total"), "overdue in an hour"),
+            ),
+            row("Accounts"),
+            graph(
+                "Binds of accounts",
+                "By account.",
+                (total("smsc_binds", "name", 'direction="in",state="bound"'), "{{name}}"),
+                w=8,
+            ),
+            graph(
+                "Binds refused",
+                "By the command_status of the answer: a wrong password, too many binds.",
+                (rate("smsc_binds_refused_total", "status"), "{{status}}"),
+                (rate("smsc_connections_refused_total"), "too many connections"),
+                unit="ops",
+                w=8,
+            ),
+            graph(
+                "PDUs that could not be read",
+                "By the command_status of the answer.",
+                (rate("smsc_pdus_malformed_total", "status"), "{{status}}"),
+                unit="ops",
+                w=8,
+            ),
+        ],
+    )

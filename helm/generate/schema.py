@@ -1,0 +1,98 @@
+"""The part `config` of values.schema.json: every key of docs/configuration.md with its type."""
+
+import re
+
+# What the chart sets itself, from other values.
+OURS = {
+    "data_dir": "the chart",
+    "node": "the store, which leases one",
+    "smpp.listen": "listenAddress",
+    "http.listen": "listenAddress",
+    "http.admin_token": "secrets.adminToken",
+    "http.admin_token_file": "secrets.existingSecret",
+    "postgres.url": "secrets.databaseUrl",
+    "postgres.url_file": "secrets.existingSecret",
+    "redis.url": "secrets.redisUrl",
+    "redis.url_file": "secrets.existingSecret",
+}
+HEADING = re.compile(r"^## (?:`\[+([\w.]+)\]+`|Top level)$")
+ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$")
+DURATION = {"type": "string", "pattern": r"^[0-9]+(ms|s|m|h|d)$"}
+KINDS = {
+    "text": {"type": "string"},
+    "path": {"type": "string"},
+    "secret text": {"type": "string"},
+    "true or false": {"type": "boolean"},
+    "number": {"type": "number"},
+    "whole number": {"type": "integer", "minimum": 0},
+    "duration": DURATION,
+    "IP address with port": {"type": "string"},
+    "command_status (name or number)": {"type": ["string", "integer"]},
+    "target, or a table of targets with weights": {
+        "anyOf": [
+            {"type": "array", "items": {"type": "string"}},
+            {"type": "array", "items": {"type": "object"}},
+            {"type": "array", "items": {"type": ["string", "object"]}},
+            {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+        ]
+    },
+}
+
+
+def with_config(schema, reference):
+    """The schema with its `$defs.config` made anew."""
+    tables = dict(tables_of(reference))
+    config = table(tables.pop("", []), "")
+    for name, rows in tables.items():
+        parent, leaf = config["properties"], name
+        if "." in name:
+            above, leaf = name.split(".")
+            parent = parent[above]["properties"]
+        described = table(rows, name)
+        repeated = f"`[[{name}]]`" in reference
+        parent[leaf] = {"type": "array", "items": described} if repeated else described
+    retry = config["properties"]["retry"]
+    for operator in [config["properties"]["operator"]["items"]["properties"]]:
+        operator["retry"] = retry
+    schema["$defs"]["config"] = config
+    return schema
+
+
+def tables_of(reference):
+    """Name and rows (key, kind, default, meaning) of every table of the page."""
+    name, rows = None, []
+    for line in reference.splitlines():
+        heading, row = HEADING.match(line), ROW.match(line)
+        if heading:
+            if name is not None:
+                yield name, rows
+            name, rows = heading[1] or "", []
+        elif row and name is not None:
+            rows.append(row.groups())
+    yield name, rows
+
+
+def table(rows, name):
+    """One table; keys that the chart sets are missing, and so refused."""
+    properties, required = {}, []
+    for key, kind, default, meaning in rows:
+        full = f"{name}.{key}" if name else key
+        if full in OURS:
+            continue
+        properties[key] = {**kind_of(kind), "description": meaning}
+        if default == "required" and key not in ("password",):
+            required.append(key)
+    found = {"type": "object", "additionalProperties": False, "properties": properties}
+    return {**found, "required": required} if required else found
+
+
+def kind_of(kind):
+    """JSON Schema of a kind as the page names it; anything goes for one that is not known here."""
+    if kind.startswith("list: "):
+        inner = kind_of(kind[6:])
+        return inner if "anyOf" in inner else {"type": "array", "items": inner}
+    if limit := re.fullmatch(r"whole number up to (\d+)", kind):
+        return {"type": "integer", "minimum": 0, "maximum": int(limit[1])}
+    if kind.startswith('"'):
+        return {"enum": re.findall(r'"([^"]+)"', kind)}
+    return dict(KINDS.get(kind, {}))

@@ -1,0 +1,227 @@
+"""The dashboard about the store, the nodes and their processes."""
+
+from panels import dashboard, BLUE, GREEN, ORANGE, RED, YELLOW, graph, heatmap, row, stat, steps
+from queries import ALL, COMMON, in_an_hour, quantile, rate, total
+
+IS_BAD = steps(GREEN, 1, RED)
+
+
+def board():
+    return dashboard(
+        "smsc-store",
+        "SMSC / Store and cluster",
+        "Is the store fast enough, and do the nodes agree?",
+        COMMON,
+        [*store_panels(), *cluster_panels()],
+    )
+
+
+def store_panels():
+    commits = rate("smsc_store_commits_total")
+    seconds = rate("smsc_store_commit_seconds_total")
+    each = lambda metric: rate(metric, "instance")  # noqa: E731
+    average = f"{each('smsc_store_commit_seconds_total')} / {each('smsc_store_commits_total')}"
+    return [
+        stat("Commits", commits, "Commits per second.", "ops", steps(BLUE), w=4),
+        stat(
+            "Commit takes",
+            f"{seconds} / {commits}",
+            "Mean time of a commit with its fsync. Every answer waits for one.",
+            "s",
+            steps(GREEN, 0.05, YELLOW, 0.5, RED),
+            w=4,
+        ),
+        stat(
+            "Rows wait",
+            total("smsc_store_waiting"),
+            "Rows that wait for the writer. Above zero for long: the store is the limit.",
+            "short",
+            steps(GREEN, 5_000, YELLOW, 50_000, RED),
+            w=4,
+        ),
+        stat(
+            "Free",
+            total("smsc_store_free_bytes", how="min"),
+            "Free space on the fullest disk.",
+            "bytes",
+            steps(RED, 1 << 30, YELLOW, 5 << 30, GREEN),
+            w=4,
+        ),
+        stat(
+            "Dead letters",
+            total("smsc_store_dead_letters", how="max"),
+            "Rows that could not be written and were put aside.",
+            "short",
+            IS_BAD,
+            w=4,
+        ),
+        stat(
+            "Restarts in an hour",
+            in_an_hour("smsc_actor_restarts_total"),
+            "Actors that failed and were started again.",
+            "short",
+            steps(GREEN, 1, ORANGE, 10, RED),
+            w=4,
+            decimals=0,
+        ),
+        row("Store"),
+        heatmap(
+            "Commits",
+            "How long commits take, all nodes.",
+            f"sum by (le) (increase(smsc_store_commit_latency_seconds_bucket{{{ALL}}}[$__rate_interval]))",
+        ),
+        graph(
+            "Slowest commits",
+            "99 of 100 are faster.",
+            (quantile(0.99, "smsc_store_commit_latency_seconds", "instance"), "{{instance}}"),
+            unit="s",
+            limits=steps(GREEN, 1, RED),
+        ),
+        graph(
+            "Commit time",
+            "Mean per node. A step upwards on one node is its disk; on all of them, the database.",
+            (average, "{{instance}}"),
+            unit="s",
+            w=8,
+            limits=steps(GREEN, 0.5, RED),
+        ),
+        graph(
+            "Rows per commit",
+            "Group commit: more rows per commit under load is as it should be.",
+            (
+                f"{each('smsc_store_rows_total')} / {each('smsc_store_commits_total')}",
+                "{{instance}}",
+            ),
+            w=8,
+        ),
+        graph(
+            "Rows",
+            "Rows written per second.",
+            (each("smsc_store_rows_total"), "{{instance}}"),
+            unit="ops",
+            w=8,
+        ),
+        graph(
+            "Rows that wait",
+            "For the writer.",
+            (total("smsc_store_waiting", "instance"), "{{instance}}"),
+            w=8,
+        ),
+        graph(
+            "Free space",
+            "New messages are refused below store.min_free_mib.",
+            (total("smsc_store_free_bytes", "instance", how="min"), "{{instance}}"),
+            unit="bytes",
+            w=8,
+        ),
+        graph(
+            "Search index behind by",
+            "Messages that cannot be searched for yet.",
+            (total("smsc_store_index_lag", "instance"), "{{instance}}"),
+            w=8,
+        ),
+        graph(
+            "Correlations",
+            "Operator ids that wait for a receipt, in RAM and in the index file.",
+            (total("smsc_correlations_in_memory"), "in memory"),
+            (total("smsc_correlations_spilled"), "in the file"),
+            stack=True,
+            w=8,
+        ),
+    ]
+
+
+def cluster_panels():
+    return [
+        graph(
+            "Dead letters",
+            "Rows that could not be written.",
+            (total("smsc_store_dead_letters", "instance", how="max"), "{{instance}}"),
+            w=8,
+        ),
+        graph(
+            "Final states reported twice",
+            "Harmless after a crash, a fault otherwise.",
+            (rate("smsc_messages_final_repeated_total", "instance"), "{{instance}}"),
+            unit="ops",
+            w=8,
+        ),
+        row("Cluster and Redis"),
+        graph(
+            "Leases lost and takeovers",
+            "A lost lease: the node stood back. A takeover: another node was dead.",
+            (rate("smsc_cluster_leases_lost_total", "instance"), "lease lost {{instance}}"),
+            (rate("smsc_cluster_nodes_taken_over_total", "instance"), "taken over by {{instance}}"),
+            unit="ops",
+            w=8,
+        ),
+        graph(
+            "Handed over between nodes",
+            "Items that came from other nodes through the inbox.",
+            (rate("smsc_cluster_items_collected_total", "instance"), "{{instance}}"),
+            unit="ops",
+            w=8,
+        ),
+        graph(
+            "Redis",
+            "1 while limits are shared; decisions taken alone meanwhile.",
+            (total("smsc_throttle_redis_up", "instance", how="min"), "up {{instance}}"),
+            (rate("smsc_throttle_redis_fallback_total", "instance"), "alone {{instance}}"),
+            w=8,
+        ),
+        row("Processes"),
+        graph(
+            "CPU",
+            "Cores in use.",
+            (rate("process_cpu_seconds_total", "instance"), "{{instance}}"),
+            w=8,
+        ),
+        graph(
+            "Memory",
+            "Resident memory. It is bounded by configuration, not by the backlog.",
+            (total("process_resident_memory_bytes", "instance"), "{{instance}}"),
+            unit="bytes",
+            w=8,
+        ),
+        graph(
+            "Files and threads",
+            "Open file descriptors are connections, mostly.",
+            (total("process_open_fds", "instance"), "files {{instance}}"),
+            (total("process_threads", "instance"), "threads {{instance}}"),
+            w=8,
+        ),
+        row("Actors"),
+        graph(
+            "Mailboxes",
+            "Messages between actors that wait, by kind of actor. One that fills up is the bottleneck.",
+            (total("smsc_actor_mailbox_depth", "actor"), "{{actor}}"),
+            w=8,
+        ),
+        graph(
+            "Wait in mailboxes, p99",
+            "By kind of actor.",
+            (quantile(0.99, "smsc_actor_mailbox_wait_seconds", "actor"), "{{actor}}"),
+            unit="s",
+            w=8,
+        ),
+        graph(
+            "Time to handle, p99",
+            "By kind of actor.",
+            (quantile(0.99, "smsc_actor_handling_seconds", "actor"), "{{actor}}"),
+            unit="s",
+            w=8,
+        ),
+        graph(
+            "Restarts of actors",
+            "Five within ten seconds end the process with code 70.",
+            (rate("smsc_actor_restarts_total", "actor"), "{{actor}}"),
+            unit="ops",
+            w=12,
+        ),
+        graph(
+            "Draining",
+            "1 while a node finishes its windows to stop.",
+            (total("smsc_draining", "instance"), "{{instance}}"),
+            w=12,
+        ),
+    ]

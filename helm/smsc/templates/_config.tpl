@@ -1,0 +1,154 @@
+{{/* smsc.toml and its secrets, from values. */}}
+
+{{/* One value of TOML. YAML's numbers come as floating point: whole ones are written without one. */}}
+{{- define "smsc.toml.value" -}}
+{{- if kindIs "map" . }}
+{{- $pairs := list }}
+{{- range $key, $value := . }}
+{{- if not (kindIs "invalid" $value) }}
+{{- $pairs = append $pairs (printf "%s = %s" (include "smsc.toml.key" $key) (include "smsc.toml.value" $value)) }}
+{{- end }}
+{{- end }}
+{{- printf "{ %s }" (join ", " $pairs) }}
+{{- else if kindIs "slice" . }}
+{{- $items := list }}
+{{- range . }}
+{{- $items = append $items (include "smsc.toml.value" .) }}
+{{- end }}
+{{- printf "[%s]" (join ", " $items) }}
+{{- else if kindIs "string" . }}
+{{- toJson . }}
+{{- else if kindIs "bool" . }}
+{{- toString . }}
+{{- else if eq (float64 .) (floor .) }}
+{{- int64 . }}
+{{- else }}
+{{- toString . }}
+{{- end }}
+{{- end }}
+
+{{- define "smsc.toml.key" -}}
+{{- if regexMatch "^[A-Za-z0-9_-]+$" . }}{{ . }}{{ else }}{{ toJson . }}{{ end }}
+{{- end }}
+
+{{/* The lines of one table. */}}
+{{- define "smsc.toml.table" -}}
+{{- range $key, $value := . }}
+{{- if not (kindIs "invalid" $value) }}
+{{ include "smsc.toml.key" $key }} = {{ include "smsc.toml.value" $value }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The whole file. */}}
+{{- define "smsc.toml" -}}
+{{- include "smsc.toml.of" (list . (fromJson (include "smsc.config" .))) }}
+{{- end }}
+
+{{/* What only a restart changes: without what `smsc apply` brings to the nodes. */}}
+{{- define "smsc.toml.static" -}}
+{{- $config := fromJson (include "smsc.config" .) }}
+{{- if .Values.applyConfig }}
+{{- $config = omit $config "account" "operator" "route" }}
+{{- end }}
+{{- include "smsc.toml.of" (list . $config) }}
+{{- end }}
+
+{{/* List of: root, configuration. */}}
+{{- define "smsc.toml.of" -}}
+{{- $root := index . 0 }}{{ $config := index . 1 -}}
+# Rendered by the chart: change its values, not this.
+{{- range $key, $value := $config }}
+{{- if not (or (kindIs "map" $value) (kindIs "slice" $value) (kindIs "invalid" $value)) }}
+{{ include "smsc.toml.key" $key }} = {{ include "smsc.toml.value" $value }}
+{{- end }}
+{{- end }}
+{{- range $key, $value := $config }}
+{{- if and (kindIs "map" $value) $value }}
+
+[{{ $key }}]
+{{- include "smsc.toml.table" $value }}
+{{- else if kindIs "slice" $value }}
+{{- range $value }}
+
+[[{{ $key }}]]
+{{- include "smsc.toml.table" . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $root.Values.extraConfig }}
+
+{{ . | trim }}
+{{- end }}
+{{ end }}
+
+{{/* `config` with what the chart sets, as JSON. */}}
+{{- define "smsc.config" -}}
+{{- $config := deepCopy .Values.config }}
+{{- $at := .Values.secrets.mountPath }}
+{{- $_ := set $config "data_dir" "/var/lib/smsc" }}
+{{- $_ := set $config "smpp" (merge (dict "listen" (printf "%s:2775" .Values.listenAddress)) ($config.smpp | default dict)) }}
+{{- $_ := set $config "http" (merge (dict "listen" (printf "%s:8080" .Values.listenAddress) "admin_token_file" (printf "%s/admin-token" $at)) ($config.http | default dict)) }}
+{{- if include "smsc.isCluster" . }}
+{{- $_ := set $config "postgres" (merge (dict "url_file" (printf "%s/database-url" $at)) ($config.postgres | default dict)) }}
+{{- if .Values.redis.enabled }}
+{{- $_ := set $config "redis" (merge (dict "url_file" (printf "%s/redis-url" $at)) ($config.redis | default dict)) }}
+{{- end }}
+{{- end }}
+{{- $root := . }}
+{{- range $config.account }}
+{{- include "smsc.password" (list $root . "account" .system_id $root.Values.secrets.accounts "secrets.accounts") }}
+{{- end }}
+{{- range $config.operator }}
+{{- include "smsc.password" (list $root . "operator" .id $root.Values.secrets.operators "secrets.operators") }}
+{{- end }}
+{{- toJson $config }}
+{{- end }}
+
+{{/* Points an account or operator to its password, unless it brings one. */}}
+{{- define "smsc.password" -}}
+{{- $root := index . 0 }}{{ $peer := index . 1 }}{{ $kind := index . 2 }}{{ $name := index . 3 }}{{ $known := index . 4 }}{{ $where := index . 5 }}
+{{- if not (or (hasKey $peer "password") (hasKey $peer "password_file")) }}
+{{- if not (regexMatch "^[-._A-Za-z0-9]+$" $name) }}
+{{- fail (printf "config.%s %q: its name cannot be a key of a Secret; give it password_file" $kind $name) }}
+{{- end }}
+{{- if and (not $root.Values.secrets.existingSecret) (not (hasKey $known $name)) }}
+{{- fail (printf "config.%s %q has no password: set %s.%s, or its password_file, or secrets.existingSecret" $kind $name $where $name) }}
+{{- end }}
+{{- $_ := set $peer "password_file" (printf "%s/%s-%s" $root.Values.secrets.mountPath $kind $name) }}
+{{- end }}
+{{- end }}
+
+{{- define "smsc.secretName" -}}
+{{- default (include "smsc.fullname" .) .Values.secrets.existingSecret }}
+{{- end }}
+
+{{/* What the Secret holds, without a generated token. */}}
+{{- define "smsc.secrets" -}}
+{{- $secrets := dict }}
+{{- with .Values.secrets.adminToken }}{{ $_ := set $secrets "admin-token" . }}{{ end }}
+{{- if include "smsc.isCluster" . }}
+{{- $_ := set $secrets "database-url" (required "secrets.databaseUrl: mode cluster needs the URL of PostgreSQL, or secrets.existingSecret with the key database-url" .Values.secrets.databaseUrl) }}
+{{- if .Values.redis.enabled }}
+{{- $_ := set $secrets "redis-url" (required "secrets.redisUrl: redis.enabled needs the URL of Redis, or secrets.existingSecret with the key redis-url" .Values.secrets.redisUrl) }}
+{{- end }}
+{{- end }}
+{{- range $name, $password := .Values.secrets.accounts }}
+{{- $_ := set $secrets (printf "account-%s" $name) $password }}
+{{- end }}
+{{- range $name, $password := .Values.secrets.operators }}
+{{- $_ := set $secrets (printf "operator-%s" $name) $password }}
+{{- end }}
+{{- toJson $secrets }}
+{{- end }}
+
+{{/* The same with the token: the given one, the one that the Secret has already, or a new one. */}}
+{{- define "smsc.secretsWithToken" -}}
+{{- $secrets := fromJson (include "smsc.secrets" .) }}
+{{- if not (hasKey $secrets "admin-token") }}
+{{- $kept := lookup "v1" "Secret" .Release.Namespace (include "smsc.fullname" .) }}
+{{- $token := dig "data" "admin-token" "" ($kept | default dict) | b64dec }}
+{{- $_ := set $secrets "admin-token" (default (randAlphaNum 32) $token) }}
+{{- end }}
+{{- toYaml $secrets }}
+{{- end }}

@@ -1,0 +1,64 @@
+{{/* The pod of a Job. List of: root, component, arguments, name of the ConfigMap, name of the Secret. */}}
+{{- define "smsc.jobPod" -}}
+{{- $root := index . 0 -}}
+metadata:
+  labels:
+    {{- include "smsc.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ index . 1 }}
+spec:
+  restartPolicy: Never
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  {{- if not $root.Values.serviceAccount.create }}
+  serviceAccountName: {{ include "smsc.serviceAccount" $root }}
+  {{- end }}
+  {{- with $root.Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  securityContext:
+    {{- toYaml $root.Values.podSecurityContext | nindent 4 }}
+  containers:
+    - name: {{ first (index . 2) }}
+      image: {{ include "smsc.image" $root }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      args: {{ toJson (index . 2) }}
+      env:
+        - name: SMSC_CONFIG
+          value: /etc/smsc/smsc.toml
+        {{- with $root.Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with $root.Values.extraEnvFrom }}
+      envFrom:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      resources:
+        requests:
+          cpu: 50m
+          memory: 64Mi
+        limits:
+          memory: 256Mi
+      securityContext:
+        {{- toYaml $root.Values.securityContext | nindent 8 }}
+      volumeMounts:
+        {{- include "smsc.configMounts" $root | nindent 8 }}
+        {{- with $root.Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+  volumes:
+    {{- include "smsc.configVolumes" (list $root (index . 3) (index . 4)) | nindent 4 }}
+    {{- with $root.Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $root.Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $root.Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}

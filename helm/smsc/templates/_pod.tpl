@@ -1,0 +1,182 @@
+{{/* The pod template, the same for a StatefulSet and a Deployment. */}}
+{{- define "smsc.pod" -}}
+metadata:
+  labels:
+    {{- include "smsc.podSelector" . | nindent 4 }}
+    {{- with .Values.commonLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    kubectl.kubernetes.io/default-container: smsc
+    {{- if .Values.restartOnConfigChange }}
+    checksum/config: {{ include "smsc.toml.static" . | sha256sum }}
+    {{- if not .Values.secrets.existingSecret }}
+    checksum/secrets: {{ include "smsc.secrets" . | sha256sum }}
+    {{- end }}
+    {{- end }}
+    {{- with .Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "smsc.serviceAccount" . }}
+  automountServiceAccountToken: false
+  # Variables of other services are nobody's configuration.
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  securityContext:
+    {{- toYaml .Values.podSecurityContext | nindent 4 }}
+  containers:
+    - name: smsc
+      image: {{ include "smsc.image" . }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args: [serve]
+      env:
+        {{- include "smsc.environment" . | nindent 8 }}
+      {{- with .Values.extraEnvFrom }}
+      envFrom:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      ports:
+        - name: smpp
+          containerPort: 2775
+        - name: http
+          containerPort: 8080
+      # The HTTP server starts when the store has been read and everything is in its queue.
+      startupProbe:
+        httpGet:
+          path: /health/live
+          port: http
+          scheme: {{ include "smsc.scheme" . | upper }}
+        periodSeconds: 5
+        failureThreshold: {{ div (add (int .Values.probes.startupSeconds) 4) 5 }}
+      readinessProbe:
+        httpGet:
+          path: /health/ready
+          port: http
+          scheme: {{ include "smsc.scheme" . | upper }}
+        {{- toYaml .Values.probes.readiness | nindent 8 }}
+      livenessProbe:
+        httpGet:
+          path: /health/live
+          port: http
+          scheme: {{ include "smsc.scheme" . | upper }}
+        {{- toYaml .Values.probes.liveness | nindent 8 }}
+      {{- with .Values.preStopSeconds }}
+      lifecycle:
+        preStop:
+          sleep:
+            seconds: {{ . }}
+      {{- end }}
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      securityContext:
+        {{- toYaml .Values.securityContext | nindent 8 }}
+      volumeMounts:
+        {{- include "smsc.configMounts" . | nindent 8 }}
+        - name: data
+          mountPath: /var/lib/smsc
+        {{- with .Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+    {{- with .Values.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  volumes:
+    {{- include "smsc.configVolumes" (list . (include "smsc.fullname" .) (include "smsc.secretName" .)) | nindent 4 }}
+    {{- if not (include "smsc.isStateful" .) }}
+    - name: data
+      emptyDir: {}
+    {{- end }}
+    {{- with .Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if include "smsc.isCluster" . }}
+  {{- with .Values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- range . }}
+    - {{- toYaml . | nindent 6 }}
+      {{- if not .labelSelector }}
+      labelSelector:
+        matchLabels:
+          {{- include "smsc.podSelector" $ | nindent 10 }}
+      {{- end }}
+    {{- end }}
+  {{- end }}
+  {{- end }}
+{{- end }}
+
+{{/* Where the file is, so that `kubectl exec … smsc queues` needs no flags; and where traces go. */}}
+{{- define "smsc.environment" -}}
+- name: SMSC_CONFIG
+  value: /etc/smsc/smsc.toml
+{{- if .Values.tracing.enabled }}
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+- name: NODE_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: spec.nodeName
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .Values.tracing.endpoint | quote }}
+- name: OTEL_EXPORTER_OTLP_PROTOCOL
+  value: {{ .Values.tracing.protocol | quote }}
+- name: OTEL_SERVICE_NAME
+  value: {{ default (include "smsc.fullname" .) .Values.tracing.serviceName | quote }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: {{ printf "k8s.namespace.name=%s,k8s.pod.name=$(POD_NAME),k8s.node.name=$(NODE_NAME)" .Release.Namespace }}{{ range $key, $value := .Values.tracing.resourceAttributes }}{{ printf ",%s=%v" $key $value }}{{ end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "smsc.configMounts" -}}
+- name: config
+  mountPath: /etc/smsc
+  readOnly: true
+- name: secrets
+  mountPath: {{ .Values.secrets.mountPath }}
+  readOnly: true
+- name: tmp
+  mountPath: /tmp
+{{- end }}
+
+{{/* List of: root, name of the ConfigMap, name of the Secret. */}}
+{{- define "smsc.configVolumes" -}}
+- name: config
+  configMap:
+    name: {{ index . 1 }}
+- name: secrets
+  secret:
+    secretName: {{ index . 2 }}
+    # Readable by the group (fsGroup) only.
+    defaultMode: 0440
+- name: tmp
+  emptyDir: {}
+{{- end }}

@@ -1,0 +1,57 @@
+//! The drain of this node: intake stops, windows are finished, and in a cluster other nodes take over
+//! what this one held. Ended, everything comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::Addr;
+
+use crate::actors::hub::Hub;
+use crate::actors::supervisor::Supervisor;
+use crate::pb::command_drain::Verb;
+use crate::pb::{DrainView, SlotsChanged};
+
+/// A bind that was ending when the drain ended is gone after this time, and started again.
+const BINDS_END: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+];
+
+/// Carries out a command, and says how far the drain is.
+pub(super) fn command(hub: &Arc<Hub>, supervisor: &Addr<Supervisor>, verb: Verb) -> DrainView {
+    match verb {
+        Verb::Begin if !hub.draining.swap(true, Ordering::Relaxed) => {
+            tracing::info!("draining: intake is stopped, windows are being finished");
+            // Binds that wait for their next attempt have nothing to finish.
+            hub.binds.all().iter().for_each(|port| port.wake());
+        }
+        Verb::End if hub.draining.swap(false, Ordering::Relaxed) => {
+            tracing::info!("the drain has ended: taking messages again");
+            actix::spawn(start_binds(Arc::clone(hub), supervisor.clone()));
+        }
+        _ => {}
+    }
+    look(hub)
+}
+
+fn look(hub: &Hub) -> DrainView {
+    let held = |queue: &Arc<crate::actors::ports::QueuePort>| queue.held.load(Ordering::Relaxed);
+    DrainView {
+        draining: hub.draining.load(Ordering::Relaxed),
+        in_flight: hub.queues().iter().map(held).sum(),
+        sessions: hub.binds.all().len() as u64,
+    }
+}
+
+/// Starts the binds that have ended.
+async fn start_binds(hub: Arc<Hub>, supervisor: Addr<Supervisor>) {
+    for pause in BINDS_END {
+        tokio::time::sleep(pause).await;
+        if hub.draining.load(Ordering::Relaxed) {
+            return;
+        }
+        let _ = supervisor.send(SlotsChanged {}).await;
+    }
+}

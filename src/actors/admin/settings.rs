@@ -1,0 +1,127 @@
+//! Questions about the configuration in the store, and changes of it.
+//!
+//! Not protobuf: they never leave the process, and the bodies are JSON already.
+
+use std::sync::Arc;
+
+use actix::{Handler, Message, MessageResult, ResponseFuture};
+
+use super::Admin;
+use crate::actors::explain::{Explanation, explain};
+use crate::actors::settings::{
+    self, Changed, Comparison, Condition, Settings, SettingsError, SettingsVersion, Wish,
+};
+
+/// Everything, with how far this node is.
+pub struct ReadSettings;
+
+/// What the store holds and what this node works with.
+pub struct SettingsState {
+    pub settings: Settings,
+    /// The version that this node works with.
+    pub applied: u64,
+    /// Why that is another one.
+    pub trouble: Option<String>,
+}
+
+/// A change.
+pub struct ChangeSettings {
+    pub wish: Wish,
+    pub condition: Condition,
+    pub dry_run: bool,
+    /// Who wants it, for the history.
+    pub by: String,
+}
+
+/// Versions above `after` and below `below`, the newest first.
+pub struct ReadVersions {
+    pub after: u64,
+    pub below: u64,
+    pub limit: usize,
+}
+
+/// The store against this node's file.
+pub struct CompareFile;
+
+/// Why a message would go where.
+pub struct ExplainRoute {
+    pub to: String,
+    pub from: String,
+    /// system_id of the account that sends it; empty for one that has no route of its own.
+    pub account: String,
+}
+
+impl Message for ReadSettings {
+    type Result = Result<SettingsState, SettingsError>;
+}
+
+impl Message for ChangeSettings {
+    type Result = Result<Changed, SettingsError>;
+}
+
+impl Message for ReadVersions {
+    type Result = Result<Vec<SettingsVersion>, SettingsError>;
+}
+
+impl Message for CompareFile {
+    type Result = Result<Comparison, SettingsError>;
+}
+
+impl Message for ExplainRoute {
+    type Result = Explanation;
+}
+
+impl Handler<ReadSettings> for Admin {
+    type Result = ResponseFuture<Result<SettingsState, SettingsError>>;
+
+    fn handle(&mut self, _: ReadSettings, _: &mut Self::Context) -> Self::Result {
+        let hub = Arc::clone(&self.hub);
+        Box::pin(async move {
+            Ok(SettingsState {
+                settings: hub.store.settings().await?,
+                applied: hub.settings.applied(),
+                trouble: hub.settings.trouble(),
+            })
+        })
+    }
+}
+
+impl Handler<ChangeSettings> for Admin {
+    type Result = ResponseFuture<Result<Changed, SettingsError>>;
+
+    fn handle(&mut self, ask: ChangeSettings, _: &mut Self::Context) -> Self::Result {
+        let hub = Arc::clone(&self.hub);
+        Box::pin(async move {
+            settings::change(&hub, ask.wish, ask.condition, ask.dry_run, &ask.by).await
+        })
+    }
+}
+
+impl Handler<ReadVersions> for Admin {
+    type Result = ResponseFuture<Result<Vec<SettingsVersion>, SettingsError>>;
+
+    fn handle(&mut self, ask: ReadVersions, _: &mut Self::Context) -> Self::Result {
+        let read = self
+            .hub
+            .store
+            .settings_versions(ask.after, ask.below, ask.limit);
+        Box::pin(async move { Ok(read.await?) })
+    }
+}
+
+impl Handler<CompareFile> for Admin {
+    type Result = ResponseFuture<Result<Comparison, SettingsError>>;
+
+    fn handle(&mut self, _: CompareFile, _: &mut Self::Context) -> Self::Result {
+        let hub = Arc::clone(&self.hub);
+        Box::pin(async move { settings::compare(&hub).await })
+    }
+}
+
+impl Handler<ExplainRoute> for Admin {
+    type Result = MessageResult<ExplainRoute>;
+
+    fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
+        MessageResult(explain(&self.hub, &ask.to, &ask.from, &ask.account))
+    }
+}

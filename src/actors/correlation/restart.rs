@@ -1,0 +1,37 @@
+//! Starting again after a failure: what Correlation knew is read from the store.
+
+use super::*;
+
+impl Supervised for Correlation {
+    /// The index is read from the store again; what arrives meanwhile waits in the mailbox.
+    fn restarting(&mut self, ctx: &mut Self::Context) {
+        let hub = Arc::clone(&self.hub);
+        let store = Arc::clone(&hub.store);
+        let shared = hub.tenure.is_shared();
+        let read = tokio::task::spawn_blocking(move || {
+            if shared {
+                // Found in the store when a receipt asks for it.
+                return Ok((Vec::new(), Vec::new()));
+            }
+            let seeds = crate::actors::queue::Seeds::read(store.as_ref())?;
+            let parked = store.parked(usize::MAX)?;
+            Ok::<_, crate::store::StoreError>((seeds.sent, parked))
+        });
+        *self = Self::new(hub, Arc::clone(&self.health), Vec::new(), Vec::new());
+        ctx.wait(
+            read.into_actor(self)
+                .map(|read, correlation, _| match read {
+                    Ok(Ok((sent, parked))) => {
+                        *correlation = Self::new(
+                            Arc::clone(&correlation.hub),
+                            Arc::clone(&correlation.health),
+                            sent,
+                            parked,
+                        );
+                    }
+                    Ok(Err(error)) => panic!("correlation cannot read the store: {error}"),
+                    Err(error) => panic!("correlation cannot read the store: {error}"),
+                }),
+        );
+    }
+}

@@ -1,0 +1,441 @@
+//! The accounts, operators and routes that the store holds, as this node works with them.
+//!
+//! The store is the truth; the file of a node only seeds an empty one ([`settle`]) and is compared
+//! with it. A change is checked, written as a new version by compare-and-set, and applied here
+//! before it is answered; the other nodes are told, and look by themselves every second
+//! ([`Follower`]). Called by `app` at start and on SIGHUP, by Admin for the API. Keeps true that a
+//! node goes from version to version in order, and that what it cannot apply changes nothing on it
+//! and is told by [`Desk::trouble`].
+
+mod wish;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use actix::{Actor, Addr, AsyncContext, Context, Supervised, WrapFuture};
+use arc_swap::{ArcSwap, ArcSwapOption};
+use serde_json::Value;
+
+use crate::actors::admin;
+use crate::actors::hub::Hub;
+use crate::actors::plan::Plan;
+use crate::actors::supervisor::Supervisor;
+use crate::clock;
+use crate::config::{Config, ConfigError, Problem};
+use crate::domain::settings::{Change, Kind, Resources, difference, summary};
+use crate::pb::order::What;
+use crate::pb::{PlanChanged, SettingsChanged};
+use crate::store::settings::Edit;
+use crate::store::{Store, StoreError};
+
+pub use crate::store::settings::{Setting, Settings, SettingsVersion};
+pub use wish::{Condition, Wish};
+
+/// How often a node asks for the version, should it have missed that there is a new one.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a change is made again on top of somebody else's that came between.
+const TRIES: usize = 8;
+
+/// What this node knows of its configuration.
+pub struct Desk {
+    file: ArcSwap<Config>,
+    /// Where `file` was read; `None` for a node without one.
+    path: Option<PathBuf>,
+    applied: AtomicU64,
+    trouble: ArcSwapOption<String>,
+    /// One change of the plan at a time.
+    turn: tokio::sync::Mutex<()>,
+    supervisor: OnceLock<Addr<Supervisor>>,
+}
+
+/// What a node starts with.
+pub struct Settled {
+    /// The file with the store's accounts, operators and routes.
+    pub config: Arc<Config>,
+    pub desk: Desk,
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// The version after it; the one before it when nothing had to be changed, or for a dry run.
+    pub version: u64,
+    /// The version of what the wish was about: of one resource, or of the whole.
+    pub tag: u64,
+    pub changes: Vec<Change>,
+    pub warnings: Vec<Problem>,
+}
+
+/// The store's configuration and this node's file.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    pub version: u64,
+    pub file: Option<String>,
+    /// The file names accounts, operators or routes; one that does not leaves them to the store.
+    pub compared: bool,
+    /// What applying the file would do.
+    pub changes: Vec<Change>,
+}
+
+/// Why the configuration was not changed or cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// Everything that is wrong with what was given.
+    #[error("{}", said(.0))]
+    Invalid(Vec<Problem>),
+    /// There is no such resource or version.
+    #[error("{0}")]
+    NotFound(String),
+    /// If-Match or If-None-Match does not hold.
+    #[error("{0}")]
+    Precondition(String),
+    /// Others change it all the time.
+    #[error("the configuration was changed by others {TRIES} times meanwhile; try again")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn said(problems: &[Problem]) -> String {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    lines.join("; ")
+}
+
+// === impl Desk ===
+
+impl Desk {
+    /// The version that this node works with.
+    pub fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Relaxed)
+    }
+
+    /// Why this node does not work with the store's version.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.load().as_ref().map(|text| text.to_string())
+    }
+
+    /// Who brings queues and binds in line with a new plan.
+    pub fn set_supervisor(&self, supervisor: Addr<Supervisor>) {
+        // A second one would be the same: there is one root.
+        let _ = self.supervisor.set(supervisor);
+    }
+}
+
+// === start ===
+
+/// Seeds an empty store from the file, else reads it, and says how the file differs. Blocks.
+///
+/// # Errors
+/// The store fails, or what it holds cannot be used by this node; the text names key and cure.
+pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow::Result<Settled> {
+    let mut settings = store.settings().wait()?;
+    if settings.version == 0 && !file.has_no_resources() {
+        let changes = difference(&Resources::new(), &file.resources());
+        let what = "the first start: taken from the file";
+        if write(store, 0, changes, &origin(path.as_deref()), what)? {
+            tracing::info!(version = 1, "the configuration is in the store from now on");
+        }
+        settings = store.settings().wait()?;
+    } else if path.is_none() && !file.has_no_resources() {
+        // Only the demo has resources without a file; its operator listens somewhere else each time.
+        let moved = wish::with_addresses(&settings.resources(), &file.resources());
+        let changes = difference(&settings.resources(), &moved);
+        if !changes.is_empty() {
+            write(
+                store,
+                settings.version,
+                changes,
+                "demo",
+                "its operator listens elsewhere",
+            )?;
+            settings = store.settings().wait()?;
+        }
+    }
+    let resources = settings.resources();
+    let candidate = file.with_resources(&resources);
+    if !candidate.problems.is_empty() {
+        let version = settings.version;
+        return Err(
+            anyhow::Error::new(ConfigError::Invalid(candidate.problems)).context(format!(
+                "version {version} of the configuration in the store cannot be used"
+            )),
+        );
+    }
+    for warning in &candidate.warnings {
+        tracing::warn!("{warning}");
+    }
+    let desk = Desk {
+        path,
+        applied: AtomicU64::new(settings.version),
+        file: ArcSwap::from_pointee(file),
+        trouble: ArcSwapOption::empty(),
+        turn: tokio::sync::Mutex::new(()),
+        supervisor: OnceLock::new(),
+    };
+    desk.tell_difference(settings.version, &resources);
+    Ok(Settled {
+        config: Arc::new(candidate.config),
+        desk,
+    })
+}
+
+fn origin(path: Option<&Path>) -> String {
+    path.map_or_else(|| "demo".to_owned(), |path| path.display().to_string())
+}
+
+/// Whether it was still the expected version.
+fn write(
+    store: &dyn Store,
+    expected: u64,
+    changes: Vec<Change>,
+    who: &str,
+    what: &str,
+) -> Result<bool, StoreError> {
+    let edit = Edit {
+        expected,
+        at: clock::now_ms(),
+        who: who.to_owned(),
+        what: format!("{what}: {}", summary(&changes)),
+        changes,
+    };
+    Ok(store.edit_settings(edit).wait()?.is_some())
+}
+
+impl Desk {
+    fn tell_difference(&self, version: u64, resources: &Resources) {
+        let file = self.file.load();
+        let Some(path) = self.path.as_ref().filter(|_| !file.has_no_resources()) else {
+            return;
+        };
+        let changes = difference(resources, &file.resources());
+        if !changes.is_empty() {
+            tracing::warn!(
+                file = %path.display(),
+                version,
+                would = %summary(&changes),
+                "the file differs from the configuration in the store, which is used; \
+                 `smsc apply -f FILE` applies the file"
+            );
+        }
+    }
+}
+
+// === following ===
+
+/// Brings this node's plan in line with the store; `anyway` also when the version is the same.
+///
+/// # Errors
+/// What the store holds cannot be read or used here: the plan stays as it is.
+pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
+    let desk = &hub.settings;
+    let _turn = desk.turn.lock().await;
+    let version = hub.store.settings_version().await?;
+    if !anyway && version == desk.applied() {
+        return Ok(());
+    }
+    let settings = hub.store.settings().await?;
+    let resources = settings.resources();
+    let built = blocking({
+        let (hub, resources) = (Arc::clone(hub), resources.clone());
+        move || {
+            let candidate = hub.settings.file.load().with_resources(&resources);
+            if !candidate.problems.is_empty() {
+                return Err(SettingsError::Invalid(candidate.problems));
+            }
+            Ok(Plan::build(Arc::new(candidate.config), hub.store.as_ref())?)
+        }
+    });
+    let plan = match built.await {
+        Ok(plan) => plan,
+        Err(error) => {
+            let trouble = format!("version {}: {error}", settings.version);
+            if desk.trouble().as_ref() != Some(&trouble) {
+                tracing::error!("the configuration in the store is not applied here: {trouble}");
+            }
+            desk.trouble.store(Some(Arc::new(trouble)));
+            return Err(error);
+        }
+    };
+    hub.set_plan(plan);
+    desk.applied.store(settings.version, Ordering::Relaxed);
+    desk.trouble.store(None);
+    if let Some(supervisor) = desk.supervisor.get() {
+        // One that is restarting applies the plan when it is back.
+        let _ = supervisor.send(PlanChanged {}).await;
+    }
+    tracing::info!(version = settings.version, "configuration applied");
+    Ok(())
+}
+
+/// Takes a file that was read again, for everything but accounts, operators and routes.
+///
+/// # Errors
+/// The store cannot be read, or its configuration does not go with this file.
+pub async fn reload(hub: &Arc<Hub>, file: Config) -> Result<(), SettingsError> {
+    let before = hub.settings.file.swap(Arc::new(file));
+    if let Err(error) = follow(hub, true).await {
+        hub.settings.file.store(before);
+        return Err(error);
+    }
+    let settings = hub.store.settings().await?;
+    hub.settings
+        .tell_difference(settings.version, &settings.resources());
+    Ok(())
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SettingsError> + Send + 'static,
+) -> Result<T, SettingsError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string()).into()))
+}
+
+/// Looks for versions that this node was not told of.
+pub struct Follower {
+    hub: Arc<Hub>,
+}
+
+impl Follower {
+    pub fn new(hub: Arc<Hub>) -> Self {
+        Self { hub }
+    }
+}
+
+impl Actor for Follower {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(LOOK_EVERY, |follower, ctx| {
+            let hub = Arc::clone(&follower.hub);
+            let look = async move {
+                // Said by `follow` when it is new; a database that is away is somebody else's word.
+                let _ = follow(&hub, false).await;
+            };
+            // The next look waits for this one.
+            ctx.wait(look.into_actor(follower));
+        });
+    }
+}
+
+impl Supervised for Follower {}
+
+// === changing ===
+
+/// Carries a wish out, here and on the other nodes; with `dry_run` only says what it would do.
+///
+/// # Errors
+/// See [`SettingsError`]; then nothing has changed.
+pub async fn change(
+    hub: &Arc<Hub>,
+    wish: Wish,
+    condition: Condition,
+    dry_run: bool,
+    by: &str,
+) -> Result<Changed, SettingsError> {
+    let wish = Arc::new(wish);
+    for _ in 0..TRIES {
+        let settings = hub.store.settings().await?;
+        condition.check(wish.version_of(&settings), &wish.to_string())?;
+        let newer = match wish.as_ref() {
+            Wish::Rollback(version) => {
+                hub.store
+                    .settings_versions(*version, u64::MAX, usize::MAX)
+                    .await?
+            }
+            _ => Vec::new(),
+        };
+        let version = settings.version;
+        let tag = wish.version_of(&settings).unwrap_or(version);
+        let checked = blocking({
+            let (hub, wish) = (Arc::clone(hub), Arc::clone(&wish));
+            move || {
+                let before = settings.resources();
+                let after = wish.apply(&settings, &newer)?;
+                let changes = difference(&before, &after);
+                let candidate = hub.settings.file.load().with_resources(&after);
+                match candidate.problems.is_empty() {
+                    true => Ok((changes, candidate.warnings)),
+                    false => Err(SettingsError::Invalid(candidate.problems)),
+                }
+            }
+        });
+        let (changes, warnings) = checked.await?;
+        let mut changed = Changed {
+            version,
+            tag,
+            changes,
+            warnings,
+        };
+        if dry_run || changed.changes.is_empty() {
+            return Ok(changed);
+        }
+        let what = wish.what(&changed.changes);
+        let edit = Edit {
+            expected: version,
+            at: clock::now_ms(),
+            who: by.to_owned(),
+            what: what.clone(),
+            changes: changed.changes.clone(),
+        };
+        let Some(version) = hub.store.edit_settings(edit).await? else {
+            continue;
+        };
+        (changed.version, changed.tag) = (version, version);
+        tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
+        // The others first: they need not wait until this node has rebuilt its plan.
+        let told = What::Settings(SettingsChanged { version });
+        if let Err(refusal) = admin::to_others(hub, told).await {
+            tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
+        }
+        if let Err(error) = follow(hub, false).await {
+            changed.warnings.push(Problem {
+                key: String::new(),
+                message: format!("written, but not applied on this node yet: {error}"),
+                origin: None,
+            });
+        }
+        return Ok(changed);
+    }
+    Err(SettingsError::Busy)
+}
+
+/// Compares the store with this node's file as it is now.
+///
+/// # Errors
+/// The store cannot be read, or the file is not in order.
+pub async fn compare(hub: &Arc<Hub>) -> Result<Comparison, SettingsError> {
+    let settings = hub.store.settings().await?;
+    let path = hub.settings.path.clone();
+    let file = match path.clone() {
+        None => hub.settings.file.load_full(),
+        Some(path) => {
+            let load = move || {
+                Config::load(Some(&path)).map_err(|error| match error {
+                    ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
+                    other => SettingsError::Invalid(vec![Problem {
+                        key: path.display().to_string(),
+                        message: other.to_string(),
+                        origin: None,
+                    }]),
+                })
+            };
+            Arc::new(blocking(load).await?)
+        }
+    };
+    let compared = path.is_some() && !file.has_no_resources();
+    Ok(Comparison {
+        version: settings.version,
+        file: path.map(|path| path.display().to_string()),
+        compared,
+        changes: match compared {
+            true => difference(&settings.resources(), &file.resources()),
+            false => Vec::new(),
+        },
+    })
+}
+
+/// Body of a whole configuration: one list of resources of each kind.
+pub type Lists = Vec<(Kind, Vec<Value>)>;

@@ -1,0 +1,349 @@
+//! What somebody wants of the configuration, under which condition, and what it comes to. Pure.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{Lists, Settings, SettingsError, SettingsVersion};
+use crate::config::{self, Problem};
+use crate::domain::settings::{Change, Key, Kind, Resources, summary, undo};
+
+/// A change of the configuration.
+#[derive(Debug, Clone)]
+pub enum Wish {
+    /// One resource shall be this; a secret that is left out stays.
+    Put { key: Key, given: Value },
+    /// Some keys of one resource shall be these, the others stay; the resource must exist.
+    Merge { key: Key, given: Map<String, Value> },
+    /// One resource shall go.
+    Delete(Key),
+    /// Everything shall be this.
+    Replace(Lists),
+    /// Everything shall be as it was in this version.
+    Rollback(u64),
+}
+
+/// What must hold of the version before a change (RFC 9110 §13.1).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// It is one of these.
+    pub is_one_of: Option<Vec<u64>>,
+    /// There is one.
+    pub exists: bool,
+    /// There is none.
+    pub is_absent: bool,
+}
+
+// === impl Condition ===
+
+impl Condition {
+    /// Compares with the version that there is.
+    ///
+    /// # Errors
+    /// [`SettingsError::Precondition`].
+    pub fn check(&self, current: Option<u64>, what: &str) -> Result<(), SettingsError> {
+        let fail = |text: String| Err(SettingsError::Precondition(text));
+        match (&self.is_one_of, current) {
+            (Some(_), None) => return fail(format!("{what} does not exist")),
+            (Some(versions), Some(current)) if !versions.contains(&current) => {
+                return fail(format!(
+                    "{what} has version {current} now: read it again, and make the change to that"
+                ));
+            }
+            _ => {}
+        }
+        match current {
+            None if self.exists => fail(format!("{what} does not exist")),
+            Some(_) if self.is_absent => fail(format!("{what} exists already")),
+            _ => Ok(()),
+        }
+    }
+}
+
+// === impl Wish ===
+
+impl Wish {
+    /// The version of what it is about; `None` when that does not exist.
+    pub(super) fn version_of(&self, settings: &Settings) -> Option<u64> {
+        match self {
+            Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
+                settings.get(key).map(|setting| setting.version)
+            }
+            Self::Replace(_) | Self::Rollback(_) => {
+                Some(settings.version).filter(|version| *version > 0)
+            }
+        }
+    }
+
+    /// The resources as they shall be.
+    pub(super) fn apply(
+        &self,
+        settings: &Settings,
+        newer: &[SettingsVersion],
+    ) -> Result<Resources, SettingsError> {
+        let mut resources = settings.resources();
+        let missing = |key: &Key| {
+            let (kind, plural) = (key.kind.as_str(), key.kind.plural());
+            SettingsError::NotFound(format!(
+                "there is no {kind} {:?}; GET /v1/{plural} lists them",
+                key.name
+            ))
+        };
+        match self {
+            Self::Put { key, given } => {
+                let old = resources.get(key).map(String::as_str);
+                let body = config::accept(key, given, old).map_err(|found| invalid(key, found))?;
+                resources.insert(key.clone(), body);
+            }
+            Self::Merge { key, given } => {
+                let old = resources.get(key).ok_or_else(|| missing(key))?;
+                let mut whole = config::shown(key.kind, old);
+                if let Value::Object(whole) = &mut whole {
+                    whole.extend(given.clone());
+                }
+                let body =
+                    config::accept(key, &whole, Some(old)).map_err(|found| invalid(key, found))?;
+                resources.insert(key.clone(), body);
+            }
+            Self::Delete(key) => {
+                resources.remove(key).ok_or_else(|| missing(key))?;
+            }
+            Self::Replace(lists) => return replace(lists, &resources),
+            Self::Rollback(version) => {
+                if *version == 0 || *version > settings.version {
+                    return Err(SettingsError::NotFound(format!(
+                        "there is no version {version}; GET /v1/config/versions lists them"
+                    )));
+                }
+                for one in newer.iter().filter(|one| one.version <= settings.version) {
+                    undo(&mut resources, &one.changes);
+                }
+            }
+        }
+        Ok(resources)
+    }
+
+    /// For the history.
+    pub(super) fn what(&self, changes: &[Change]) -> String {
+        match self {
+            Self::Rollback(version) => {
+                format!("rolled back to version {version}: {}", summary(changes))
+            }
+            Self::Replace(_) => format!("applied as a whole: {}", summary(changes)),
+            Self::Put { .. } | Self::Merge { .. } | Self::Delete(_) => summary(changes),
+        }
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
+                write!(f, "{key}")
+            }
+            Self::Replace(_) | Self::Rollback(_) => f.write_str("the configuration"),
+        }
+    }
+}
+
+fn invalid(key: &Key, found: Vec<Problem>) -> SettingsError {
+    let prefix = key.to_string();
+    SettingsError::Invalid(found.into_iter().map(|one| below(&prefix, one)).collect())
+}
+
+fn below(prefix: &str, problem: Problem) -> Problem {
+    Problem {
+        key: match problem.key.as_str() {
+            "" => prefix.to_owned(),
+            key => format!("{prefix}.{key}"),
+        },
+        ..problem
+    }
+}
+
+/// Everything as it is given; places in the lists name what is wrong.
+fn replace(lists: &Lists, old: &Resources) -> Result<Resources, SettingsError> {
+    let mut resources = Resources::new();
+    let mut found = Vec::new();
+    for (kind, list) in lists {
+        for (at, given) in list.iter().enumerate() {
+            let place = format!("{}[{at}]", kind.plural());
+            match one(*kind, given, old) {
+                Ok((key, _)) if resources.contains_key(&key) => found.push(Problem {
+                    key: place,
+                    message: format!("{key} is there twice; remove one"),
+                    origin: None,
+                }),
+                Ok((key, body)) => {
+                    resources.insert(key, body);
+                }
+                Err(problems) => {
+                    found.extend(problems.into_iter().map(|one| below(&place, one)));
+                }
+            }
+        }
+    }
+    match found.is_empty() {
+        true => Ok(resources),
+        false => Err(SettingsError::Invalid(found)),
+    }
+}
+
+fn one(kind: Kind, given: &Value, old: &Resources) -> Result<(Key, String), Vec<Problem>> {
+    let key = Key::new(kind, config::name_of(kind, given)?);
+    let old = old.get(&key).map(String::as_str);
+    let body = config::accept(&key, given, old)?;
+    Ok((key, body))
+}
+
+/// The resources with the addresses that operators of the same name have in `from`.
+pub(super) fn with_addresses(resources: &Resources, from: &Resources) -> Resources {
+    let mut moved = resources.clone();
+    for (key, body) in &mut moved {
+        let parse = |body: &String| serde_json::from_str::<Map<String, Value>>(body).ok();
+        let there = from.get(key).and_then(parse);
+        let Some((there, mut here)) = there.zip(parse(body)) else {
+            continue;
+        };
+        if key.kind == Kind::Operator
+            && let Some(address) = there.get("address")
+        {
+            here.insert("address".to_owned(), address.clone());
+            *body = Value::Object(here).to_string();
+        }
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::settings::difference;
+    use crate::store::settings::Setting;
+
+    fn settings(version: u64, list: &[(Kind, &str, Value)]) -> Settings {
+        let mut settings: Vec<Setting> = list
+            .iter()
+            .map(|(kind, name, body)| Setting {
+                key: Key::new(*kind, *name),
+                version,
+                body: body.to_string(),
+            })
+            .collect();
+        settings.sort_by(|one, other| one.key.cmp(&other.key));
+        Settings { version, settings }
+    }
+
+    fn two() -> Settings {
+        settings(
+            2,
+            &[
+                (
+                    Kind::Account,
+                    "a",
+                    json!({"password": "p", "system_id": "a"}),
+                ),
+                (
+                    Kind::Operator,
+                    "up",
+                    json!({"address": "h:1", "id": "up", "rate": 50}),
+                ),
+            ],
+        )
+    }
+
+    #[test]
+    fn a_merge_changes_only_what_it_names() {
+        let wish = Wish::Merge {
+            key: Key::new(Kind::Operator, "up"),
+            given: Map::from_iter([("rate".to_owned(), json!(10))]),
+        };
+        let after = wish.apply(&two(), &[]).unwrap();
+        let body: Value = serde_json::from_str(&after[&Key::new(Kind::Operator, "up")]).unwrap();
+        assert_eq!(body, json!({"address": "h:1", "id": "up", "rate": 10}));
+        let wish = Wish::Merge {
+            key: Key::new(Kind::Operator, "gone"),
+            given: Map::new(),
+        };
+        assert!(matches!(
+            wish.apply(&two(), &[]),
+            Err(SettingsError::NotFound(_))
+        ));
+    }
+
+    #[test]
+    fn a_rollback_undoes_what_came_after() {
+        let before = settings(1, &[(Kind::Account, "a", json!({"system_id": "a"}))]);
+        let changes = difference(&before.resources(), &two().resources());
+        let newer = [SettingsVersion {
+            version: 2,
+            at: 0,
+            who: String::new(),
+            what: String::new(),
+            changes,
+        }];
+        let after = Wish::Rollback(1).apply(&two(), &newer).unwrap();
+        assert_eq!(after, before.resources());
+        for unknown in [0, 3] {
+            let refused = Wish::Rollback(unknown).apply(&two(), &newer);
+            assert!(matches!(refused, Err(SettingsError::NotFound(_))));
+        }
+    }
+
+    #[test]
+    fn the_whole_keeps_secrets_and_names_what_is_wrong() {
+        let lists = |second: Value| {
+            Wish::Replace(vec![(
+                Kind::Account,
+                vec![json!({"system_id": "a", "window": 3}), second],
+            )])
+        };
+        let after = lists(json!({"system_id": "b", "password": "q"}))
+            .apply(&two(), &[])
+            .unwrap();
+        assert_eq!(after.len(), 2, "{after:?}");
+        assert!(after[&Key::new(Kind::Account, "a")].contains("\"password\":\"p\""));
+        for (wrong, key) in [
+            (json!({"system_id": "a"}), "accounts[1]"),
+            (json!({"password": "q"}), "accounts[1].system_id"),
+            (json!({"system_id": "b", "rate": "x"}), "accounts[1].rate"),
+        ] {
+            match lists(wrong).apply(&two(), &[]) {
+                Err(SettingsError::Invalid(found)) => assert_eq!(found[0].key, key),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn conditions_are_those_of_http() {
+        let one_of = |versions: &[u64]| Condition {
+            is_one_of: Some(versions.to_vec()),
+            ..Condition::default()
+        };
+        let exists = Condition {
+            exists: true,
+            ..Condition::default()
+        };
+        let is_absent = Condition {
+            is_absent: true,
+            ..Condition::default()
+        };
+        for (condition, current, holds) in [
+            (Condition::default(), None, true),
+            (Condition::default(), Some(3), true),
+            (one_of(&[3, 4]), Some(3), true),
+            (one_of(&[4]), Some(3), false),
+            (one_of(&[4]), None, false),
+            (exists.clone(), Some(3), true),
+            (exists, None, false),
+            (is_absent.clone(), None, true),
+            (is_absent, Some(3), false),
+        ] {
+            let checked = condition.check(current, "it");
+            assert_eq!(checked.is_ok(), holds, "{condition:?} {current:?}");
+        }
+    }
+}

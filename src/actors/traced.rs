@@ -1,0 +1,372 @@
+//! The trace of a message: which steps become spans, below which parent, with which attributes.
+//!
+//! ```text
+//! submit ─┬─ route
+//!         ├─ store
+//!         ├─ queue           once per time it waited
+//!         ├─ attempt ─┬─ answer
+//!         │           └─ receipt ─┬─ queue
+//!         │                       └─ forward        the receipt to the account
+//!         └─ finish               instead of receipt, when no operator reported the end
+//! ```
+//!
+//! Called by the actors when a step is over. The context travels with the message
+//! ([`crate::domain::trace`]); for a message that is not traced, each call is one comparison. The
+//! spans of a message that fails without having been picked are made afterwards (`failure.rs`).
+
+mod attempt;
+mod failure;
+mod parts;
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+
+pub use self::attempt::Attempt;
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, span_id};
+use crate::domain::{command_status, state};
+use crate::pb::{Final, Message, MessageState};
+use crate::smpp::CommandStatus;
+use crate::telemetry::traces::{Kind, Reason, Span};
+
+/// When a batch of submissions was read, routed and durable, in Unix microseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Submitted {
+    pub read: i64,
+    pub routed: i64,
+    pub durable: i64,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    Ok,
+    Status(u32),
+    Unanswered,
+}
+
+/// An answer that is being written down.
+pub struct Answer {
+    context: TraceContext,
+    message: u64,
+    attempt: u32,
+    theirs: Bytes,
+    started: i64,
+}
+
+/// Where the end of a message belongs.
+pub struct End {
+    /// Its trace, with the span that led to it.
+    context: TraceContext,
+    id: SpanId,
+    link: Option<TraceContext>,
+    /// It was not traced until it failed.
+    belated: bool,
+}
+
+/// The trace of a message, if it is recorded.
+pub fn context_of(message: &Message) -> Option<TraceContext> {
+    // The common case first.
+    if message.trace_context.is_empty() {
+        return None;
+    }
+    TraceContext::from_octets(&message.trace_context).filter(TraceContext::is_sampled)
+}
+
+/// The span of a message's submission.
+pub fn submit_span(context: &TraceContext, message: u64) -> SpanId {
+    span_id(context.trace_id, message, Step::Submit, 0)
+}
+
+/// Decides whether a new message is traced, unless its sender has.
+pub fn pick(hub: &Hub, ratio: Ratio, message: &mut Message) {
+    if !message.trace_context.is_empty() {
+        if context_of(message).is_some() {
+            hub.traces.count(Reason::Parent);
+        }
+    } else if ratio.takes(message.id) {
+        let trace_id = rand::random::<u128>().max(1).to_be_bytes();
+        let context = TraceContext::root(trace_id);
+        message.trace_context = Bytes::copy_from_slice(&context.to_octets());
+        hub.traces.count(Reason::Head);
+    }
+}
+
+/// A submission is answered: durable, or refused with a status.
+pub fn submitted(hub: &Hub, message: &Message, times: Submitted, peer: &str, refused: Option<u32>) {
+    let Some(context) = context_of(message) else {
+        return;
+    };
+    let root = submit_span(&context, message.id);
+    let inside = context.below(root);
+    let route = Span::leaf(inside, "route", Kind::Internal, (times.read, times.routed))
+        .with("smsc.queue", hub.name_of(message.queue));
+    let store = Span::leaf(
+        inside,
+        "store",
+        Kind::Internal,
+        (times.routed, times.durable),
+    );
+    let operation = match hub.is_account(message.sender) {
+        true => "submit_sm",
+        false => "deliver_sm",
+    };
+    let span = Span::new(
+        context,
+        root,
+        "submit",
+        Kind::Server,
+        (times.read, times.durable),
+    );
+    let span = described(hub, span, message)
+        .with("messaging.operation.name", operation)
+        .with("messaging.operation.type", "receive")
+        .with("messaging.destination.name", hub.name_of(message.queue));
+    let span = with_peer(span, peer.parse().ok());
+    hub.traces.emit(route);
+    match refused {
+        None => {
+            hub.traces.emit(store);
+            hub.traces
+                .emit(span.with("smsc.command_status", "ESME_ROK"));
+        }
+        Some(status) => {
+            let status = status_name(status);
+            hub.traces.emit(store.failed(status.clone()));
+            hub.traces.emit(
+                span.with("smsc.command_status", status.clone())
+                    .failed(status),
+            );
+        }
+    }
+}
+
+/// An operator's ESME_ROK is about to be written down; `None` when the message is not traced.
+pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option<Answer> {
+    let message = message?;
+    Some(Answer {
+        context: context_of(message)?,
+        message: message.id,
+        attempt,
+        theirs: theirs.clone(),
+        started: clock::now_us(),
+    })
+}
+
+/// It is written down.
+pub fn answered(hub: &Hub, answer: Answer) {
+    let attempt = span_id(
+        answer.context.trace_id,
+        answer.message,
+        Step::Attempt,
+        answer.attempt,
+    );
+    let times = (answer.started, clock::now_us());
+    let span = Span::leaf(
+        answer.context.below(attempt),
+        "answer",
+        Kind::Internal,
+        times,
+    )
+    .with("messaging.system", "smpp")
+    .with("messaging.message.id", answer.message.to_string())
+    .with("smsc.attempt", i64::from(answer.attempt))
+    .with(
+        "smsc.operator_message_id",
+        crate::domain::address::printable(&answer.theirs),
+    );
+    hub.traces.emit(span);
+}
+
+/// A message that waited again after an attempt is given back to its queue's sessions.
+pub async fn waited_again(hub: &Hub, message: Message, queue: u32) {
+    let Some(context) = context_of(&message) else {
+        return;
+    };
+    let until = clock::now_us();
+    let Ok(Some(history)) = hub.store.history(message.id).await else {
+        return;
+    };
+    let Some(last) = history.attempts.last() else {
+        return;
+    };
+    waited(hub, &message, context, (last.at * 1_000, until), queue);
+}
+
+fn waited(hub: &Hub, message: &Message, context: TraceContext, times: (i64, i64), queue: u32) {
+    let parent = submit_span(&context, message.id);
+    let span = Span::leaf(context.below(parent), "queue", Kind::Internal, times)
+        .with("messaging.system", "smpp")
+        .with("messaging.message.id", message.id.to_string())
+        .with("messaging.destination.name", hub.name_of(queue))
+        .with("smsc.queue", hub.name_of(queue));
+    hub.traces.emit(span);
+}
+
+/// A message has ended; for one that failed without being traced, its trace is made now.
+pub fn ended(hub: &std::sync::Arc<Hub>, final_state: &Final, started: i64) {
+    let Some(message) = &final_state.message else {
+        return;
+    };
+    let Some(end) = end_of(hub, message, final_state.state(), final_state.at) else {
+        return;
+    };
+    if end.belated {
+        return failure::trace(hub, message, final_state, end);
+    }
+    let span = end_span(hub, message, final_state, &end, (started, clock::now_us()));
+    hub.traces.emit(span);
+}
+
+fn end_span(hub: &Hub, message: &Message, ended: &Final, end: &End, times: (i64, i64)) -> Span {
+    let (name, kind) = match ended.by_receipt {
+        true => ("receipt", Kind::Consumer),
+        false => ("finish", Kind::Internal),
+    };
+    let context = match end.link {
+        // The root of a trace of its own.
+        Some(_) => end.context,
+        None => end.context.below(cause(&end.context, message, ended)),
+    };
+    let link = end.link.map(|old| old.below(cause(&old, message, ended)));
+    let state_name = state::name(ended.state() as i32 as u8);
+    let mut span = Span::new(context, end.id, name, kind, times)
+        .linked(link)
+        .with("smsc.state", state_name)
+        .with("smsc.attempts", i64::from(ended.attempts));
+    span = described(hub, span, message);
+    if ended.by_receipt {
+        span = span
+            .with("messaging.operation.name", "deliver_sm")
+            .with("messaging.operation.type", "settle");
+    }
+    if ended.operator != 0 {
+        span = span.with("smsc.operator", hub.name_of(ended.operator));
+    }
+    if !ended.error.is_empty() {
+        let error = crate::domain::address::printable(&ended.error);
+        span = span.with("smsc.error", error);
+    }
+    match is_failure(ended.state()) {
+        true => span.failed(state_name),
+        false => span,
+    }
+}
+
+/// The span that led to the end: the attempt that was taken, or the submission.
+fn cause(context: &TraceContext, message: &Message, ended: &Final) -> SpanId {
+    let taken = ended.by_receipt || !is_failure(ended.state());
+    match taken && ended.attempts > 0 {
+        true => span_id(context.trace_id, message.id, Step::Attempt, ended.attempts),
+        false => submit_span(context, message.id),
+    }
+}
+
+/// Where the end of a message belongs, on every node and after every restart the same; `None` when
+/// it is not traced.
+fn end_of(hub: &Hub, message: &Message, state: MessageState, at: i64) -> Option<End> {
+    let (context, belated) = match context_of(message) {
+        Some(context) => (context, false),
+        None if is_failure(state) && hub.traces.is_on() => {
+            let asked = TraceContext::from_octets(&message.trace_context);
+            let own = || TraceContext::root(hub.traces.of_failure(message.id));
+            (asked.map_or_else(own, TraceContext::sampled), true)
+        }
+        None => return None,
+    };
+    let old = !belated && is_old(hub, message.accepted_at, at);
+    let continued = context.go_on(message.id, Step::End, old);
+    Some(End {
+        id: span_id(continued.context.trace_id, message.id, Step::End, 0),
+        context: continued.context,
+        link: continued.link,
+        belated,
+    })
+}
+
+/// The context that a receipt carries to the account's session.
+pub fn receipt_context(hub: &Hub, message: &Message, state: MessageState, at: i64) -> Bytes {
+    match end_of(hub, message, state, at) {
+        Some(end) => Bytes::copy_from_slice(&end.context.below(end.id).to_octets()),
+        None => Bytes::new(),
+    }
+}
+
+/// The trace in which a message is found: its own, or that of its failure.
+pub fn shown(
+    hub: &Hub,
+    message: &Message,
+    end: Option<(MessageState, i64)>,
+) -> Option<TraceContext> {
+    let context = match (context_of(message), end) {
+        (Some(context), _) => context,
+        (None, Some((state, at))) => end_of(hub, message, state, at)?.context,
+        (None, None) => return None,
+    };
+    Some(context.below(submit_span(&context, message.id)))
+}
+
+/// Whether this state is one that somebody wants to look into. An operator's order is none.
+fn is_failure(state: MessageState) -> bool {
+    matches!(
+        state,
+        MessageState::Expired
+            | MessageState::Undeliverable
+            | MessageState::Unknown
+            | MessageState::Rejected
+    )
+}
+
+fn is_old(hub: &Hub, began: i64, now: i64) -> bool {
+    let limit = hub.plan().config.telemetry.trace_link_after;
+    now - began > limit.as_millis() as i64
+}
+
+/// What every span about a message says of it.
+fn described(hub: &Hub, span: Span, message: &Message) -> Span {
+    let sender = hub.name_of(message.sender);
+    let key = match sender.starts_with("account:") {
+        true => "smsc.account",
+        false => "smsc.operator",
+    };
+    let span = span
+        .with("messaging.system", "smpp")
+        .with("messaging.message.id", message.id.to_string())
+        .with(key, sender)
+        .with("smsc.source", hub.traces.number(&message.source))
+        .with("smsc.destination", hub.traces.number(&message.destination));
+    match parts::of(message) {
+        Some((part, parts)) => span
+            .with("smsc.part", i64::from(part))
+            .with("smsc.parts", i64::from(parts)),
+        None => span.with("smsc.parts", 1),
+    }
+}
+
+fn with_peer(span: Span, peer: Option<SocketAddr>) -> Span {
+    match peer {
+        Some(peer) => span
+            .with("network.peer.address", peer.ip().to_string())
+            .with("network.peer.port", i64::from(peer.port()))
+            .with("network.transport", "tcp"),
+        None => span,
+    }
+}
+
+fn status_name(status: u32) -> String {
+    command_status::name(status).map_or_else(|| CommandStatus(status).to_string(), str::to_owned)
+}
+
+fn with_outcome(span: Span, outcome: Outcome) -> Span {
+    match outcome {
+        Outcome::Ok => span.with("smsc.command_status", "ESME_ROK"),
+        Outcome::Status(status) => {
+            let status = status_name(status);
+            span.with("smsc.command_status", status.clone())
+                .failed(status)
+        }
+        Outcome::Unanswered => span.failed("no_answer"),
+    }
+}

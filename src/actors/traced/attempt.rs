@@ -1,0 +1,93 @@
+//! One attempt to hand something of a traced message over, from its octets to its answer.
+//!
+//! Made by a session when it writes, kept with the request in its window, and ended by whatever ends
+//! that: an answer, a timeout, the end of the bind.
+
+use std::net::SocketAddr;
+
+use super::{Outcome, context_of, described, is_old, submit_span, waited, with_outcome, with_peer};
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::domain::trace::{Step, TraceContext, span_id};
+use crate::pb::Message;
+use crate::pb::delivery::What;
+use crate::telemetry::traces::{Kind, Span};
+
+/// One attempt to hand something of a traced message over.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    message: Message,
+    context: TraceContext,
+    what: What,
+    number: u32,
+    /// Unix microseconds.
+    started: i64,
+}
+
+// === impl Attempt ===
+
+impl Attempt {
+    /// An attempt begins; `None` when the message is not traced.
+    pub fn begin(message: &Message, what: What, number: u32) -> Option<Box<Self>> {
+        let context = context_of(message)?;
+        Some(Box::new(Self {
+            message: message.clone(),
+            context,
+            what,
+            number,
+            started: clock::now_us(),
+        }))
+    }
+
+    /// It is over. `queue` is where it came from, `peer` who was asked.
+    pub fn end(
+        &self,
+        hub: &Hub,
+        queue: u32,
+        operation: &'static str,
+        peer: Option<SocketAddr>,
+        outcome: Outcome,
+    ) {
+        let ended = clock::now_us();
+        let message = &self.message;
+        let since = message.accepted_at.max(message.due_at) * 1_000;
+        let (name, context, link) = match self.what {
+            What::Message => {
+                if self.number == 1 {
+                    waited(hub, message, self.context, (since, self.started), queue);
+                }
+                let parent = submit_span(&self.context, message.id);
+                ("attempt", self.context.below(parent), None)
+            }
+            What::Receipt => {
+                let old = is_old(hub, message.due_at, ended / 1_000);
+                let on = self.context.go_on(message.id, Step::Forward, old);
+                if self.number == 1 {
+                    let times = (since, self.started);
+                    let waited = Span::leaf(on.context, "queue", Kind::Internal, times)
+                        .with("messaging.message.id", message.id.to_string())
+                        .with("smsc.queue", hub.name_of(queue));
+                    hub.traces.emit(waited);
+                }
+                ("forward", on.context, on.link)
+            }
+        };
+        let times = (self.started, ended);
+        let span = match (outcome, self.what) {
+            // The receipt finds its parent by this id.
+            (Outcome::Ok, What::Message) => {
+                let id = span_id(context.trace_id, message.id, Step::Attempt, self.number);
+                Span::new(context, id, name, Kind::Client, times)
+            }
+            _ => Span::leaf(context, name, Kind::Client, times),
+        };
+        let span = described(hub, span.linked(link), message)
+            .with("messaging.operation.name", operation)
+            .with("messaging.operation.type", "send")
+            .with("messaging.destination.name", hub.name_of(queue))
+            .with("smsc.queue", hub.name_of(queue))
+            .with("smsc.attempt", i64::from(self.number));
+        let span = with_peer(span, peer);
+        hub.traces.emit(with_outcome(span, outcome));
+    }
+}

@@ -1,0 +1,125 @@
+//! The trace of a message that failed without having been picked: made at the moment of its failure
+//! from what the store knows of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{End, Outcome, described, end_span, is_failure, submit_span, waited, with_outcome};
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::domain::trace::{Step, TraceContext, span_id};
+use crate::pb::{Final, Message};
+use crate::store::{History, SentRow};
+use crate::telemetry::traces::{Kind, Reason, Span};
+
+/// Histories that are being read for this: an outage must not make the store busy with looking back.
+const AT_ONCE: usize = 64;
+
+static READING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counted while it lives.
+struct Place;
+
+/// Reads the history and emits the spans; counted as dropped when there are too many of them.
+pub(super) fn trace(hub: &Arc<Hub>, message: &Message, ended: &Final, end: End) {
+    if !hub.traces.has_room() {
+        return;
+    }
+    let Some(place) = Place::take() else {
+        return hub.traces.too_busy();
+    };
+    let (hub, message, ended) = (Arc::clone(hub), message.clone(), ended.clone());
+    actix::spawn(async move {
+        let history = hub.store.history(message.id).await;
+        drop(place);
+        if let Ok(Some(history)) = history {
+            emit(&hub, &message, &ended, &end, &history);
+        }
+    });
+}
+
+fn emit(hub: &Hub, message: &Message, ended: &Final, end: &End, history: &History) {
+    hub.traces.count(Reason::Failure);
+    let context = end.context;
+    let root = submit_span(&context, message.id);
+    let accepted = message.accepted_at * 1_000;
+    let submit = Span::new(context, root, "submit", Kind::Server, (accepted, accepted));
+    let submit = described(hub, submit, message)
+        .with("messaging.operation.type", "receive")
+        .with("messaging.destination.name", hub.name_of(message.queue))
+        .with("smsc.sampled_by", "failure");
+    hub.traces.emit(submit);
+    let mut since = message.accepted_at.max(message.due_at);
+    for attempt in &history.attempts {
+        let started = attempt.at - i64::from(attempt.latency_ms);
+        let times = (since * 1_000, started.max(since) * 1_000);
+        waited(hub, message, context, times, attempt.operator);
+        hub.traces
+            .emit(attempted(hub, message, context, attempt, started));
+        since = attempt.at;
+    }
+    let now = clock::now_us();
+    if history.attempts.is_empty() && is_failure(ended.state()) {
+        // It never left its queue.
+        let queue = history.stored.queue;
+        waited(
+            hub,
+            message,
+            context,
+            (since * 1_000, ended.at * 1_000),
+            queue,
+        );
+    }
+    let times = (ended.at * 1_000, now);
+    hub.traces.emit(end_span(hub, message, ended, end, times));
+}
+
+fn attempted(
+    hub: &Hub,
+    message: &Message,
+    context: TraceContext,
+    attempt: &SentRow,
+    started: i64,
+) -> Span {
+    let below = context.below(submit_span(&context, message.id));
+    let times = (started * 1_000, attempt.at * 1_000);
+    let (span, outcome) = match attempt.status {
+        0 => {
+            let id = span_id(context.trace_id, message.id, Step::Attempt, attempt.attempt);
+            let span = Span::new(below, id, "attempt", Kind::Client, times);
+            (span, Outcome::Ok)
+        }
+        SentRow::NO_ANSWER => (
+            Span::leaf(below, "attempt", Kind::Client, times),
+            Outcome::Unanswered,
+        ),
+        status => (
+            Span::leaf(below, "attempt", Kind::Client, times),
+            Outcome::Status(status),
+        ),
+    };
+    let span = described(hub, span, message)
+        .with("messaging.operation.type", "send")
+        .with("messaging.destination.name", hub.name_of(attempt.operator))
+        .with("smsc.queue", hub.name_of(attempt.operator))
+        .with("smsc.attempt", i64::from(attempt.attempt));
+    with_outcome(span, outcome)
+}
+
+// === impl Place ===
+
+impl Place {
+    fn take() -> Option<Self> {
+        if READING.fetch_add(1, Ordering::Relaxed) < AT_ONCE {
+            return Some(Self);
+        }
+        READING.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        READING.fetch_sub(1, Ordering::Relaxed);
+    }
+}

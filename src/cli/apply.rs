@@ -1,0 +1,68 @@
+//! `smsc apply`: makes the accounts, operators and routes of a file those of a running SMSC.
+//!
+//! The server says what would change, the user agrees, and the server applies it in one transaction,
+//! unless somebody else has changed something meanwhile. The rest of the file is each node's own and
+//! is left alone.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+
+use super::client::{self, Connection};
+use super::diff;
+use crate::config::{self, Config};
+use crate::http::view::Changed;
+
+/// Arguments of `smsc apply`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Configuration file whose accounts, operators and routes shall hold; also tells where the SMSC
+    /// is, unless --url or --config does.
+    #[arg(long, short, value_name = "FILE")]
+    file: PathBuf,
+    /// Only show what would change.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The file is wrong, the SMSC cannot be reached or refuses, or the user said no.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let config = Config::load(Some(&args.file))?;
+    if config.has_no_resources() {
+        bail!(
+            "{} names no account, operator or route: applying it would remove all of them",
+            args.file.display()
+        );
+    }
+    let json = args.connection.json;
+    let client = args.connection.or_config(&args.file).open()?;
+    let document = config::document(&config.resources());
+    let shown: Changed = client::decode(client.put("/v1/config?dry_run=true", &document, None)?)?;
+    if !json {
+        let text = diff::render(&shown.changes, diff::in_colour());
+        client::print_line(&(diff::render_warnings(&shown.warnings) + &text))?;
+    }
+    if args.dry_run || shown.changes.is_empty() {
+        return match json {
+            true => client::print_json(&serde_json::to_value(&shown)?),
+            false => Ok(()),
+        };
+    }
+    diff::confirm("Apply?", args.yes)?;
+    // Version 0 has no tag to match: there is nothing yet.
+    let from = Some(shown.version).filter(|version| *version > 0);
+    let answer = client.put("/v1/config", &document, from)?;
+    if json {
+        return client::print_json(&answer);
+    }
+    let applied: Changed = client::decode(answer)?;
+    client::print_line(&format!("applied as version {}", applied.version))
+}

@@ -1,0 +1,74 @@
+//! `smsc drain`: takes a node out of service without stopping it, and back in.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use super::client::{self, Connection};
+use crate::http::view::Drain;
+
+/// How often the node is asked how far it is.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Arguments of `smsc drain`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Take messages and binds again.
+    #[arg(long)]
+    resume: bool,
+    /// Only show how far it is.
+    #[arg(long, conflicts_with = "resume")]
+    status: bool,
+    /// Seconds to wait for windows in flight; 0 does not wait.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait: u64,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or something is still in flight after the wait.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    const PATH: &str = "/v1/drain";
+    let client = args.connection.open()?;
+    let mut json = match (args.resume, args.status) {
+        (true, _) => client.delete(PATH)?,
+        (false, true) => client.get(PATH)?,
+        (false, false) => client.post(PATH)?,
+    };
+    let until = Instant::now() + Duration::from_secs(args.wait);
+    let mut state: Drain = client::decode(json.clone())?;
+    let waits = !args.resume && !args.status && args.wait > 0;
+    while waits && !state.finished && Instant::now() < until {
+        // Nobody unparks it: a pause.
+        std::thread::park_timeout(LOOK_EVERY);
+        json = client.get(PATH)?;
+        state = client::decode(json.clone())?;
+    }
+    if args.connection.json {
+        client::print_json(&json)?;
+    } else {
+        client::print_line(&describe(&state))?;
+    }
+    if waits && !state.finished {
+        bail!(
+            "after {} seconds there is still something in flight; it goes on draining",
+            args.wait
+        );
+    }
+    Ok(())
+}
+
+fn describe(state: &Drain) -> String {
+    match (state.draining, state.finished) {
+        (false, _) => "in service".to_owned(),
+        (true, true) => "drained: nothing is in flight, no session is left".to_owned(),
+        (true, false) => format!(
+            "draining: {} messages in flight, {} sessions",
+            client::number(state.in_flight),
+            client::number(state.sessions)
+        ),
+    }
+}

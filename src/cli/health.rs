@@ -1,0 +1,85 @@
+//! `smsc health`: asks a running SMSC whether it is alive and ready, without a token.
+//!
+//! For health checks of container runtimes and service managers, where no HTTP client is at hand:
+//! the exit code is the answer, the text says why.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use serde_json::Value;
+
+use super::client;
+use crate::config::Config;
+use crate::simulator::options::parse_duration;
+
+/// Arguments of `smsc health`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only ask whether the process answers; a node that drains is alive.
+    #[arg(long)]
+    live: bool,
+    /// Address of the SMSC [default: http.listen of the configuration, or http://127.0.0.1:8080].
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Certificates (PEM) to believe besides those of the machine's authorities.
+    #[arg(long, value_name = "FILE", env = "SMSC_CA")]
+    ca: Option<PathBuf>,
+    /// Configuration file of the SMSC, to take the address and the certificate from.
+    #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
+    config: Option<PathBuf>,
+    /// How long to wait for the answer.
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
+    timeout: Duration,
+}
+
+/// Asks once and prints what was answered.
+///
+/// # Errors
+/// The SMSC cannot be reached within the timeout, or it is not ready; the text names the reasons.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let (url, tls) = match (&args.url, &args.config) {
+        (Some(url), _) => {
+            let url = url.trim_end_matches('/').to_owned();
+            let tls = client::trust(&url, args.ca.iter())?;
+            (url, tls)
+        }
+        // With the environment alone it is what `smsc serve` without a file would use. Its certificate
+        // names what others call it by, not the address that it listens on, and no secret is sent.
+        (None, file) => {
+            let http = Config::load(file.as_deref())?.http;
+            let url = client::url_of(http.listen, http.tls_cert.is_some());
+            (url, client::tls(Vec::new(), false))
+        }
+    };
+    let path = match args.live {
+        true => "/health/live",
+        false => "/health/ready",
+    };
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .timeout_global(Some(args.timeout))
+        .http_status_as_error(false)
+        .tls_config(tls)
+        .build()
+        .into();
+    let mut answer = agent
+        .get(format!("{url}{path}"))
+        .call()
+        .map_err(|error| anyhow!("{url}{path} cannot be reached: {error}"))?;
+    let status = answer.status().as_u16();
+    let body: Value = answer
+        .body_mut()
+        .read_json()
+        .with_context(|| format!("{url} answered {status} without the JSON of an SMSC"))?;
+    if status != 200 {
+        bail!("{}", body["detail"].as_str().unwrap_or("not ready"));
+    }
+    client::print_line(if args.live { "live" } else { "ready" })?;
+    for reason in body["degraded"].as_array().into_iter().flatten() {
+        client::print_line(&format!(
+            "degraded: {}",
+            reason.as_str().unwrap_or_default()
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! `smsc openapi`: prints the description of the admin API; no SMSC needs to run.
+
+use super::client;
+use crate::http::openapi;
+
+/// Arguments of `smsc openapi`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+///
+/// # Errors
+/// Standard output is closed.
+pub fn run(_: &Args) -> anyhow::Result<()> {
+    client::print_line(&openapi::json()?)
+}

@@ -1,0 +1,146 @@
+//! `smsc token`: who may use the admin API.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::client::{self, Client, Connection};
+use crate::domain::access::Role;
+use crate::http::view::{NewToken, Token, Tokens};
+
+/// Arguments of `smsc token`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    order: Order,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Order {
+    /// Make a token; it is printed once, and kept nowhere.
+    Add(Add),
+    /// Show all tokens but the configured one.
+    List {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// End a token.
+    Remove {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+/// Arguments of `smsc token add`.
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// Letters, digits, dots, underscores and hyphens.
+    name: String,
+    /// What it allows: `read` looks, but sees no texts; `operate` commands, and sees texts; `admin`
+    /// may do everything.
+    #[arg(long, value_parser = role, value_name = "ROLE")]
+    role: Role,
+    /// Days until it ends; without it, it ends when it is removed.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36500))]
+    days: Option<u32>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or it refuses.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    match args.order {
+        Order::Add(args) => add(&args),
+        Order::List { connection } => list(&connection),
+        Order::Remove { name, connection } => remove(&connection.open()?, &name),
+    }
+}
+
+fn add(args: &Add) -> anyhow::Result<()> {
+    let ends = args.days.map(|days| {
+        let now = crate::clock::now_ms();
+        Timestamp::from_millisecond(now + i64::from(days) * 86_400_000)
+    });
+    let order = json!({
+        "name": args.name,
+        "role": args.role.as_str(),
+        "expires_at": ends.transpose()?.map(|at| at.to_string()),
+    });
+    let json = args.connection.open()?.post_json("/v1/tokens", &order)?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    // The secret alone, so that it can be piped into a file.
+    let made: NewToken = client::decode(json)?;
+    client::print_line(&made.secret)
+}
+
+fn list(connection: &Connection) -> anyhow::Result<()> {
+    let json = connection.open()?.get("/v1/tokens")?;
+    if connection.json {
+        return client::print_json(&json);
+    }
+    let Tokens { tokens } = client::decode(json)?;
+    client::print_line(&render(&tokens))
+}
+
+fn remove(client: &Client, name: &str) -> anyhow::Result<()> {
+    client.delete(&format!("/v1/tokens/{}", client::segment(name)))?;
+    client::print_line(&format!("{name} is removed"))
+}
+
+fn render(tokens: &[Token]) -> String {
+    let header = ["token", "role", "made", "by", "ends", "last used"];
+    let mut table = client::table(&header);
+    for token in tokens {
+        let ends = client::time(token.expires_at.as_deref());
+        table.add_row([
+            token.name.clone(),
+            token.role.clone(),
+            client::time(token.created_at.as_deref()),
+            token.created_by.clone(),
+            if ends.is_empty() {
+                "never".to_owned()
+            } else {
+                ends
+            },
+            client::time(token.used_at.as_deref()),
+        ]);
+    }
+    table.to_string()
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::from_name(text).ok_or_else(|| {
+        let names = Role::ALL.map(Role::as_str);
+        format!("the roles are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn reads_a_role_and_an_end() {
+        let line = Line::try_parse_from(["token", "add", "ci", "--role", "read", "--days", "30"]);
+        let Order::Add(add) = line.unwrap().args.order else {
+            panic!("not add");
+        };
+        assert_eq!((add.role, add.days), (Role::Read, Some(30)));
+        assert!(Line::try_parse_from(["token", "add", "ci"]).is_err());
+        assert!(Line::try_parse_from(["token", "add", "ci", "--role", "root"]).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! `smsc config`: the configuration in the store, its history, and the way back.
+
+use clap::Subcommand;
+
+use super::client::{self, Client, Connection};
+use super::diff;
+use crate::http::view::{Changed, Difference, Version, Versions};
+
+/// Arguments of `smsc config`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Who changed what, the newest first.
+    Versions {
+        /// Versions to show.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+    },
+    /// What one version changed.
+    Show {
+        /// Number of the version.
+        version: u64,
+    },
+    /// What applying the node's own file would change.
+    Diff,
+    /// Make everything as it was in an earlier version.
+    Rollback {
+        /// Number of the version.
+        version: u64,
+        /// Only show what would change.
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached or refuses, or the user said no.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let json = args.connection.json;
+    let client = args.connection.open()?;
+    let path = match args.command {
+        Command::Versions { limit } => format!("/v1/config/versions?limit={limit}"),
+        Command::Show { version } => format!("/v1/config/versions/{version}"),
+        Command::Diff => "/v1/config/diff".to_owned(),
+        Command::Rollback {
+            version,
+            dry_run,
+            yes,
+        } => return rollback(&client, version, dry_run, yes, json),
+    };
+    let answer = client.get(&path)?;
+    if json {
+        return client::print_json(&answer);
+    }
+    let text = match args.command {
+        Command::Versions { .. } => list(&client::decode(answer)?),
+        Command::Show { .. } => show(&client::decode(answer)?),
+        _ => difference(&client::decode(answer)?),
+    };
+    client::print_line(&text)
+}
+
+fn rollback(
+    client: &Client,
+    version: u64,
+    dry_run: bool,
+    yes: bool,
+    json: bool,
+) -> anyhow::Result<()> {
+    let path = format!("/v1/config/rollback/{version}");
+    let shown: Changed = client::decode(client.post(&format!("{path}?dry_run=true"))?)?;
+    if !json {
+        client::print_line(&diff::render(&shown.changes, diff::in_colour()))?;
+    }
+    if dry_run || shown.changes.is_empty() {
+        return match json {
+            true => client::print_json(&serde_json::to_value(&shown)?),
+            false => Ok(()),
+        };
+    }
+    diff::confirm(&format!("Roll back to version {version}?"), yes)?;
+    let answer = client.post_if(&path, shown.version)?;
+    if json {
+        return client::print_json(&answer);
+    }
+    let done: Changed = client::decode(answer)?;
+    client::print_line(&format!(
+        "version {} is what version {version} was",
+        done.version
+    ))
+}
+
+fn list(versions: &Versions) -> String {
+    let mut table = client::table(&["version", "at", "who", "what"]);
+    for version in &versions.versions {
+        table.add_row([
+            version.version.to_string(),
+            client::time(version.at.as_deref()),
+            version.who.clone(),
+            version.what.clone(),
+        ]);
+    }
+    table.to_string()
+}
+
+fn show(version: &Version) -> String {
+    format!(
+        "version {} of {} by {}: {}\n{}",
+        version.version,
+        client::time(version.at.as_deref()),
+        version.who,
+        version.what,
+        diff::render(&version.changes, diff::in_colour())
+    )
+}
+
+fn difference(found: &Difference) -> String {
+    let file = found.file.as_deref().unwrap_or("no file");
+    match found.compared {
+        false => format!(
+            "version {} is in the store; {file} names no account, operator or route",
+            found.version
+        ),
+        true if found.changes.is_empty() => {
+            format!("{file} is what version {} in the store is", found.version)
+        }
+        true => format!(
+            "applying {file} to version {} would change:\n{}",
+            found.version,
+            diff::render(&found.changes, diff::in_colour())
+        ),
+    }
+}

@@ -1,0 +1,65 @@
+//! Who may do what with the admin API: roles, each of which may do all that the one before may.
+//!
+//! Used by the route table of `http`, by the token store and by the command line.
+
+use std::fmt;
+
+/// What the bearer of a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Looks: everything but what messages say. Numbers are shown, because whoever answers a
+    /// customer's question knows the number already; the text is nobody's business.
+    Read,
+    /// Commands queues, binds, messages and the node, and sees texts.
+    Operate,
+    /// Everything: configuration, tokens, the audit log, erasure.
+    Admin,
+}
+
+// === impl Role ===
+
+impl Role {
+    /// All of them, the least first.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Operate, Self::Admin];
+
+    /// The word in the API, on the command line and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Operate => "operate",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role of a word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == name)
+    }
+
+    /// Whether it includes what `needed` may do.
+    pub fn allows(self, needed: Self) -> bool {
+        self >= needed
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Role;
+
+    #[test]
+    fn each_role_includes_the_ones_before() {
+        for (at, role) in Role::ALL.into_iter().enumerate() {
+            assert_eq!(Role::from_name(role.as_str()), Some(role));
+            for (other_at, other) in Role::ALL.into_iter().enumerate() {
+                assert_eq!(role.allows(other), at >= other_at);
+            }
+        }
+        assert_eq!(Role::from_name("Admin"), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! Accounts, operators and routes as resources: named, versioned, compared, undone.
+//!
+//! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
+//! Here a body is only text, the same text for the same content. Keeps true that applying the
+//! changes of a [`difference`] to the one side gives the other, and undoing them gives it back.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What there is of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// An ESME that may bind to us.
+    Account,
+    /// An upstream that we bind to.
+    Operator,
+    /// Which messages go where.
+    Route,
+}
+
+/// The name of one resource; written `accounts/test`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Key {
+    pub kind: Kind,
+    /// Of an account its system_id, of an operator its id, of a route its key.
+    pub name: String,
+}
+
+/// All resources of a configuration with their bodies.
+pub type Resources = BTreeMap<Key, String>;
+
+/// What becomes of one resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub key: Key,
+    /// `None`: it is new.
+    pub before: Option<String>,
+    /// `None`: it is removed.
+    pub after: Option<String>,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    pub const ALL: [Self; 3] = [Self::Account, Self::Operator, Self::Route];
+
+    /// The word for one of them.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Operator => "operator",
+            Self::Route => "route",
+        }
+    }
+
+    /// The word for all of them: the name of their table, and of their path in the API.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Account => "accounts",
+            Self::Operator => "operators",
+            Self::Route => "routes",
+        }
+    }
+}
+
+// === impl Key ===
+
+impl Key {
+    pub fn new(kind: Kind, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind.plural(), self.name)
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    /// `added`, `changed` or `removed`.
+    pub fn action(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "added",
+            (Some(_), Some(_)) => "changed",
+            (Some(_), None) => "removed",
+        }
+    }
+}
+
+/// What has to be done to `before` so that it is `after`, in the order of the keys.
+pub fn difference(before: &Resources, after: &Resources) -> Vec<Change> {
+    let mut keys: Vec<&Key> = before.keys().chain(after.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.into_iter()
+        .filter(|key| before.get(key) != after.get(key))
+        .map(|key| Change {
+            key: key.clone(),
+            before: before.get(key).cloned(),
+            after: after.get(key).cloned(),
+        })
+        .collect()
+}
+
+/// Takes changes back.
+pub fn undo(resources: &mut Resources, changes: &[Change]) {
+    for change in changes {
+        match &change.before {
+            Some(body) => resources.insert(change.key.clone(), body.clone()),
+            None => resources.remove(&change.key),
+        };
+    }
+}
+
+/// `3 operators changed, route 44 added`: changes in one line, for logs and the history.
+pub fn summary(changes: &[Change]) -> String {
+    let mut parts = Vec::new();
+    for action in ["added", "changed", "removed"] {
+        for kind in Kind::ALL {
+            let mut of_kind = changes
+                .iter()
+                .filter(|change| change.key.kind == kind && change.action() == action);
+            match (of_kind.next(), of_kind.count()) {
+                (None, _) => {}
+                (Some(only), 0) => {
+                    parts.push(format!("{} {} {action}", kind.as_str(), only.key.name));
+                }
+                (Some(_), more) => parts.push(format!("{} {} {action}", more + 1, kind.plural())),
+            }
+        }
+    }
+    match parts.is_empty() {
+        true => "nothing changed".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn resources(list: &[(Kind, &str, &str)]) -> Resources {
+        list.iter()
+            .map(|(kind, name, body)| (Key::new(*kind, *name), (*body).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn says_in_a_line_what_changed() {
+        let before = resources(&[
+            (Kind::Account, "goes", "1"),
+            (Kind::Operator, "up", "1"),
+            (Kind::Route, "44", "1"),
+            (Kind::Route, "45", "1"),
+        ]);
+        let after = resources(&[
+            (Kind::Account, "comes", "1"),
+            (Kind::Operator, "up", "1"),
+            (Kind::Route, "44", "2"),
+            (Kind::Route, "45", "2"),
+        ]);
+        let changes = difference(&before, &after);
+        assert_eq!(
+            summary(&changes),
+            "account comes added, 2 routes changed, account goes removed"
+        );
+        assert_eq!(summary(&[]), "nothing changed");
+        assert_eq!(
+            Key::new(Kind::Route, "default").to_string(),
+            "routes/default"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_undone_is_as_before(
+            before in proptest::collection::btree_map("[a-e]", "[xyz]", 0..5),
+            after in proptest::collection::btree_map("[a-e]", "[xyz]", 0..5),
+        ) {
+            let all = |map: BTreeMap<String, String>| -> Resources {
+                map.into_iter().map(|(name, body)| (Key::new(Kind::Route, name), body)).collect()
+            };
+            let (before, after) = (all(before), all(after));
+            let changes = difference(&before, &after);
+            let mut undone = after.clone();
+            undo(&mut undone, &changes);
+            prop_assert_eq!(&undone, &before);
+            prop_assert_eq!(changes.is_empty(), before == after);
+        }
+    }
+}

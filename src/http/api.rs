@@ -1,0 +1,178 @@
+//! The table of the API: each row is a handler with its documentation and the role that it needs.
+//!
+//! The router, the OpenAPI document, the check of roles and the answers to unknown paths and wrong
+//! methods are all made from the rows of [`endpoints`], so that none of them can differ.
+
+use actix_web::body::BoxBody;
+use actix_web::guard::{Any, Get, Guard, Head, Method as IsMethod};
+use actix_web::http::Method;
+use actix_web::middleware::from_fn;
+use actix_web::{FromRequest, Handler, HttpRequest, Responder, Route, web};
+use utoipa::__dev::SchemaReferences;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::Schema;
+use utoipa::openapi::{HttpMethod, RefOr};
+
+use super::problem::Problem;
+use super::{auth, health, metrics, openapi, v1};
+use crate::domain::access::Role;
+
+/// Where the paths that want a token begin.
+pub(super) const GUARDED: &str = "/v1";
+
+/// One row.
+pub(super) struct Endpoint {
+    /// As in the document: `/v1/queues/{name}`.
+    pub path: String,
+    pub method: HttpMethod,
+    /// `None` for what is open to everybody.
+    pub role: Option<Role>,
+    pub operation: Operation,
+    /// What the operation refers to.
+    pub schemas: Vec<(String, RefOr<Schema>)>,
+    route: Route,
+}
+
+/// Every row. Where two patterns match, the first one wins.
+pub(super) fn endpoints(with_api: bool) -> Vec<Endpoint> {
+    let mut rows = vec![
+        open(health::__path_live, health::live),
+        open(health::__path_ready, health::ready),
+        open(metrics::__path_scrape, metrics::scrape),
+    ];
+    if with_api {
+        rows.push(open(openapi::__path_serve, openapi::serve));
+        rows.extend(v1::endpoints());
+    }
+    rows
+}
+
+/// A row for everybody.
+fn open<P, F, Args>(documented: P, handler: F) -> Endpoint
+where
+    P: utoipa::Path + SchemaReferences,
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let method = method_of(&documented);
+    row(documented, None, by_method(&method).to(handler))
+}
+
+/// A row for those whose token has this role.
+pub(super) fn endpoint<P, F, Args>(role: Role, documented: P, handler: F) -> Endpoint
+where
+    P: utoipa::Path + SchemaReferences,
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let method = method_of(&documented);
+    let permit = from_fn(
+        move |request, next: actix_web::middleware::Next<BoxBody>| async move {
+            auth::permit(&request, role)?;
+            next.call(request).await
+        },
+    );
+    let route = by_method(&method).to(handler).wrap(permit);
+    row(documented, Some(role), route)
+}
+
+fn row<P: utoipa::Path + SchemaReferences>(_: P, role: Option<Role>, route: Route) -> Endpoint {
+    let mut schemas = Vec::new();
+    P::schemas(&mut schemas);
+    Endpoint {
+        path: P::path(),
+        method: P::methods().into_iter().next().unwrap_or(HttpMethod::Get),
+        role,
+        operation: P::operation(),
+        schemas,
+        route,
+    }
+}
+
+fn method_of<P: utoipa::Path>(_: &P) -> HttpMethod {
+    P::methods().into_iter().next().unwrap_or(HttpMethod::Get)
+}
+
+fn by_method(method: &HttpMethod) -> Route {
+    fn only(method: Method) -> impl Guard {
+        IsMethod(method)
+    }
+    match method {
+        HttpMethod::Get => web::route().guard(Any(Get()).or(Head())),
+        HttpMethod::Put => web::route().guard(only(Method::PUT)),
+        HttpMethod::Delete => web::route().guard(only(Method::DELETE)),
+        HttpMethod::Patch => web::route().guard(only(Method::PATCH)),
+        _ => web::route().guard(only(Method::POST)),
+    }
+}
+
+/// Serves rows below a scope; every other method of their paths is answered with those there are.
+pub(super) fn register(app: &mut web::ServiceConfig, rows: Vec<Endpoint>, scope: &str) {
+    let mut paths: Vec<(String, Vec<Endpoint>)> = Vec::new();
+    for row in rows {
+        match paths.iter_mut().find(|(path, _)| *path == row.path) {
+            Some((_, rows)) => rows.push(row),
+            None => paths.push((row.path.clone(), vec![row])),
+        }
+    }
+    for (path, rows) in paths {
+        let allowed = allowed(&rows);
+        let mut resource = web::resource(path.strip_prefix(scope).unwrap_or(&path));
+        for row in rows {
+            resource = resource.route(row.route);
+        }
+        app.service(resource.default_service(web::to(move |request| {
+            wrong_method(request, allowed.clone())
+        })));
+    }
+}
+
+fn allowed(rows: &[Endpoint]) -> String {
+    let names: Vec<&str> = rows.iter().map(|row| method_name(&row.method)).collect();
+    names.join(", ")
+}
+
+fn method_name(method: &HttpMethod) -> &'static str {
+    match method {
+        HttpMethod::Get => "GET, HEAD",
+        HttpMethod::Put => "PUT",
+        HttpMethod::Delete => "DELETE",
+        HttpMethod::Patch => "PATCH",
+        _ => "POST",
+    }
+}
+
+async fn wrong_method(request: HttpRequest, allowed: String) -> Result<&'static str, Problem> {
+    Err(Problem::method_not_allowed(
+        request.method().as_str(),
+        request.path(),
+        allowed,
+    ))
+}
+
+/// Answers whatever has no route.
+pub(super) async fn unknown_path(
+    request: HttpRequest,
+    state: web::Data<super::State>,
+) -> Result<&'static str, Problem> {
+    Err(Problem::not_found(format!(
+        "there is nothing at {}; there is {}",
+        request.path(),
+        state.paths
+    )))
+}
+
+/// The beginnings of all paths, for people who have lost their way.
+pub(super) fn beginnings(rows: &[Endpoint]) -> String {
+    let mut known: Vec<String> = Vec::new();
+    for row in rows {
+        let beginning: Vec<&str> = row.path.split('/').take(3).collect();
+        let beginning = beginning.join("/");
+        if !known.contains(&beginning) {
+            known.push(beginning);
+        }
+    }
+    known.join(", ")
+}

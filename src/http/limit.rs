@@ -1,0 +1,182 @@
+//! How much one client may ask for: requests at once by token, wrong tokens by address, and time.
+//!
+//! The counts are of this process. Keeps true that what one client does, slows itself down only:
+//! each has room of its own, and none of them can fill the Admin actor's mailbox.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, web};
+
+use super::State;
+use super::problem::{CONTENT_TYPE as PROBLEM, Problem};
+use crate::actors::access::Bearer;
+use crate::actors::ports::lock;
+
+/// Every request is answered by then; the longest search takes half of it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Wrong tokens of one address in a [`WINDOW`], after which it is not listened to until the next.
+const MAX_WRONG: u32 = 100;
+const WINDOW: Duration = Duration::from_secs(60);
+/// Addresses that are remembered; beyond, all of them are forgotten.
+const MAX_ADDRESSES: usize = 10_000;
+
+/// What clients are doing.
+#[derive(Default)]
+pub(super) struct Clients {
+    /// Requests under way, by the name of the token.
+    busy: Mutex<HashMap<String, usize>>,
+    wrong: Mutex<HashMap<IpAddr, Wrong>>,
+}
+
+struct Wrong {
+    since: Instant,
+    count: u32,
+}
+
+/// A request under way.
+struct Busy {
+    clients: Arc<Clients>,
+    name: String,
+}
+
+// === impl Clients ===
+
+impl Clients {
+    /// Room for one more request; `None` when `most` are under way.
+    fn begin(self: &Arc<Self>, name: &str, most: usize) -> Option<Busy> {
+        let mut busy = lock(&self.busy);
+        let count = busy.entry(name.to_owned()).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Busy {
+            clients: Arc::clone(self),
+            name: name.to_owned(),
+        })
+    }
+
+    /// Notes a wrong token.
+    pub(super) fn was_wrong(&self, address: IpAddr, now: Instant) {
+        let mut wrong = lock(&self.wrong);
+        if wrong.len() >= MAX_ADDRESSES {
+            wrong.clear();
+        }
+        let entry = wrong.entry(address).or_insert(Wrong {
+            since: now,
+            count: 0,
+        });
+        if now.duration_since(entry.since) >= WINDOW {
+            *entry = Wrong {
+                since: now,
+                count: 0,
+            };
+        }
+        entry.count += 1;
+    }
+
+    /// How long an address is not listened to, because it guesses tokens.
+    pub(super) fn deaf_to(&self, address: IpAddr, now: Instant) -> Option<Duration> {
+        let wrong = lock(&self.wrong);
+        let entry = wrong.get(&address)?;
+        let left = WINDOW.checked_sub(now.duration_since(entry.since))?;
+        (entry.count >= MAX_WRONG && !left.is_zero()).then_some(left)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut busy = lock(&self.clients.busy);
+        if let Some(count) = busy.get_mut(&self.name) {
+            *count -= 1;
+            if *count == 0 {
+                busy.remove(&self.name);
+            }
+        }
+    }
+}
+
+/// Middleware: one token's requests at once, and the time for each.
+pub(super) async fn fair_share(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let name = request
+        .extensions()
+        .get::<Bearer>()
+        .map_or_else(String::new, |bearer| bearer.name.clone());
+    let busy = match request.app_data::<web::Data<State>>() {
+        Some(state) => state.clients.begin(&name, state.max_requests),
+        None => None,
+    };
+    let Some(_busy) = busy else {
+        return Err(Problem::too_many(
+            Duration::from_secs(1),
+            "this token has as many requests under way as http.max_requests allows",
+        )
+        .into());
+    };
+    let Ok(answer) = tokio::time::timeout(ANSWER_WITHIN, next.call(request)).await else {
+        return Err(Problem::unavailable(format!(
+            "there is no answer after {} seconds; what was ordered may still be carried out",
+            ANSWER_WITHIN.as_secs()
+        ))
+        .into());
+    };
+    answer.map(as_problem)
+}
+
+/// What the framework refuses on its own account, as problem+json.
+fn as_problem(answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    let status = answer.status();
+    let is_problem = answer
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes() == PROBLEM.as_bytes());
+    if !status.is_client_error() && !status.is_server_error() || is_problem {
+        return answer;
+    }
+    let request = answer.request().clone();
+    let problem = Problem::refused(status);
+    ServiceResponse::new(request, actix_web::ResponseError::error_response(&problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_token_has_room_of_its_own() {
+        let clients = Arc::new(Clients::default());
+        let one = clients.begin("ci", 2).unwrap();
+        let _two = clients.begin("ci", 2).unwrap();
+        assert!(clients.begin("ci", 2).is_none());
+        assert!(clients.begin("other", 2).is_some());
+        drop(one);
+        assert!(clients.begin("ci", 2).is_some());
+    }
+
+    #[test]
+    fn who_guesses_is_not_listened_to_for_a_while() {
+        let clients = Clients::default();
+        let (guesser, other) = ([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
+        let now = Instant::now();
+        for _ in 0..MAX_WRONG {
+            assert_eq!(clients.deaf_to(guesser, now), None);
+            clients.was_wrong(guesser, now);
+        }
+        assert_eq!(clients.deaf_to(guesser, now), Some(WINDOW));
+        assert_eq!(clients.deaf_to(other, now), None);
+        let later = now + WINDOW;
+        assert_eq!(clients.deaf_to(guesser, later), None);
+        clients.was_wrong(guesser, later);
+        assert_eq!(clients.deaf_to(guesser, later), None);
+    }
+}

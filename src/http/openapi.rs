@@ -1,0 +1,223 @@
+//! The OpenAPI 3.1 document of the API, made from the table of [`super::api`], and its pages.
+//!
+//! Served at `/v1/openapi.json` and, for people, at `/v1/docs/`; printed by `smsc openapi`.
+//! Answers that many paths share (no token, wrong role, bad value) are added here once.
+
+use std::sync::LazyLock;
+
+use actix_web::http::header::{ContentType, LOCATION};
+use actix_web::{HttpResponse, web};
+use utoipa::ToSchema;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    ComponentsBuilder, ContentBuilder, HttpMethod, InfoBuilder, LicenseBuilder, OpenApi,
+    OpenApiBuilder, PathsBuilder, Ref, ResponseBuilder,
+};
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use super::api::{self, Endpoint};
+use super::view::ProblemDetails;
+
+/// Where the document is.
+const DOCUMENT: &str = "/v1/openapi.json";
+/// Where its pages are.
+const PAGES: &str = "/v1/docs";
+/// Name of the security scheme.
+const TOKEN: &str = "token";
+
+const ABOUT: &str = "The admin API of an SMSC.\n\n\
+Every path under `/v1` but this document wants `Authorization: Bearer TOKEN`. A token has one of three \
+roles, each of which includes the one before: `read` looks, but sees no text of a message; `operate` \
+commands queues, binds and messages, and sees texts; `admin` may do everything.\n\n\
+Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/problem+json` \
+(RFC 9457). Lists that may be long are read in pages: `limit` says how many entries, and `next_before` of \
+the answer goes into `before` of the next request until it is null.";
+
+/// The document.
+pub fn document() -> OpenApi {
+    let mut paths = PathsBuilder::new().build();
+    let problem = <ProblemDetails as utoipa::PartialSchema>::schema();
+    let mut components = ComponentsBuilder::new()
+        .schema(ProblemDetails::name(), problem)
+        .security_scheme(
+            TOKEN,
+            SecurityScheme::Http(
+                HttpBuilder::new()
+                    .scheme(HttpAuthScheme::Bearer)
+                    .description(Some(
+                        "http.admin_token, the file admin-token of the data folder, or a token of POST /v1/tokens",
+                    ))
+                    .build(),
+            ),
+        );
+    for row in api::endpoints(true) {
+        let operation = complete(&row);
+        for (name, schema) in row.schemas {
+            components = components.schema(name, schema);
+        }
+        let item = PathItem::new(row.method, operation);
+        match paths.paths.get_mut(&row.path) {
+            Some(known) => known.merge_operations(item),
+            None => drop(paths.paths.insert(row.path, item)),
+        }
+    }
+    OpenApiBuilder::new()
+        .info(
+            InfoBuilder::new()
+                .title("smsc")
+                .version(env!("CARGO_PKG_VERSION"))
+                .description(Some(ABOUT))
+                .license(Some(
+                    LicenseBuilder::new()
+                        .name(env!("CARGO_PKG_LICENSE"))
+                        .build(),
+                ))
+                .build(),
+        )
+        .paths(paths)
+        .components(Some(components.build()))
+        .build()
+}
+
+/// The document as JSON.
+///
+/// # Errors
+/// It cannot be written, which no document can cause.
+pub fn json() -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(&document())
+}
+
+/// An operation with what all of its kind have.
+fn complete(row: &Endpoint) -> Operation {
+    let mut operation = row.operation.clone();
+    if operation.operation_id.is_some() {
+        operation.operation_id = Some(operation_id(row));
+    }
+    let Some(role) = row.role else {
+        // Nobody needs a token.
+        operation.security = Some(Vec::new());
+        return operation;
+    };
+    operation.security = Some(vec![SecurityRequirement::new(TOKEN, [role.as_str()])]);
+    let said = operation.description.take().unwrap_or_default();
+    let role = format!("{}\n\nNeeds the role `{role}`.", said.trim());
+    operation.description = Some(role.trim().to_owned());
+    let mut common = vec![
+        ("400", "A value cannot be read; `field` names it"),
+        ("401", "No token, or one that is wrong or has ended"),
+        ("403", "The token's role does not allow this"),
+        (
+            "429",
+            "Too many requests at once; Retry-After says when to come back",
+        ),
+        ("503", "The store or an actor does not answer now"),
+    ];
+    if row.path.contains('{') {
+        common.push(("404", "There is no such thing"));
+    }
+    if !matches!(row.method, HttpMethod::Get) {
+        common.push(("409", "The state of things does not allow this"));
+        common.push(("413", "The request body is too long"));
+    }
+    for (status, description) in common {
+        let answers = &mut operation.responses.responses;
+        answers.entry(status.to_owned()).or_insert_with(|| {
+            let schema = Ref::from_schema_name(ProblemDetails::name());
+            let content = ContentBuilder::new().schema(Some(schema)).build();
+            ResponseBuilder::new()
+                .description(description)
+                .content("application/problem+json", content)
+                .build()
+                .into()
+        });
+    }
+    operation
+}
+
+/// `GET /v1/queues/{name}` is `get_queues_name`: stable, and unique by construction.
+fn operation_id(row: &Endpoint) -> String {
+    let method = match row.method {
+        HttpMethod::Get => "get",
+        HttpMethod::Put => "put",
+        HttpMethod::Delete => "delete",
+        HttpMethod::Patch => "patch",
+        _ => "post",
+    };
+    let words = row
+        .path
+        .trim_start_matches("/v1")
+        .split(|sign: char| !sign.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    std::iter::once(method)
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// This document.
+#[utoipa::path(get, path = "/v1/openapi.json", tag = "about",
+    responses((status = 200, description = "OpenAPI 3.1", body = serde_json::Value)))]
+pub(super) async fn serve() -> HttpResponse {
+    static JSON: LazyLock<String> = LazyLock::new(|| json().unwrap_or_default());
+    HttpResponse::Ok()
+        .content_type(ContentType::json())
+        .body(JSON.as_str())
+}
+
+/// The pages: everything they need comes from this binary.
+pub(super) fn pages(app: &mut web::ServiceConfig) {
+    let config = Config::new([DOCUMENT]).validator_url("none");
+    app.service(web::resource(PAGES).route(web::get().to(to_pages)))
+        .service(SwaggerUi::new(format!("{PAGES}/{{_:.*}}")).config(config));
+}
+
+async fn to_pages() -> HttpResponse {
+    HttpResponse::PermanentRedirect()
+        .insert_header((LOCATION, format!("{PAGES}/")))
+        .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_is_described() {
+        let document = serde_json::to_value(document()).unwrap();
+        assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+        let mut ids = HashSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let place = format!("{method} {path}");
+                assert!(operation["summary"].is_string(), "{place} has no summary");
+                let id = operation["operationId"].as_str().unwrap().to_owned();
+                assert!(ids.insert(id), "{place} has the id of another");
+                let names: HashSet<&str> = path
+                    .split('/')
+                    .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+                    .collect();
+                let parameters = operation["parameters"].as_array();
+                let documented: HashSet<&str> = parameters
+                    .into_iter()
+                    .flatten()
+                    .filter(|parameter| parameter["in"] == "path")
+                    .filter_map(|parameter| parameter["name"].as_str())
+                    .collect();
+                assert_eq!(documented, names, "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let text = json().unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for part in text.split("\"$ref\": \"#").skip(1) {
+            let pointer = part.split('"').next().unwrap();
+            assert!(document.pointer(pointer).is_some(), "{pointer}");
+        }
+    }
+}

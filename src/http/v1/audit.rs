@@ -1,0 +1,45 @@
+//! `/v1/audit`: what was commanded and changed, by whom.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use crate::http::State;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::Audit;
+use crate::pb::ListAudit;
+
+/// A page of the audit log, newest first.
+///
+/// Every request that was not a mere look, by a good token, with the status of its answer: also those
+/// that were refused.
+#[utoipa::path(get, path = "/v1/audit", tag = "access",
+    params(
+        ("token" = Option<String>, Query, description = "Name of the token; the configured one is `admin token`"),
+        ("path" = Option<String>, Query, description = "Paths that begin so"),
+        ("since" = Option<String>, Query, description = "Then or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Before then"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+    ),
+    responses((status = 200, description = "A page", body = Audit)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(
+        &request,
+        &["token", "path", "since", "until", "limit", "before"],
+    )?;
+    let page = query.page()?;
+    let question = ListAudit {
+        token: query.text("token").unwrap_or_default().to_owned(),
+        path: query.text("path").unwrap_or_default().to_owned(),
+        since: query.time("since")?.unwrap_or_default(),
+        until: query.time("until")?.unwrap_or_default(),
+        before: page.before,
+        limit: page.limit,
+    };
+    let list = ask(&state, question).await??;
+    Ok(HttpResponse::Ok().json(Audit::from(list)))
+}

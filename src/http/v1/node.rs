@@ -1,0 +1,90 @@
+//! `/v1/drain` and `/v1/log-level`: this node itself.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{ask, body};
+use crate::http::State;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::Drain;
+use crate::pb::CommandDrain;
+use crate::pb::command_drain::Verb;
+use crate::telemetry::logs;
+
+/// What this node logs.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogLevel {
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
+    #[schema(min_length = 1, max_length = 500)]
+    level: String,
+}
+
+/// How far the drain of this node is.
+#[utoipa::path(get, path = "/v1/drain", tag = "nodes",
+    responses((status = 200, description = "Also when there is none", body = Drain)))]
+pub(super) async fn drain(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    command(&request, &state, Verb::Look).await
+}
+
+/// Begins the drain of this node.
+///
+/// Intake stops, windows are finished, binds are ended, other nodes take over what this one held, and
+/// `/health/ready` answers 503. The process stays, so that it can be looked at, stopped, or resumed.
+#[utoipa::path(post, path = "/v1/drain", tag = "nodes",
+    responses((status = 200, description = "It has begun", body = Drain)))]
+pub(super) async fn begin_drain(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    command(&request, &state, Verb::Begin).await
+}
+
+/// Ends the drain of this node: it takes messages and binds again.
+#[utoipa::path(delete, path = "/v1/drain", tag = "nodes",
+    responses((status = 200, description = "It has ended", body = Drain)))]
+pub(super) async fn end_drain(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    command(&request, &state, Verb::End).await
+}
+
+async fn command(
+    request: &HttpRequest,
+    state: &State,
+    verb: Verb,
+) -> Result<HttpResponse, Problem> {
+    Query::read(request, &[])?;
+    let verb = verb.into();
+    let drain = ask(state, CommandDrain { verb }).await?;
+    Ok(HttpResponse::Ok().json(Drain::from(drain)))
+}
+
+/// What this node logs.
+#[utoipa::path(get, path = "/v1/log-level", tag = "nodes",
+    responses((status = 200, description = "The filter in force", body = LogLevel)))]
+pub(super) async fn log_level(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let level = logs::level();
+    Ok(HttpResponse::Ok().json(LogLevel { level }))
+}
+
+/// Changes what this node logs, until it is restarted.
+#[utoipa::path(put, path = "/v1/log-level", tag = "nodes", request_body = LogLevel,
+    responses((status = 200, description = "The filter in force", body = LogLevel)))]
+pub(super) async fn set_log_level(
+    request: HttpRequest,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order: LogLevel = body(&octets)?;
+    logs::set_level(&order.level).map_err(|reason| Problem::bad_value("level", reason))?;
+    let level = logs::level();
+    Ok(HttpResponse::Ok().json(LogLevel { level }))
+}

@@ -1,0 +1,375 @@
+//! `/v1/accounts`, `/v1/operators` and `/v1/routes` as resources: read, put, deleted.
+//!
+//! ETag, If-Match and If-None-Match: see [`super::tags`]. Who changed what is in the history.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::{Map, Value, json};
+
+use super::ask;
+use super::tags::{condition, tagged};
+use crate::actors::admin::{ChangeSettings, ExplainRoute, ReadSettings};
+use crate::actors::settings::{Setting, Wish};
+use crate::domain::settings::{Key, Kind};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::{Accounts, Changed, Explanation, Rate, Resource, Routes};
+
+/// Every account.
+#[utoipa::path(get, path = "/v1/accounts", tag = "configuration",
+    responses((status = 200, body = Accounts)))]
+pub(in crate::http) async fn accounts(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let (version, accounts) = list(&request, &state, Kind::Account).await?;
+    Ok(tagged(HttpResponse::Ok(), version).json(Accounts { version, accounts }))
+}
+
+/// Every route.
+#[utoipa::path(get, path = "/v1/routes", tag = "configuration",
+    responses((status = 200, body = Routes)))]
+pub(in crate::http) async fn routes(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let (version, routes) = list(&request, &state, Kind::Route).await?;
+    Ok(tagged(HttpResponse::Ok(), version).json(Routes { version, routes }))
+}
+
+/// One account.
+#[utoipa::path(get, path = "/v1/accounts/{name}", tag = "configuration",
+    params(("name" = String, Path, description = "its system_id")),
+    responses((status = 200, body = Resource), (status = 404)))]
+pub(in crate::http) async fn account(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    one(&request, &state, Key::new(Kind::Account, name.into_inner())).await
+}
+
+/// One route.
+#[utoipa::path(get, path = "/v1/routes/{key}", tag = "configuration",
+    params(("key" = String, Path, description = "its name, or its conditions: `44`, `default`")),
+    responses((status = 200, body = Resource), (status = 404)))]
+pub(in crate::http) async fn route(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    one(&request, &state, Key::new(Kind::Route, name.into_inner())).await
+}
+
+/// Creates or replaces an account. A password that is left out stays what it was.
+#[utoipa::path(put, path = "/v1/accounts/{name}", tag = "configuration", request_body = Resource,
+    params(("name" = String, Path, description = "its system_id")),
+    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
+pub(in crate::http) async fn put_account(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    put(
+        &request,
+        &state,
+        Key::new(Kind::Account, name.into_inner()),
+        &body,
+    )
+    .await
+}
+
+/// Creates or replaces an operator. A password that is left out stays what it was.
+#[utoipa::path(put, path = "/v1/operators/{id}", tag = "configuration", request_body = Resource,
+    params(("id" = String, Path)),
+    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
+pub(in crate::http) async fn put_operator(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    put(
+        &request,
+        &state,
+        Key::new(Kind::Operator, name.into_inner()),
+        &body,
+    )
+    .await
+}
+
+/// Creates or replaces a route. A path that is not what its conditions call it becomes its name.
+#[utoipa::path(put, path = "/v1/routes/{key}", tag = "configuration", request_body = Resource,
+    params(("key" = String, Path)),
+    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
+pub(in crate::http) async fn put_route(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    put(
+        &request,
+        &state,
+        Key::new(Kind::Route, name.into_inner()),
+        &body,
+    )
+    .await
+}
+
+/// Removes an account; its binds are unbound.
+#[utoipa::path(delete, path = "/v1/accounts/{name}", tag = "configuration",
+    params(("name" = String, Path)),
+    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+pub(in crate::http) async fn delete_account(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    delete(&request, &state, Key::new(Kind::Account, name.into_inner())).await
+}
+
+/// Removes an operator; its binds end, and what waits for it waits until it comes back or expires.
+#[utoipa::path(delete, path = "/v1/operators/{id}", tag = "configuration",
+    params(("id" = String, Path)),
+    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+pub(in crate::http) async fn delete_operator(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    delete(
+        &request,
+        &state,
+        Key::new(Kind::Operator, name.into_inner()),
+    )
+    .await
+}
+
+/// Removes a route.
+#[utoipa::path(delete, path = "/v1/routes/{key}", tag = "configuration",
+    params(("key" = String, Path)),
+    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+pub(in crate::http) async fn delete_route(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    delete(&request, &state, Key::new(Kind::Route, name.into_inner())).await
+}
+
+/// The rate of an account.
+#[utoipa::path(get, path = "/v1/accounts/{name}/rate", tag = "configuration",
+    params(("name" = String, Path)), responses((status = 200, body = Rate), (status = 404)))]
+pub(in crate::http) async fn account_rate(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    rate(&request, &state, Key::new(Kind::Account, name.into_inner())).await
+}
+
+/// The rate of an operator.
+#[utoipa::path(get, path = "/v1/operators/{id}/rate", tag = "configuration",
+    params(("id" = String, Path)), responses((status = 200, body = Rate), (status = 404)))]
+pub(in crate::http) async fn operator_rate(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    rate(
+        &request,
+        &state,
+        Key::new(Kind::Operator, name.into_inner()),
+    )
+    .await
+}
+
+/// Changes the rate of an account and nothing else; it holds at once.
+#[utoipa::path(put, path = "/v1/accounts/{name}/rate", tag = "configuration", request_body = Rate,
+    params(("name" = String, Path)),
+    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+pub(in crate::http) async fn put_account_rate(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    put_rate(
+        &request,
+        &state,
+        Key::new(Kind::Account, name.into_inner()),
+        &body,
+    )
+    .await
+}
+
+/// Changes the rate of an operator and nothing else; it holds at once, no bind is touched.
+#[utoipa::path(put, path = "/v1/operators/{id}/rate", tag = "configuration", request_body = Rate,
+    params(("id" = String, Path)),
+    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+pub(in crate::http) async fn put_operator_rate(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    put_rate(
+        &request,
+        &state,
+        Key::new(Kind::Operator, name.into_inner()),
+        &body,
+    )
+    .await
+}
+
+/// Why a message would go where: every step of the decision, with the targets as they are now.
+#[utoipa::path(get, path = "/v1/routes/explain", tag = "configuration",
+    params(
+        ("to" = String, Query, description = "destination"),
+        ("from" = Option<String>, Query, description = "source address"),
+        ("account" = Option<String>, Query, description = "system_id of the sender")),
+    responses((status = 200, body = Explanation), (status = 400)))]
+pub(in crate::http) async fn explain(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, &["to", "from", "account"])?;
+    let Some(to) = query.text("to") else {
+        let detail = "to is missing; write the destination, such as to=447700900123";
+        return Err(Problem::bad_value("to", detail));
+    };
+    // A plus sign that was not percent-encoded arrives as a space.
+    let question = ExplainRoute {
+        to: to.trim().to_owned(),
+        from: query.text("from").unwrap_or_default().trim().to_owned(),
+        account: query.text("account").unwrap_or_default().to_owned(),
+    };
+    let explained = ask(&state, question).await?;
+    Ok(HttpResponse::Ok().json(Explanation::from(explained)))
+}
+
+/// Every resource of a kind, with the version of the whole.
+async fn list(
+    request: &HttpRequest,
+    state: &State,
+    kind: Kind,
+) -> Result<(u64, Vec<Resource>), Problem> {
+    Query::read(request, &[])?;
+    let settings = ask(state, ReadSettings).await??.settings;
+    let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
+    Ok((settings.version, of_kind.map(Resource::new).collect()))
+}
+
+/// One resource as the store has it, or an answer that there is none.
+async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting, Problem> {
+    Query::read(request, &[])?;
+    let settings = ask(state, ReadSettings).await??.settings;
+    settings.get(key).cloned().ok_or_else(|| {
+        let (kind, plural) = (key.kind.as_str(), key.kind.plural());
+        Problem::not_found(format!(
+            "there is no {kind} {:?}; GET /v1/{plural} lists them",
+            key.name
+        ))
+    })
+}
+
+async fn one(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
+    let setting = find(request, state, &key).await?;
+    Ok(tagged(HttpResponse::Ok(), setting.version).json(Resource::new(&setting)))
+}
+
+async fn rate(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
+    let setting = find(request, state, &key).await?;
+    let settings = Resource::new(&setting).settings;
+    let rate = Rate {
+        rate: settings["rate"].as_f64(),
+        burst: settings["burst"]
+            .as_u64()
+            .and_then(|one| one.try_into().ok()),
+    };
+    Ok(tagged(HttpResponse::Ok(), setting.version).json(rate))
+}
+
+async fn put(
+    request: &HttpRequest,
+    state: &State,
+    key: Key,
+    body: &[u8],
+) -> Result<HttpResponse, Problem> {
+    let mut given = object(body)?;
+    // What GET gives: the settings below, the state beside them.
+    if let Some(Value::Object(settings)) = given.remove("settings") {
+        given = settings;
+    }
+    let wish = Wish::Put {
+        key: key.clone(),
+        given: Value::Object(given),
+    };
+    change(request, state, wish, Some(&key)).await
+}
+
+async fn put_rate(
+    request: &HttpRequest,
+    state: &State,
+    key: Key,
+    body: &[u8],
+) -> Result<HttpResponse, Problem> {
+    let rate: Rate = serde_json::from_value(Value::Object(object(body)?)).map_err(|error| {
+        let detail = format!("write {{\"rate\": 50, \"burst\": 10}}, null for none: {error}");
+        Problem::bad_value("body", detail)
+    })?;
+    let given = Map::from_iter([
+        ("rate".to_owned(), json!(rate.rate)),
+        ("burst".to_owned(), json!(rate.burst)),
+    ]);
+    let wish = Wish::Merge {
+        key: key.clone(),
+        given,
+    };
+    change(request, state, wish, Some(&key)).await
+}
+
+async fn delete(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
+    change(request, state, Wish::Delete(key.clone()), Some(&key)).await
+}
+
+/// The JSON object of a body.
+pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
+    serde_json::from_slice(body).map_err(|error| {
+        let detail = format!("the body must be a JSON object: {error}");
+        Problem::bad_value("body", detail)
+    })
+}
+
+/// Carries a wish out and answers what it came to.
+pub(super) async fn change(
+    request: &HttpRequest,
+    state: &State,
+    wish: Wish,
+    own: Option<&Key>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(request, &["dry_run"])?;
+    let question = ChangeSettings {
+        wish,
+        condition: condition(request)?,
+        dry_run: query.flag("dry_run")?,
+        by: who(request),
+    };
+    let dry_run = question.dry_run;
+    let changed = ask(state, question)
+        .await?
+        .map_err(|error| Problem::settings(error, own))?;
+    let is_new = own.is_some_and(|own| {
+        let mut changes = changed.changes.iter();
+        changes.any(|change| change.key == *own && change.before.is_none())
+    });
+    let answer = match is_new && !dry_run {
+        true => HttpResponse::Created(),
+        false => HttpResponse::Ok(),
+    };
+    let tag = changed.tag;
+    Ok(tagged(answer, tag).json(Changed::new(changed, own)))
+}

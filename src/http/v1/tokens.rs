@@ -1,0 +1,148 @@
+//! `/v1/tokens`: who may use this API.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{ask, body};
+use crate::clock;
+use crate::domain::moment;
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::{NewToken, RoleName, Tokens, Word};
+use crate::pb::{AddToken, ListTokens, RemoveToken};
+
+/// Longest name.
+const MAX_NAME: usize = 64;
+
+/// What a token is made from.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TokenOrder {
+    /// Letters, digits, `.`, `_` and `-`.
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    name: String,
+    #[schema(value_type = RoleName)]
+    role: String,
+    /// When it ends; without it, when it is removed.
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+}
+
+/// Every token but the configured one, without the secrets, which are kept nowhere.
+#[utoipa::path(get, path = "/v1/tokens", tag = "access",
+    responses((status = 200, description = "By name", body = Tokens)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let list = ask(&state, ListTokens {}).await??;
+    Ok(HttpResponse::Ok().json(Tokens::from(list)))
+}
+
+/// Makes a token. The answer is the only place where it is ever said.
+#[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = TokenOrder,
+    responses((status = 201, description = "The token and its secret", body = NewToken)))]
+pub(super) async fn add(
+    request: HttpRequest,
+    state: web::Data<State>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order: TokenOrder = body(&octets)?;
+    let made = ask(&state, checked(order, who(&request))?).await??;
+    Ok(HttpResponse::Created().json(NewToken::from(made)))
+}
+
+/// Ends a token: on this node at once, on the others within seconds.
+#[utoipa::path(delete, path = "/v1/tokens/{name}", tag = "access",
+    params(("name" = String, Path)),
+    responses((status = 204, description = "It opens nothing any more")))]
+pub(super) async fn remove(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let name = name.into_inner();
+    ask(&state, RemoveToken { name }).await??;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+fn checked(order: TokenOrder, by: String) -> Result<AddToken, Problem> {
+    let sign = |octet: u8| octet.is_ascii_alphanumeric() || b"._-".contains(&octet);
+    if order.name.is_empty() || order.name.len() > MAX_NAME || !order.name.bytes().all(sign) {
+        return Err(Problem::bad_value(
+            "name",
+            format!(
+                "name must be 1 to {MAX_NAME} letters, digits, dots, underscores and hyphens, not {:?}",
+                order.name
+            ),
+        ));
+    }
+    if RoleName::of(&order.role).is_none() {
+        return Err(Problem::bad_value(
+            "role",
+            format!(
+                "role must be one of {}, not {:?}",
+                RoleName::list(),
+                order.role
+            ),
+        ));
+    }
+    let expires_at = match &order.expires_at {
+        None => 0,
+        Some(text) => moment::parse(text)
+            .filter(|at| *at > clock::now_ms())
+            .ok_or_else(|| {
+                Problem::bad_value(
+                    "expires_at",
+                    format!("expires_at must be a time to come such as 2036-11-21T09:00:00Z, not {text:?}"),
+                )
+            })?,
+    };
+    Ok(AddToken {
+        name: order.name,
+        role: order.role,
+        expires_at,
+        by,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str) -> Result<AddToken, Problem> {
+        checked(body(json.as_bytes())?, "somebody".to_owned())
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        let made = check(r#"{"name":"ci.read-1","role":"read"}"#).unwrap();
+        assert_eq!((made.name.as_str(), made.expires_at), ("ci.read-1", 0));
+        for (json, part) in [
+            ("", "JSON"),
+            ("[]", "JSON"),
+            (r#"{"name":"a"}"#, "role"),
+            (r#"{"name":"a","role":"root"}"#, "read, operate, admin"),
+            (r#"{"name":"a b","role":"read"}"#, "name must be"),
+            (r#"{"name":"","role":"read"}"#, "name must be"),
+            (r#"{"name":"a","role":"read","until":1}"#, "until"),
+            (
+                r#"{"name":"a","role":"read","expires_at":"2001-01-01T00:00:00Z"}"#,
+                "to come",
+            ),
+            (
+                r#"{"name":"a","role":"read","expires_at":"soon"}"#,
+                "to come",
+            ),
+        ] {
+            let said = check(json).unwrap_err().to_string();
+            assert!(said.contains(part), "{json}: {said}");
+        }
+    }
+}

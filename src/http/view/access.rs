@@ -1,0 +1,151 @@
+//! Tokens, the audit log and the drain as the admin API shows them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{RoleName, time};
+use crate::domain::id;
+use crate::pb;
+
+/// `GET /v1/tokens`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Tokens {
+    pub tokens: Vec<Token>,
+}
+
+/// One token, without its secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Token {
+    pub name: String,
+    #[schema(value_type = RoleName)]
+    pub role: String,
+    #[schema(format = DateTime)]
+    pub created_at: Option<String>,
+    /// Token and address of who made it.
+    pub created_by: String,
+    /// Null for never.
+    #[schema(format = DateTime)]
+    pub expires_at: Option<String>,
+    /// To the minute; null for never.
+    #[schema(format = DateTime)]
+    pub used_at: Option<String>,
+}
+
+/// `POST /v1/tokens`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewToken {
+    pub token: Token,
+    /// For `Authorization: Bearer`; said here only.
+    pub secret: String,
+}
+
+/// `GET /v1/audit`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Audit {
+    /// Newest first.
+    pub entries: Vec<AuditEntry>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// One command or change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AuditEntry {
+    pub id: String,
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// Name of the token.
+    pub token: String,
+    /// Its role at that time.
+    pub role: String,
+    /// Where the request came from.
+    pub address: String,
+    pub method: String,
+    /// Numbers of subscribers are masked.
+    pub path: String,
+    /// The HTTP status of the answer.
+    pub status: u32,
+    /// The node that answered.
+    pub node: u32,
+}
+
+/// `GET /v1/drain`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Drain {
+    pub draining: bool,
+    /// Messages that wait for an answer of an operator or account.
+    pub in_flight: u64,
+    /// SMPP sessions that are still there.
+    pub sessions: u64,
+    /// Draining, and nothing is left to wait for.
+    pub finished: bool,
+}
+
+// === conversions ===
+
+impl From<pb::TokenList> for Tokens {
+    fn from(list: pb::TokenList) -> Self {
+        Self {
+            tokens: list.tokens.into_iter().map(Token::from).collect(),
+        }
+    }
+}
+
+impl From<pb::TokenView> for Token {
+    fn from(token: pb::TokenView) -> Self {
+        Self {
+            name: token.name,
+            role: token.role,
+            created_at: time(token.created_at),
+            created_by: token.created_by,
+            expires_at: time(token.expires_at),
+            used_at: time(token.used_at),
+        }
+    }
+}
+
+impl From<pb::AddedToken> for NewToken {
+    fn from(made: pb::AddedToken) -> Self {
+        Self {
+            token: made.token.unwrap_or_default().into(),
+            secret: made.secret,
+        }
+    }
+}
+
+impl From<pb::AuditList> for Audit {
+    fn from(list: pb::AuditList) -> Self {
+        Self {
+            entries: list.entries.into_iter().map(AuditEntry::from).collect(),
+            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::AuditEntry> for AuditEntry {
+    fn from(entry: pb::AuditEntry) -> Self {
+        let what = entry.what.unwrap_or_default();
+        Self {
+            id: entry.id.to_string(),
+            at: time(id::millis(entry.id)),
+            token: what.token,
+            role: what.role,
+            address: what.address,
+            method: what.method,
+            path: what.path,
+            status: what.status,
+            node: entry.node,
+        }
+    }
+}
+
+impl From<pb::DrainView> for Drain {
+    fn from(drain: pb::DrainView) -> Self {
+        Self {
+            draining: drain.draining,
+            in_flight: drain.in_flight,
+            sessions: drain.sessions,
+            finished: drain.draining && drain.in_flight == 0 && drain.sessions == 0,
+        }
+    }
+}

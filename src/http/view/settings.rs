@@ -1,0 +1,339 @@
+//! Accounts, operators, routes and the configuration as a whole, as the admin API shows them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::time;
+use crate::actors::explain;
+use crate::actors::settings as live;
+use crate::config;
+use crate::domain::settings::{Change, Key, Kind};
+
+/// `GET /v1/accounts`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Accounts {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub accounts: Vec<Resource>,
+}
+
+/// `GET /v1/routes`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Routes {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub routes: Vec<Resource>,
+}
+
+/// One account or route. `PUT` takes the same, or `settings` alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Resource {
+    /// Of an account its system_id; of a route its name, or its conditions without one.
+    pub name: String,
+    /// The version of the configuration that last changed it; its ETag.
+    pub version: u64,
+    /// Every key of `[[account]]` or `[[route]]`, without secrets; what is not set is `null`.
+    #[schema(value_type = Object)]
+    pub settings: Value,
+}
+
+/// The rate of an account or operator.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// Messages per second; `null` for no limit.
+    pub rate: Option<f64>,
+    /// Messages at once; `null` for one second's worth.
+    #[serde(default)]
+    pub burst: Option<u32>,
+}
+
+/// `GET /v1/config`: everything as one document, which `PUT` takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Configuration {
+    /// Its ETag.
+    pub version: u64,
+    /// The version that the node which answers works with.
+    pub applied: u64,
+    /// Why that is another one.
+    pub trouble: Option<String>,
+    /// As in the file, every key, without secrets. A secret that is left out of a `PUT` stays.
+    #[schema(value_type = Vec<Object>)]
+    pub accounts: Vec<Value>,
+    #[schema(value_type = Vec<Object>)]
+    pub operators: Vec<Value>,
+    #[schema(value_type = Vec<Object>)]
+    pub routes: Vec<Value>,
+}
+
+/// The answer to a change of the configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Changed {
+    /// The version of the configuration now.
+    pub version: u64,
+    /// What was changed, or would be with `dry_run=true`.
+    pub changes: Vec<ResourceChange>,
+    /// What works but is probably not meant.
+    pub warnings: Vec<Finding>,
+}
+
+/// What became of one resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ResourceChange {
+    /// `accounts/test`, `operators/up`, `routes/44`.
+    pub resource: String,
+    /// `added`, `changed` or `removed`.
+    pub action: String,
+    /// Key by key; secrets only by that they changed.
+    pub fields: Vec<FieldChange>,
+}
+
+/// One key of a resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FieldChange {
+    pub field: String,
+    /// `null` when it was not set.
+    #[schema(value_type = Object)]
+    pub before: Value,
+    #[schema(value_type = Object)]
+    pub after: Value,
+}
+
+/// One thing that is wrong or odd.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Finding {
+    /// The key, below its resource when that is another one: `routes/44.to[0]`.
+    pub field: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+/// `GET /v1/config/diff`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Difference {
+    /// Of the store.
+    pub version: u64,
+    /// The file of the node that answers; `null` for a node without one.
+    pub file: Option<String>,
+    /// False for a file without accounts, operators and routes, which leaves them to the store.
+    pub compared: bool,
+    /// What `smsc apply` of that file would do.
+    pub changes: Vec<ResourceChange>,
+}
+
+/// `GET /v1/config/versions`, the newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Versions {
+    pub versions: Vec<Version>,
+}
+
+/// One version of the configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Version {
+    pub version: u64,
+    pub at: Option<String>,
+    /// Who changed it.
+    pub who: String,
+    /// In words.
+    pub what: String,
+    /// From the version before; in the list, without their fields.
+    pub changes: Vec<ResourceChange>,
+}
+
+/// `GET /v1/routes/explain`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Explanation {
+    /// As it is compared: without a leading plus.
+    pub to: String,
+    pub from: String,
+    pub account: String,
+    /// Whether there is such an account that may bind.
+    pub account_is_known: bool,
+    /// Routes that fit, the one that is used first.
+    pub matching: Vec<Considered>,
+    /// Routes for the destination that do not fit all the same.
+    pub not_matching: Vec<Considered>,
+    /// How many more routes there are.
+    pub others: u64,
+    /// Targets of the route that is used, in order of failover.
+    pub targets: Vec<Target>,
+    /// Where a message would go now; by weight when there is more than one. Empty without a route.
+    pub goes_to: Vec<String>,
+    /// The account that has this number as its address: mobile-originated messages go there.
+    pub mobile_originated_to: Option<String>,
+    /// The answer to submit_sm when no route fits.
+    pub no_route_status: String,
+}
+
+/// One route and what speaks for or against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Considered {
+    pub name: String,
+    pub route: String,
+    pub why: String,
+}
+
+/// One target of a route.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Target {
+    /// From 1; the next step is for when nothing of this one is available.
+    pub step: u64,
+    pub target: String,
+    pub weight: u32,
+    /// Whether a message would be sent soon.
+    pub available: bool,
+    pub state: String,
+    /// How likely the message goes here, in per cent.
+    pub chance: f64,
+}
+
+// === conversions ===
+
+impl Resource {
+    pub fn new(setting: &live::Setting) -> Self {
+        Self {
+            name: setting.key.name.clone(),
+            version: setting.version,
+            settings: config::shown(setting.key.kind, &setting.body),
+        }
+    }
+}
+
+impl Configuration {
+    pub fn new(settings: &live::Settings, applied: u64, trouble: Option<String>) -> Self {
+        let of = |kind: Kind| {
+            let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
+            of_kind
+                .map(|one| config::shown(kind, &one.body))
+                .collect::<Vec<Value>>()
+        };
+        Self {
+            version: settings.version,
+            applied,
+            trouble,
+            accounts: of(Kind::Account),
+            operators: of(Kind::Operator),
+            routes: of(Kind::Route),
+        }
+    }
+}
+
+impl Changed {
+    /// `own`: the resource that was asked for, whose keys are named without it.
+    pub fn new(changed: live::Changed, own: Option<&Key>) -> Self {
+        Self {
+            version: changed.version,
+            changes: changed.changes.iter().map(ResourceChange::new).collect(),
+            warnings: findings(&changed.warnings, own),
+        }
+    }
+}
+
+impl ResourceChange {
+    pub fn new(change: &Change) -> Self {
+        Self {
+            fields: config::fields(change)
+                .into_iter()
+                .map(|one| FieldChange {
+                    field: one.field,
+                    before: one.before,
+                    after: one.after,
+                })
+                .collect(),
+            ..Self::head(change)
+        }
+    }
+
+    /// Without its fields.
+    pub fn head(change: &Change) -> Self {
+        Self {
+            resource: change.key.to_string(),
+            action: change.action().to_owned(),
+            fields: Vec::new(),
+        }
+    }
+}
+
+impl Version {
+    pub fn new(version: live::SettingsVersion, change: fn(&Change) -> ResourceChange) -> Self {
+        Self {
+            version: version.version,
+            at: time(version.at),
+            who: version.who,
+            what: version.what,
+            changes: version.changes.iter().map(change).collect(),
+        }
+    }
+}
+
+impl From<live::Comparison> for Difference {
+    fn from(comparison: live::Comparison) -> Self {
+        Self {
+            version: comparison.version,
+            file: comparison.file,
+            compared: comparison.compared,
+            changes: comparison.changes.iter().map(ResourceChange::new).collect(),
+        }
+    }
+}
+
+impl From<explain::Explanation> for Explanation {
+    fn from(from: explain::Explanation) -> Self {
+        let considered = |list: Vec<explain::Considered>| {
+            list.into_iter()
+                .map(|one| Considered {
+                    name: one.key,
+                    route: one.route,
+                    why: one.why,
+                })
+                .collect::<Vec<_>>()
+        };
+        Self {
+            goes_to: from
+                .targets
+                .iter()
+                .filter(|target| target.chance > 0.0)
+                .map(|target| target.target.clone())
+                .collect(),
+            to: from.to,
+            from: from.from,
+            account: from.account,
+            account_is_known: from.account_is_known,
+            matching: considered(from.matching),
+            not_matching: considered(from.not_matching),
+            others: from.others as u64,
+            targets: from
+                .targets
+                .into_iter()
+                .map(|target| Target {
+                    step: target.step as u64,
+                    target: target.target,
+                    weight: target.weight,
+                    available: target.available,
+                    state: target.state,
+                    chance: target.chance,
+                })
+                .collect(),
+            mobile_originated_to: from.mobile_originated_to,
+            no_route_status: crate::domain::command_status::name(from.no_route_status)
+                .map_or_else(|| format!("{:#x}", from.no_route_status), str::to_owned),
+        }
+    }
+}
+
+/// What is wrong, by key.
+pub(crate) fn findings(problems: &[config::Problem], own: Option<&Key>) -> Vec<Finding> {
+    let prefix = own.map(|key| format!("{key}."));
+    problems
+        .iter()
+        .map(|problem| Finding {
+            field: prefix
+                .as_deref()
+                .and_then(|prefix| problem.key.strip_prefix(prefix))
+                .unwrap_or(&problem.key)
+                .to_owned(),
+            message: problem.message.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,100 @@
+//! Words that the API takes in paths and queries: read here, documented from here.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Declares a choice between words; each is read and written as it stands here.
+macro_rules! words {
+    ($(#[doc = $doc:literal])+ pub enum $name:ident { $( $variant:ident = $word:literal ),+ $(,)? }) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        pub enum $name {
+            $( #[serde(rename = $word)] $variant, )+
+        }
+
+        impl Word for $name {
+            const ALL: &'static [(&'static str, Self)] = &[$( ($word, Self::$variant) ),+];
+        }
+    };
+}
+
+/// A choice between words.
+pub trait Word: Copy + 'static {
+    /// Every word and what it stands for.
+    const ALL: &'static [(&'static str, Self)];
+
+    /// What a word stands for.
+    fn of(word: &str) -> Option<Self> {
+        let known = Self::ALL.iter().find(|(known, _)| *known == word);
+        known.map(|(_, meant)| *meant)
+    }
+
+    /// All words, for the answer to another one.
+    fn list() -> String {
+        let words: Vec<&str> = Self::ALL.iter().map(|(word, _)| *word).collect();
+        words.join(", ")
+    }
+}
+
+words! {
+    /// What a token allows; each role includes the ones before.
+    pub enum RoleName {
+        Read = "read",
+        Operate = "operate",
+        Admin = "admin",
+    }
+}
+
+words! {
+    /// What a queue can be told.
+    pub enum QueueVerb {
+        Suspend = "suspend",
+        Resume = "resume",
+        Purge = "purge",
+    }
+}
+
+words! {
+    /// What the binds of an operator can be told.
+    pub enum OperatorVerb {
+        Rebind = "rebind",
+        Resume = "resume",
+        Suspend = "suspend",
+    }
+}
+
+words! {
+    /// What can be done with a message that waits.
+    pub enum MessageVerb {
+        Cancel = "cancel",
+        Retry = "retry",
+    }
+}
+
+words! {
+    /// A state of a message (SMPP 3.4 §5.2.28); ENROUTE means not final.
+    pub enum StateName {
+        Enroute = "ENROUTE",
+        Delivered = "DELIVERED",
+        Expired = "EXPIRED",
+        Deleted = "DELETED",
+        Undeliverable = "UNDELIVERABLE",
+        Accepted = "ACCEPTED",
+        Unknown = "UNKNOWN",
+        Rejected = "REJECTED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::state;
+
+    #[test]
+    fn the_states_are_those_of_the_standard() {
+        let names: Vec<&str> = (state::ENROUTE..=state::REJECTED)
+            .map(state::name)
+            .collect();
+        assert_eq!(StateName::list(), names.join(", "));
+    }
+}

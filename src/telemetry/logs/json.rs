@@ -1,0 +1,146 @@
+//! One JSON object per line, flat: when, how bad, from where, which node, the text, and the fields.
+//!
+//! A line about a traced message has `trace_id` and `span_id`, which whoever writes it gives as
+//! fields; so a search by trace finds its lines.
+
+use std::fmt;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Context, Layer};
+
+use crate::clock;
+
+/// Writes lines to whatever `writers` makes.
+pub struct JsonLines<W> {
+    node: &'static AtomicU8,
+    writers: W,
+}
+
+/// Collects the fields of one event.
+struct Fields<'a>(&'a mut Map<String, Value>);
+
+// === impl JsonLines ===
+
+impl<W> JsonLines<W> {
+    /// `node` stands in every line; it may change when the node joins others.
+    pub fn new(node: &'static AtomicU8, writers: W) -> Self {
+        Self { node, writers }
+    }
+
+    fn line(&self, event: &Event<'_>) -> Vec<u8> {
+        let meta = event.metadata();
+        let mut line = Map::new();
+        let moment = jiff::Timestamp::from_microsecond(clock::now_us()).unwrap_or_default();
+        line.insert("timestamp".to_owned(), format!("{moment:.6}").into());
+        line.insert("level".to_owned(), meta.level().as_str().into());
+        line.insert("target".to_owned(), meta.target().into());
+        event.record(&mut Fields(&mut line));
+        let node = self.node.load(Ordering::Relaxed);
+        line.insert("node".to_owned(), node.into());
+        let mut octets = Value::Object(line).to_string().into_bytes();
+        octets.push(b'\n');
+        octets
+    }
+}
+
+impl<S, W> Layer<S> for JsonLines<W>
+where
+    S: Subscriber,
+    W: for<'w> MakeWriter<'w> + 'static,
+{
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        // One write per line, so that lines of two threads do not mix. A log that cannot be written
+        // is nothing to stop for.
+        let _ = self.writers.make_writer().write_all(&self.line(event));
+    }
+}
+
+// === impl Fields ===
+
+impl Fields<'_> {
+    fn put(&mut self, field: &Field, value: Value) {
+        self.0.insert(field.name().to_owned(), value);
+    }
+}
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}").into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Page {
+        fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(octets);
+            Ok(octets.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_is_a_flat_object_with_the_node() {
+        let page = Page::default();
+        let writer = page.clone();
+        static NODE: AtomicU8 = AtomicU8::new(7);
+        let lines = JsonLines::new(&NODE, move || writer.clone());
+        let subscriber = tracing_subscriber::registry().with(lines);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!(trace_id = %"4bf9", count = 3, peer = "\"x\"", "a \n text");
+        });
+        let octets = page.0.lock().unwrap().clone();
+        let text = String::from_utf8(octets).expect("text");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let line: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(line["level"], "WARN");
+        assert_eq!(line["node"], 7);
+        assert_eq!(line["trace_id"], "4bf9");
+        assert_eq!(line["count"], 3);
+        assert_eq!(line["peer"], "\"x\"");
+        assert_eq!(line["message"], "a \n text");
+        assert!(
+            line["timestamp"]
+                .as_str()
+                .is_some_and(|at| at.ends_with('Z')),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! What the standard OTEL_* variables say about traces.
+//!
+//! The address, protocol, headers and timeout of the collector are read by the OTLP exporter itself
+//! (OTEL_EXPORTER_OTLP_*, OTEL_EXPORTER_OTLP_TRACES_*); here is what it leaves to us: whether there
+//! are traces, the resource, and the batches (OTEL_BSP_*).
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use opentelemetry::{Key, KeyValue};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
+
+/// Variables that name a collector; without one there are no traces.
+const ENDPOINTS: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+];
+const PROTOCOLS: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+    "OTEL_EXPORTER_OTLP_PROTOCOL",
+];
+/// What we speak.
+const KNOWN_PROTOCOLS: [&str; 2] = ["grpc", "http/protobuf"];
+const SERVICE: &str = "smsc";
+
+/// How spans are gathered and where they come from.
+#[derive(Debug)]
+pub struct Settings {
+    pub resource: Resource,
+    /// Spans that may wait.
+    pub queue: usize,
+    /// Most spans of one export.
+    pub batch: usize,
+    /// A span waits so long for company.
+    pub delay: Duration,
+    /// An export that takes longer has failed.
+    pub timeout: Duration,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Reads the variables; `None` when there shall be no traces.
+    ///
+    /// # Errors
+    /// A variable that cannot be understood.
+    pub fn read(
+        node: u8,
+        variable: impl Fn(&'static str) -> Option<String>,
+    ) -> anyhow::Result<Option<Self>> {
+        let set = |name| variable(name).filter(|value| !value.trim().is_empty());
+        let is = |name, word: &str| set(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
+        let Some(endpoint) = ENDPOINTS.into_iter().find_map(set) else {
+            return Ok(None);
+        };
+        if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
+            return Ok(None);
+        }
+        anyhow::ensure!(
+            !endpoint.trim().starts_with("https:"),
+            "OTEL_EXPORTER_OTLP_ENDPOINT: {endpoint} wants TLS, which is not built in; send to a \
+             collector on this host or in this network by http:// and let that one use TLS"
+        );
+        if let Some(protocol) = PROTOCOLS.into_iter().find_map(set) {
+            anyhow::ensure!(
+                KNOWN_PROTOCOLS.contains(&protocol.as_str()),
+                "OTEL_EXPORTER_OTLP_PROTOCOL: {protocol:?} is not known; write \"grpc\" or \
+                 \"http/protobuf\""
+            );
+        }
+        let queue = number(&set, "OTEL_BSP_MAX_QUEUE_SIZE", 2_048)?.max(1);
+        let batch = number(&set, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?;
+        Ok(Some(Self {
+            resource: resource(node, set("OTEL_SERVICE_NAME")),
+            queue,
+            batch: batch.clamp(1, queue),
+            delay: milliseconds(&set, "OTEL_BSP_SCHEDULE_DELAY", 5_000)?,
+            timeout: milliseconds(&set, "OTEL_BSP_EXPORT_TIMEOUT", 30_000)?,
+        }))
+    }
+
+    /// What tells this deployment from others that send to the same collector, the same on all of
+    /// its nodes.
+    pub fn deployment(&self) -> String {
+        let of = |key: &'static str| {
+            let value = self.resource.get(&Key::from_static_str(key));
+            value.map_or_else(String::new, |value| value.to_string())
+        };
+        [
+            "service.name",
+            "service.namespace",
+            "deployment.environment.name",
+            "deployment.environment",
+        ]
+        .map(of)
+        .join("\n")
+    }
+}
+
+/// OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME over our own.
+fn resource(node: u8, service: Option<String>) -> Resource {
+    let own = [
+        KeyValue::new("service.name", SERVICE),
+        KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+        KeyValue::new("service.instance.id", format!("node-{node}")),
+    ];
+    let resource = Resource::builder_empty()
+        .with_attributes(own)
+        .with_detector(Box::new(TelemetryResourceDetector))
+        .with_detector(Box::new(EnvResourceDetector::new()));
+    match service {
+        Some(name) => resource.with_service_name(name).build(),
+        None => resource.build(),
+    }
+}
+
+fn number<T: FromStr>(
+    set: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+    otherwise: T,
+) -> anyhow::Result<T> {
+    let Some(text) = set(name) else {
+        return Ok(otherwise);
+    };
+    let read = text.trim().parse().ok();
+    read.with_context(|| format!("{name}: {text:?} is not a number; write digits only"))
+}
+
+fn milliseconds(
+    set: &impl Fn(&'static str) -> Option<String>,
+    name: &'static str,
+    otherwise: u64,
+) -> anyhow::Result<Duration> {
+    Ok(Duration::from_millis(number(set, name, otherwise)?.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&'static str, &str)]) -> anyhow::Result<Option<Settings>> {
+        Settings::read(3, |name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4317");
+
+    #[test]
+    fn without_an_endpoint_there_are_no_traces() {
+        assert!(read(&[]).unwrap().is_none());
+        assert!(
+            read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")])
+                .unwrap()
+                .is_none()
+        );
+        for off in [
+            ("OTEL_SDK_DISABLED", "TRUE"),
+            ("OTEL_TRACES_EXPORTER", "none"),
+        ] {
+            assert!(read(&[ENDPOINT, off]).unwrap().is_none(), "{off:?}");
+        }
+    }
+
+    #[test]
+    fn the_standard_defaults_and_what_overrides_them() {
+        let settings = read(&[ENDPOINT]).unwrap().expect("on");
+        assert_eq!((settings.queue, settings.batch), (2_048, 512));
+        assert_eq!(settings.delay, Duration::from_secs(5));
+        let settings = read(&[
+            ENDPOINT,
+            ("OTEL_SERVICE_NAME", "sms-test"),
+            ("OTEL_BSP_MAX_QUEUE_SIZE", "100"),
+            ("OTEL_BSP_SCHEDULE_DELAY", "50"),
+        ]);
+        let settings = settings.unwrap().expect("on");
+        assert_eq!((settings.queue, settings.batch), (100, 100));
+        assert_eq!(settings.delay, Duration::from_millis(50));
+        assert!(settings.deployment().starts_with("sms-test\n"));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        for (name, value) in [
+            ("OTEL_BSP_SCHEDULE_DELAY", "5s"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317"),
+        ] {
+            let error = read(&[(name, value), ENDPOINT]).unwrap_err().to_string();
+            assert!(error.starts_with(name) && error.contains(value), "{error}");
+        }
+    }
+}
