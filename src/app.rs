@@ -211,11 +211,13 @@ pub async fn start(
         &config.http,
         certificate.as_ref(),
         with_api,
-        admin_token,
-        Arc::clone(&hub.access),
-        admin,
-        registry,
-        Arc::clone(&live),
+        http::Served {
+            token: admin_token,
+            access: Arc::clone(&hub.access),
+            admin,
+            registry,
+            live: Arc::clone(&live),
+        },
     )
     .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
     let http = server.handle();

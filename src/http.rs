@@ -72,10 +72,22 @@ pub(crate) struct State {
     live: Arc<Live>,
 }
 
+/// What the handlers work with.
+pub struct Served {
+    /// The first token, of the configuration.
+    pub token: SecretString,
+    /// Those that were made with the API.
+    pub access: Arc<Access>,
+    pub admin: Addr<Admin>,
+    pub registry: Arc<Registry>,
+    /// Run by the caller, and closed by it before the server is stopped.
+    pub live: Arc<Live>,
+}
+
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
 /// The server runs while the returned future is polled (or spawned), by HTTPS if there is a
 /// certificate. Without `with_api` (the node lacks the role) only health, metrics and the start page
-/// are served. `live` is run by the caller, and closed by it before the server is stopped.
+/// are served.
 ///
 /// # Errors
 /// The address cannot be listened on; the text says how to choose another.
@@ -83,29 +95,23 @@ pub fn serve(
     config: &Http,
     certificate: Option<&Arc<tls::Certificate>>,
     with_api: bool,
-    token: SecretString,
-    access: Arc<Access>,
-    admin: Addr<Admin>,
-    registry: Arc<Registry>,
-    live: Arc<Live>,
+    served: Served,
 ) -> io::Result<Server> {
     let listener = listen(config.listen)?;
     tracing::info!(address = %listener.local_addr()?, "http listens");
     let state = State {
-        admin,
-        registry,
-        token: Arc::new(token),
-        access,
+        admin: served.admin,
+        registry: served.registry,
+        token: Arc::new(served.token),
+        access: served.access,
         clients: Arc::default(),
         max_requests: config.max_requests,
         paths: api::beginnings(&api::endpoints(with_api)).into(),
-        live,
+        live: served.live,
     };
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
-            // What is too long for its path is refused before; the framework would refuse the rest.
-            .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             // The guard says which path may have as much.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))

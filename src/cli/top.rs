@@ -56,7 +56,7 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<()> {
     let client = Arc::new(args.connection.open()?);
     let (sender, news) = mpsc::sync_channel(NEWS);
-    let (_stop, stopped) = mpsc::channel();
+    let (_stop, stopped) = mpsc::sync_channel(0);
     feed::start(Arc::clone(&client), sender.clone(), stopped)?;
     if args.once {
         return once(&args, &news);
