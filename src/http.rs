@@ -106,8 +106,6 @@ pub fn serve(
             .app_data(web::Data::new(state.clone()))
             // What is too long for its path is refused before; the framework would refuse the rest.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
-            // The guard says which path may have as much.
-            .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
             .wrap(
                 DefaultHeaders::new()
