@@ -55,6 +55,7 @@ pub struct App {
     member: Option<Addr<Cluster>>,
     http: actix_web::dev::ServerHandle,
     certificate: Option<Arc<http::tls::Certificate>>,
+    live: Arc<http::Live>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
     /// Read again on SIGHUP.
@@ -194,15 +195,21 @@ pub async fn start(
     start.actor("admin", admin_slot, move |hub, _| {
         Admin::new(hub, for_admin)
     });
+    let with_api = config.cluster.roles.contains(&NodeRole::Http);
+    let live = http::Live::new();
+    if with_api {
+        actix::spawn(Arc::clone(&live).run(admin.clone()));
+    }
     let certificate = certificate(&config.http)?;
     let server = http::serve(
         &config.http,
         certificate.as_ref(),
-        config.cluster.roles.contains(&NodeRole::Http),
+        with_api,
         admin_token,
         Arc::clone(&hub.access),
         admin,
         Arc::new(registry),
+        Arc::clone(&live),
     )
     .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
     let http = server.handle();
@@ -220,6 +227,7 @@ pub async fn start(
         member,
         http,
         certificate,
+        live,
         arbiters,
         escalations,
         config_file,
@@ -356,6 +364,8 @@ impl App {
             // Before the threads end: queues and correlation are drained by this.
             let _ = tokio::time::timeout(DRAIN, member.send(LeaveCluster {})).await;
         }
+        // A stream without an end would keep the server from stopping.
+        self.live.close();
         self.http.stop(true).await;
         for arbiter in self.arbiters {
             arbiter.stop();

@@ -23,6 +23,7 @@ pub mod send;
 pub mod serve;
 pub mod simulate;
 pub mod token;
+pub mod top;
 pub mod versions;
 
 use std::process::ExitCode;
@@ -65,6 +66,8 @@ enum Command {
     Binds(binds::Args),
     /// Show the nodes that share the store.
     Nodes(nodes::Args),
+    /// Watch throughput, queues, binds, operators and nodes.
+    Top(top::Args),
     /// Show one message, or command it.
     Message(message::Args),
     /// Take a node out of service without stopping it, and back in.
@@ -120,6 +123,7 @@ impl Command {
             Self::Queues(args) => queues::run(args),
             Self::Binds(args) => binds::run(args),
             Self::Nodes(args) => nodes::run(args),
+            Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
             Self::Drain(args) => drain::run(&args),
             Self::Token(args) => token::run(args),

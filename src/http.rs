@@ -1,4 +1,4 @@
-//! The HTTP side: health, metrics, the admin API under `/v1`, and a page that says so.
+//! The HTTP side: health, metrics, the admin API under `/v1`, and the console at `/`.
 //!
 //! Started by `app`; stopped through the handle of the returned server. Everything shown or
 //! ordered goes through the Admin actor. `/v1` wants the bearer token; `/`, `/health/*` and
@@ -8,12 +8,13 @@
 mod api;
 mod audit;
 mod auth;
+mod console;
 mod guard;
 mod health;
 mod limit;
+mod live;
 pub mod metrics;
 pub mod openapi;
-mod page;
 mod problem;
 mod query;
 mod text;
@@ -37,6 +38,8 @@ use crate::actors::access::Access;
 use crate::actors::admin::Admin;
 use crate::config::Http;
 
+pub use live::Live;
+
 /// The head of a request must be complete by then (slow loris).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that does not take its answer or close its side is dropped after this time.
@@ -49,6 +52,9 @@ const SHUTDOWN_SECONDS: u64 = 5;
 const MAX_CONNECTIONS: usize = 512;
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 128;
+
+/// A client that takes nothing of what is sent to it for so long is dropped by the kernel.
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What every handler reaches.
 #[derive(Clone)]
@@ -63,12 +69,13 @@ pub(crate) struct State {
     max_requests: usize,
     /// Where paths begin, for answers to unknown ones.
     paths: Arc<str>,
+    live: Arc<Live>,
 }
 
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
 /// The server runs while the returned future is polled (or spawned), by HTTPS if there is a
-/// certificate. Without `with_api` (the node
-/// lacks the role) only health, metrics and the start page are served.
+/// certificate. Without `with_api` (the node lacks the role) only health, metrics and the start page
+/// are served. `live` is run by the caller, and closed by it before the server is stopped.
 ///
 /// # Errors
 /// The address cannot be listened on; the text says how to choose another.
@@ -80,6 +87,7 @@ pub fn serve(
     access: Arc<Access>,
     admin: Addr<Admin>,
     registry: Arc<Registry>,
+    live: Arc<Live>,
 ) -> io::Result<Server> {
     let listener = listen(config.listen)?;
     tracing::info!(address = %listener.local_addr()?, "http listens");
@@ -91,13 +99,12 @@ pub fn serve(
         clients: Arc::default(),
         max_requests: config.max_requests,
         paths: api::beginnings(&api::endpoints(with_api)).into(),
+        live,
     };
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
             // What is too long for its path is refused before; the framework would refuse the rest.
-            .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
-            // The guard says which path may have as much.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
             .wrap(
@@ -124,7 +131,7 @@ pub fn serve(
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    TcpListener::bind(address).map_err(|error| {
+    let listener = TcpListener::bind(address).map_err(|error| {
         let cure = match error.kind() {
             io::ErrorKind::AddrInUse => "another process has it; stop that one, or choose another",
             io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another",
@@ -134,14 +141,19 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
             error.kind(),
             format!("cannot listen on {address}: {error}: {cure} http.listen (SMSC_HTTP__LISTEN)"),
         )
-    })
+    })?;
+    // A stream of events has no deadline of its own, so a client that stops reading would keep its
+    // place for ever (RFC 5482: the user timeout also ends a connection whose window stays closed).
+    // Connections have it from the socket that they were accepted on.
+    socket2::SockRef::from(&listener).set_tcp_user_timeout(Some(USER_TIMEOUT))?;
+    Ok(listener)
 }
 
 fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     let (guarded, open) = api::endpoints(with_api)
         .into_iter()
         .partition(|row| row.role.is_some());
-    app.service(web::resource("/").route(web::get().to(page::root)));
+    console::register(app, with_api);
     api::register(app, open, "");
     if with_api {
         openapi::pages(app);

@@ -34,7 +34,7 @@ fn health_and_metrics_need_no_token() {
     }
 
     let page = system.get_openly("/");
-    assert!(page.header("content-type").starts_with("text/html"));
+    assert!(page.header("content-type").starts_with("text/plain"));
     assert!(page.body.contains("/health/ready"));
     assert_eq!(system.stop(), Some(0), "SIGTERM ends it in good order");
 }

@@ -201,6 +201,8 @@ impl EsmeSession {
         sent_at: std::time::Instant,
         late: bool,
     ) {
+        let elapsed = sent_at.elapsed();
+        self.snapshot.answered(elapsed);
         let Some(serving) = &mut self.serving else {
             return;
         };
@@ -214,7 +216,7 @@ impl EsmeSession {
             }
             serving.done(context, sent_at.elapsed(), !late);
         } else if !late {
-            serving.refused(context, pdu.status.0, sent_at.elapsed());
+            serving.refused(context, pdu.status.0, elapsed);
         }
     }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
@@ -255,6 +256,19 @@ impl BindBoard {
             }
             _ => false,
         }
+    }
+}
+
+// === impl BindSnapshot ===
+
+impl pb::BindSnapshot {
+    /// The other side has answered: moves the mean towards this answer by a sixteenth.
+    pub fn answered(&mut self, after: Duration) {
+        let after = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).max(1);
+        self.answer_us = match self.answer_us {
+            0 => after,
+            mean => (mean - mean / 16).saturating_add(after / 16).max(1),
+        };
     }
 }
 

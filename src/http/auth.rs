@@ -12,6 +12,7 @@ use subtle::ConstantTimeEq;
 
 use super::State;
 use super::problem::Problem;
+use super::view::Myself;
 use crate::actors::access::{Access, Bearer};
 use crate::clock;
 use crate::domain::access::Role;
@@ -65,6 +66,18 @@ pub(super) fn permit(request: &impl HttpMessage, needed: Role) -> Result<(), Pro
         Some(role) => Err(Problem::forbidden(needed, role)),
         None => Err(Problem::unauthorized(CHALLENGE, "this needs a token")),
     }
+}
+
+/// The token of a request that passed.
+pub(super) fn myself(request: &HttpRequest) -> Result<Myself, Problem> {
+    let extensions = request.extensions();
+    let bearer = extensions
+        .get::<Bearer>()
+        .ok_or_else(|| Problem::unauthorized(CHALLENGE, "this needs a token"))?;
+    Ok(Myself {
+        name: bearer.name.clone(),
+        role: bearer.role.as_str().to_owned(),
+    })
 }
 
 /// Who gives a command, for the history of messages and the audit log.

@@ -3,6 +3,7 @@
 mod audit;
 mod binds;
 mod config;
+mod events;
 mod messages;
 mod node;
 mod nodes;
@@ -12,6 +13,7 @@ mod settings;
 mod subscribers;
 mod tags;
 mod tokens;
+mod whoami;
 
 use std::time::Duration;
 
@@ -85,6 +87,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, config::__path_version, config::version),
         endpoint(Admin, config::__path_rollback, config::rollback),
         endpoint(Read, nodes::__path_list, nodes::list),
+        endpoint(Read, events::__path_listen, events::listen),
+        endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Read, messages::__path_search, messages::search),
         endpoint(Read, messages::__path_one, messages::one),
         endpoint(Read, messages::__path_trace, messages::trace),

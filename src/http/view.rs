@@ -4,6 +4,7 @@
 //! what has not happened is `null`.
 
 mod access;
+mod live;
 mod message;
 mod nodes;
 mod settings;
@@ -13,6 +14,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
+pub use live::{
+    BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
+    Rates, StoreState, Totals,
+};
 pub use message::{Attempt, Change, Final, Message, Messages, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
 pub(crate) use settings::findings;
@@ -101,10 +106,13 @@ pub struct Bind {
     pub last_error: String,
     /// As `3.4`; empty when the peer has not said.
     pub interface_version: String,
+    /// Moving mean of how long the other side takes to answer; null before its first answer.
+    #[serde(default)]
+    pub answer_ms: Option<f64>,
 }
 
 /// `GET /v1/operators`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Operators {
     pub operators: Vec<Operator>,
 }
@@ -129,6 +137,16 @@ pub struct Operator {
     /// Every key of `[[operator]]`, without secrets. `PUT` takes it alone, or all of this.
     #[serde(default)]
     pub settings: serde_json::Value,
+}
+
+/// `GET /v1/self`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Myself {
+    /// The token's name.
+    pub name: String,
+    /// Each includes the ones before.
+    #[schema(value_type = RoleName)]
+    pub role: String,
 }
 
 /// The answer to a command.
@@ -233,6 +251,7 @@ impl From<pb::BindSnapshot> for Bind {
             next_reconnect_at: time(bind.next_reconnect_at),
             last_error: bind.last_error,
             interface_version: version(bind.interface_version),
+            answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
         }
     }
 }
@@ -302,7 +321,7 @@ pub(crate) fn bind_state(state: pb::BindState) -> &'static str {
 }
 
 /// Unix milliseconds as RFC 3339, `None` for 0 (never) and for times beyond the calendar.
-fn time(ms: i64) -> Option<String> {
+pub(super) fn time(ms: i64) -> Option<String> {
     if ms == 0 {
         return None;
     }

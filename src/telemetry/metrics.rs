@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::domain::{command_status, state};
-use crate::pb::MessageState;
+use crate::pb::{MessageState, TrafficSnapshot};
 
 pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
 
@@ -20,6 +20,9 @@ pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
 pub struct StatusLabel {
     pub status: String,
 }
+
+/// Labels of statuses without a name of their own: those of vendors, and the rest.
+const OTHER_STATUSES: [&str; 2] = ["vendor", "other"];
 
 /// A message state by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -197,6 +200,32 @@ impl Metrics {
     pub fn refused(&self, status: u32) {
         self.refusals.get_or_create(&status_label(status)).inc();
     }
+
+    /// What went through this node, for rates.
+    pub fn traffic(&self) -> TrafficSnapshot {
+        let refusals = command_status::names().chain(OTHER_STATUSES);
+        let refused = refusals.filter_map(|status| {
+            let status = status.to_owned();
+            Some(self.refusals.get(&StatusLabel { status })?.get())
+        });
+        let (mut delivered_total, mut failed_total) = (0, 0);
+        for number in state::DELIVERED..=state::REJECTED {
+            let state = state::name(number).to_owned();
+            let ended = self.finals.get(&StateLabel { state });
+            let ended = ended.map_or(0, |counter| counter.get());
+            match number {
+                state::DELIVERED | state::ACCEPTED => delivered_total += ended,
+                _ => failed_total += ended,
+            }
+        }
+        TrafficSnapshot {
+            accepted_total: self.accepted.get(),
+            refused_total: refused.sum(),
+            delivered_total,
+            failed_total,
+            told_total: self.receipts_told.get(),
+        }
+    }
 }
 
 /// The label of a state.
@@ -211,8 +240,8 @@ fn state_label(state: MessageState) -> StateLabel {
 pub fn status_label(status: u32) -> StatusLabel {
     let status = match command_status::name(status) {
         Some(name) => name,
-        None if (0x400..=0x4FF).contains(&status) => "vendor",
-        None => "other",
+        None if (0x400..=0x4FF).contains(&status) => OTHER_STATUSES[0],
+        None => OTHER_STATUSES[1],
     };
     StatusLabel {
         status: status.to_owned(),

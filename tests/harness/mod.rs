@@ -54,7 +54,9 @@ pub use proxy::Proxy;
 pub use redis::{PrivateRedis, RedisDatabase, redis_database};
 pub use simulator::{JournalLine, Simulator};
 pub use smsc::{Smsc, SmscBuilder};
-pub use tools::{Client, debian_library, debian_tool, node_script, python_script, python_tool};
+pub use tools::{
+    Client, browser_script, debian_library, debian_tool, node_script, python_script, python_tool,
+};
 
 /// Longest wait for anything that should happen. Much longer than it takes: a busy machine must not
 /// fail a test, and a test that passes never waits this long.

@@ -14,6 +14,18 @@ use serde_json::Value;
 
 use super::{Process, run, until};
 
+/// fontconfig for a machine that may have none.
+const FONTS: &str = r#"<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>UNPACKED</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>CACHE</cachedir>
+  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+  <alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+</fontconfig>
+"#;
+
 const CURE: &str = "run scripts/test --setup (or scripts/test) first";
 
 /// A client script that runs beside the test and reports in JSON lines.
@@ -121,6 +133,28 @@ pub fn node_script(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// A script that drives Debian's headless Chromium, whose path is in the variable CHROMIUM: with its
+/// libraries, and with fonts of the unpacked packages and of the machine.
+pub fn browser_script(name: &str, arguments: &[&str], folder: &Path) -> Command {
+    let root = tools().join("debian");
+    let chromium = [root.as_path(), Path::new("/")]
+        .map(|root| root.join("usr/lib/chromium/chromium-headless-shell"))
+        .into_iter()
+        .find(|candidate| candidate.exists())
+        .unwrap_or_else(|| panic!("chromium-headless-shell is not installed: {CURE}"));
+    let fonts = folder.join("fonts.conf");
+    let text = FONTS
+        .replace("UNPACKED", &root.join("usr/share/fonts").to_string_lossy())
+        .replace("CACHE", &folder.join("fonts").to_string_lossy());
+    std::fs::write(&fonts, text).unwrap();
+    let mut command = node_script(name, arguments);
+    with_debian_libraries(&mut command);
+    command
+        .env("CHROMIUM", chromium)
+        .env("FONTCONFIG_FILE", fonts);
+    command
+}
+
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/clients")
@@ -139,7 +173,14 @@ fn tools() -> PathBuf {
 /// Every folder of the unpacked packages that holds shared libraries.
 fn library_path(root: &Path) -> OsString {
     let folders = ["usr/lib", "lib"].map(|lib| folders_of(&root.join(lib)));
-    std::env::join_paths(folders.into_iter().flatten()).unwrap()
+    let folders: Vec<PathBuf> = folders.into_iter().flatten().collect();
+    // The one library that is deeper down: Chromium links libpulse, which finds it by its own path.
+    let deeper: Vec<PathBuf> = folders
+        .iter()
+        .map(|folder| folder.join("pulseaudio"))
+        .collect();
+    let deeper = deeper.into_iter().filter(|folder| folder.is_dir());
+    std::env::join_paths(folders.clone().into_iter().chain(deeper)).unwrap()
 }
 
 fn folders_of(folder: &Path) -> Vec<PathBuf> {

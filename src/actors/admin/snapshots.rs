@@ -143,5 +143,7 @@ pub(super) fn node(hub: &Hub) -> NodeSnapshot {
         throttle: Some(*hub.throttle_snapshot.get()),
         store: Some(store(hub)),
         draining: hub.draining.load(Ordering::Relaxed),
+        traffic: Some(hub.metrics.traffic()),
+        node: hub.ids.node().into(),
     }
 }

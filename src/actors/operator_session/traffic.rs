@@ -77,10 +77,11 @@ impl OperatorSession {
         sent_at: std::time::Instant,
         late: bool,
     ) {
+        let elapsed = sent_at.elapsed();
+        self.snapshot.answered(elapsed);
         let Some(serving) = &mut self.serving else {
             return;
         };
-        let elapsed = sent_at.elapsed();
         let latency_ms = elapsed.as_millis() as u32;
         if !pdu.status.is_ok() {
             if !late {

@@ -62,6 +62,8 @@ impl Handler<DeliverBatch> for Listening {
     }
 }
 
+measured!(Listening: DeliverBatch);
+
 impl Handler<ReportHeld> for Listening {
     type Result = ();
 

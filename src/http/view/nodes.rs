@@ -7,7 +7,7 @@ use super::time;
 use crate::pb;
 
 /// `GET /v1/nodes`: empty with the embedded store.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Nodes {
     pub nodes: Vec<Node>,
     /// The database's clock when this was read.

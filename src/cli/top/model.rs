@@ -1,0 +1,317 @@
+//! What the screen shows, and what keys do to it. Knows no terminal.
+
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::feed::News;
+use crate::cli::client;
+use crate::http::view::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators, Overview};
+
+/// Seconds of the graph.
+const HISTORY: usize = 300;
+/// Without news for so long, what is shown is old.
+const STALE_AFTER: Duration = Duration::from_secs(5);
+
+/// Everything there is to show.
+#[derive(Default)]
+pub(super) struct Model {
+    pub hello: Option<Hello>,
+    pub overview: Option<Overview>,
+    pub queues: LiveQueues,
+    pub binds: LiveBinds,
+    pub operators: Operators,
+    pub nodes: Nodes,
+    pub history: History,
+    pub tab: Tab,
+    /// The row that commands are for, in each tab.
+    selected: [usize; Tab::ALL.len()],
+    /// A command that waits for yes or no.
+    pub ask: Option<Order>,
+    /// What came of the last command.
+    pub said: Option<Result<String, String>>,
+    pub help: bool,
+    away: Option<String>,
+    heard: Option<Instant>,
+    has: [bool; Tab::ALL.len()],
+}
+
+/// A list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Tab {
+    #[default]
+    Queues,
+    Operators,
+    Binds,
+    Nodes,
+}
+
+/// A command that a person has chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Order {
+    pub path: String,
+    /// For the question.
+    pub question: String,
+    /// For afterwards.
+    pub done: String,
+}
+
+/// What a key asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Nothing,
+    Quit,
+    Order(Order),
+}
+
+// === impl Tab ===
+
+impl Tab {
+    pub(super) const ALL: [Self; 4] = [Self::Queues, Self::Operators, Self::Binds, Self::Nodes];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Queues => "Queues",
+            Self::Operators => "Operators",
+            Self::Binds => "Binds",
+            Self::Nodes => "Nodes",
+        }
+    }
+
+    fn at(self, distance: usize) -> Self {
+        Self::ALL[(self as usize + distance) % Self::ALL.len()]
+    }
+}
+
+// === impl Model ===
+
+impl Model {
+    /// Takes what has been heard.
+    pub(super) fn take(&mut self, news: News, now: Instant) {
+        match news {
+            News::Away(reason) => {
+                self.away = Some(reason);
+                return;
+            }
+            News::Said(said) => {
+                self.said = Some(said);
+                return;
+            }
+            News::Hello(hello) => {
+                self.remember(&hello.history);
+                self.hello = Some(*hello);
+            }
+            News::Overview(overview) => {
+                self.note(&overview);
+                self.overview = Some(*overview);
+            }
+            News::Queues(queues) => {
+                self.queues = queues;
+                self.has[Tab::Queues as usize] = true;
+            }
+            News::Binds(binds) => {
+                self.binds = binds;
+                self.has[Tab::Binds as usize] = true;
+            }
+            News::Operators(operators) => {
+                self.operators = operators;
+                self.has[Tab::Operators as usize] = true;
+            }
+            News::Nodes(nodes) => {
+                self.nodes = nodes;
+                self.has[Tab::Nodes as usize] = true;
+            }
+        }
+        self.away = None;
+        self.heard = Some(now);
+        for tab in Tab::ALL {
+            let last = self.rows(tab).saturating_sub(1);
+            let selected = &mut self.selected[tab as usize];
+            *selected = (*selected).min(last);
+        }
+    }
+
+    /// Whether there is something to show in every place.
+    pub(super) fn is_complete(&self) -> bool {
+        self.overview.is_some() && self.has.iter().all(|has| *has)
+    }
+
+    /// Why what is shown is old, if it is.
+    pub(super) fn trouble(&self, now: Instant) -> Option<String> {
+        if let Some(reason) = &self.away {
+            return Some(reason.clone());
+        }
+        match self.heard {
+            None => Some("connecting".to_owned()),
+            Some(heard) if now.duration_since(heard) > STALE_AFTER => Some(format!(
+                "no news for {} s",
+                now.duration_since(heard).as_secs()
+            )),
+            Some(_) => None,
+        }
+    }
+
+    /// The row that is selected in the current tab.
+    pub(super) fn selected(&self) -> usize {
+        self.selected[self.tab as usize]
+    }
+
+    /// Changes what is shown; gives what cannot be done here.
+    pub(super) fn key(&mut self, key: KeyEvent) -> Act {
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if is_control && key.code == KeyCode::Char('c') {
+            return Act::Quit;
+        }
+        if let Some(order) = self.ask.take() {
+            return match key.code {
+                KeyCode::Char('y' | 'Y') => Act::Order(order),
+                _ => {
+                    self.said = Some(Ok("nothing was done".to_owned()));
+                    Act::Nothing
+                }
+            };
+        }
+        if self.help {
+            self.help = false;
+            return Act::Nothing;
+        }
+        match key.code {
+            KeyCode::Char('q') | KeyCode::Esc => return Act::Quit,
+            KeyCode::Char('?' | 'h') => self.help = true,
+            KeyCode::Tab | KeyCode::Right => self.tab = self.tab.at(1),
+            KeyCode::BackTab | KeyCode::Left => self.tab = self.tab.at(Tab::ALL.len() - 1),
+            KeyCode::Char(digit @ '1'..='4') => {
+                self.tab = Tab::Queues.at(digit as usize - '1' as usize);
+            }
+            KeyCode::Down | KeyCode::Char('j') => self.go(1),
+            KeyCode::Up | KeyCode::Char('k') => self.go(-1),
+            KeyCode::PageDown => self.go(10),
+            KeyCode::PageUp => self.go(-10),
+            KeyCode::Char(key @ ('s' | 'r' | 'b')) => self.choose(key),
+            _ => {}
+        }
+        Act::Nothing
+    }
+
+    fn go(&mut self, rows: isize) {
+        let last = self.rows(self.tab).saturating_sub(1);
+        let selected = &mut self.selected[self.tab as usize];
+        *selected = selected.saturating_add_signed(rows).min(last);
+    }
+
+    fn rows(&self, tab: Tab) -> usize {
+        match tab {
+            Tab::Queues => self.queues.queues.len(),
+            Tab::Operators => self.operators.operators.len(),
+            Tab::Binds => self.binds.binds.len(),
+            Tab::Nodes => self.nodes.nodes.len(),
+        }
+    }
+
+    /// A command key: asks first.
+    fn choose(&mut self, key: char) {
+        self.said = None;
+        self.ask = match (self.tab, self.name()) {
+            (Tab::Queues, Some(name)) => order_queue(key, &name),
+            (Tab::Operators, Some(name)) => order_operator(key, &name),
+            _ => None,
+        };
+        if self.ask.is_none() {
+            let said = "commands are for queues (s, r) and operators (s, r, b)";
+            self.said = Some(Err(said.to_owned()));
+        }
+    }
+
+    /// The name of the selected queue or operator.
+    fn name(&self) -> Option<String> {
+        let at = self.selected();
+        match self.tab {
+            Tab::Queues => Some(self.queues.queues.get(at)?.queue.name.clone()),
+            Tab::Operators => Some(self.operators.operators.get(at)?.id.clone()),
+            Tab::Binds | Tab::Nodes => None,
+        }
+    }
+
+    fn remember(&mut self, more: &History) {
+        let History {
+            at_ms,
+            accepted,
+            sent,
+            failed,
+            waiting,
+        } = &mut self.history;
+        at_ms.extend(&more.at_ms);
+        accepted.extend(&more.accepted);
+        sent.extend(&more.sent);
+        failed.extend(&more.failed);
+        waiting.extend(&more.waiting);
+        let old = at_ms.len().saturating_sub(HISTORY);
+        at_ms.drain(..old);
+        accepted.drain(..old);
+        sent.drain(..old);
+        failed.drain(..old);
+        waiting.drain(..old);
+    }
+
+    fn note(&mut self, overview: &Overview) {
+        if self.history.at_ms.last() >= Some(&overview.at_ms) {
+            return;
+        }
+        self.remember(&History {
+            at_ms: vec![overview.at_ms],
+            accepted: vec![overview.rates.accepted],
+            sent: vec![overview.rates.sent],
+            failed: vec![overview.rates.failed],
+            waiting: vec![overview.queued.waiting + overview.queued.scheduled],
+        });
+    }
+}
+
+fn order_queue(key: char, name: &str) -> Option<Order> {
+    let (verb, question, done) = match key {
+        's' => (
+            "suspend",
+            format!("Suspend {name}? Nothing is handed out until it is resumed."),
+            format!("{name} is suspended"),
+        ),
+        'r' => (
+            "resume",
+            format!("Resume {name}?"),
+            format!("{name} hands out again"),
+        ),
+        _ => return None,
+    };
+    let path = format!("/v1/queues/{}/{verb}", client::segment(name));
+    Some(Order {
+        path,
+        question,
+        done,
+    })
+}
+
+fn order_operator(key: char, id: &str) -> Option<Order> {
+    let (verb, question, done) = match key {
+        's' => (
+            "suspend",
+            format!("Suspend {id}? All its binds are closed until it is resumed."),
+            format!("{id} is being unbound"),
+        ),
+        'r' => (
+            "resume",
+            format!("Resume {id}?"),
+            format!("{id} is being bound"),
+        ),
+        'b' => (
+            "rebind",
+            format!("Rebind {id}? All its binds are closed and opened again."),
+            format!("{id} is being bound again"),
+        ),
+        _ => return None,
+    };
+    let path = format!("/v1/operators/{}/{verb}", client::segment(id));
+    Some(Order {
+        path,
+        question,
+        done,
+    })
+}

@@ -1,0 +1,262 @@
+//! The console at `/`, and what a program sees there instead.
+//!
+//! Plain files below `src/http/console/`, embedded in the binary; nothing is built and nothing is
+//! loaded from elsewhere. They are served below a path with a hash of them all, so that browsers
+//! keep them for ever and a new release is never mixed with an old one. The page itself is open
+//! like `/health`: it holds no data, and asks `/v1` with the token that a person types in.
+
+use std::hash::Hasher as _;
+use std::sync::LazyLock;
+
+use actix_web::http::header::{self, ContentType, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse, guard, web};
+use siphasher::sip::SipHasher;
+
+use super::problem::Problem;
+
+/// Only files of this server, and no script or style inside the page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Name, content type and text of every file but the page.
+const FILES: &[(&str, &str, &str)] = &[
+    (
+        "console.css",
+        "text/css; charset=utf-8",
+        include_str!("console/console.css"),
+    ),
+    (
+        "icon.svg",
+        "image/svg+xml",
+        include_str!("console/icon.svg"),
+    ),
+    ("api.js", SCRIPT, include_str!("console/api.js")),
+    ("dialog.js", SCRIPT, include_str!("console/dialog.js")),
+    ("dom.js", SCRIPT, include_str!("console/dom.js")),
+    ("format.js", SCRIPT, include_str!("console/format.js")),
+    ("graph.js", SCRIPT, include_str!("console/graph.js")),
+    ("live.js", SCRIPT, include_str!("console/live.js")),
+    ("main.js", SCRIPT, include_str!("console/main.js")),
+    ("states.js", SCRIPT, include_str!("console/states.js")),
+    ("theme.js", SCRIPT, include_str!("console/theme.js")),
+    (
+        "view_binds.js",
+        SCRIPT,
+        include_str!("console/view_binds.js"),
+    ),
+    (
+        "view_message.js",
+        SCRIPT,
+        include_str!("console/view_message.js"),
+    ),
+    (
+        "view_messages.js",
+        SCRIPT,
+        include_str!("console/view_messages.js"),
+    ),
+    (
+        "view_nodes.js",
+        SCRIPT,
+        include_str!("console/view_nodes.js"),
+    ),
+    (
+        "view_operators.js",
+        SCRIPT,
+        include_str!("console/view_operators.js"),
+    ),
+    (
+        "view_overview.js",
+        SCRIPT,
+        include_str!("console/view_overview.js"),
+    ),
+    (
+        "view_queues.js",
+        SCRIPT,
+        include_str!("console/view_queues.js"),
+    ),
+    (
+        "view_routes.js",
+        SCRIPT,
+        include_str!("console/view_routes.js"),
+    ),
+];
+
+/// For curl and for nodes without the API.
+const TEXT: &str = concat!(
+    "smsc ",
+    env!("CARGO_PKG_VERSION"),
+    ", a store-and-forward Short Message Service Centre
+
+/              the console, in a browser
+/health/ready  whether this node can work, and what is in the way
+/health/live   whether the process answers
+/metrics       for Prometheus
+/v1/...        the admin API; it wants \"Authorization: Bearer TOKEN\"
+/v1/events     queues, binds and operators as they change (server-sent events)
+
+On the command line: smsc top, smsc queues, smsc binds, smsc message ID.
+"
+);
+const WITHOUT_API: &str = "
+This node has no role http: it serves neither the console nor /v1. Another node does, or set
+cluster.roles.
+";
+
+/// A hash of all files, as it is in their path.
+static HASH: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = SipHasher::new();
+    hasher.write(include_bytes!("console/index.html"));
+    for (name, _, text) in FILES {
+        hasher.write(name.as_bytes());
+        hasher.write(text.as_bytes());
+    }
+    format!("{:016x}", hasher.finish())
+});
+
+/// The page with the path of its files.
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let files = format!("/console/{}", *HASH);
+    include_str!("console/index.html").replace("{{assets}}", &files)
+});
+
+/// The page and its files; without the API only the text for programs.
+pub(super) fn register(app: &mut web::ServiceConfig, with_api: bool) {
+    let read = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
+    let root = web::resource("/").default_service(web::to(wrong_method));
+    if with_api {
+        app.service(root.route(read().to(page))).service(
+            web::resource("/console/{hash}/{file}")
+                .route(read().to(file))
+                .default_service(web::to(wrong_method)),
+        );
+    } else {
+        app.service(root.route(read().to(text_without_api)));
+    }
+}
+
+/// `GET /`: the console for a browser, a text for everything else.
+async fn page(request: HttpRequest) -> HttpResponse {
+    let accept = request.headers().get(header::ACCEPT);
+    if !accept.is_some_and(wants_html) {
+        return text(TEXT.to_owned());
+    }
+    let tag = format!("\"{}\"", *HASH);
+    let is_known = request
+        .headers()
+        .get(header::IF_NONE_MATCH)
+        .is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let mut answer = match is_known {
+        true => HttpResponse::NotModified(),
+        false => HttpResponse::Ok(),
+    };
+    answer
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header((header::ETAG, tag))
+        .insert_header((header::VARY, "Accept"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .insert_header(("Cross-Origin-Opener-Policy", "same-origin"));
+    match is_known {
+        true => answer.finish(),
+        false => answer.content_type(ContentType::html()).body(PAGE.as_str()),
+    }
+}
+
+async fn text_without_api() -> HttpResponse {
+    text(format!("{TEXT}{WITHOUT_API}"))
+}
+
+fn text(text: String) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::VARY, "Accept"))
+        .content_type(ContentType::plaintext())
+        .body(text)
+}
+
+/// `GET /console/{hash}/{file}`. With the hash of another release, as there is for a moment while
+/// nodes are updated one by one, the file is served and not kept.
+async fn file(path: web::Path<(String, String)>) -> Result<HttpResponse, Problem> {
+    let (hash, name) = path.into_inner();
+    let (_, kind, text) = FILES
+        .iter()
+        .find(|(known, _, _)| *known == name)
+        .ok_or_else(|| Problem::not_found(format!("the console has no file {name:?}")))?;
+    let keep = match hash == *HASH {
+        true => FOR_EVER,
+        false => "no-store",
+    };
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, keep))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .content_type(*kind)
+        .body(*text))
+}
+
+async fn wrong_method(request: HttpRequest) -> Result<&'static str, Problem> {
+    Err(Problem::method_not_allowed(
+        request.method().as_str(),
+        request.path(),
+        "GET, HEAD".to_owned(),
+    ))
+}
+
+/// Browsers name text/html; curl and scrapers do not, and `*/*` is no wish for a page.
+fn wants_html(accept: &HeaderValue) -> bool {
+    accept.to_str().is_ok_and(|accept| {
+        accept
+            .split(',')
+            .filter_map(|part| part.split(';').next())
+            .any(|kind| kind.trim().eq_ignore_ascii_case("text/html"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_named_is_there() {
+        let names: Vec<&str> = FILES.iter().map(|(name, _, _)| *name).collect();
+        for (from, _, text) in FILES {
+            let imports = text.lines().filter_map(|line| {
+                let (_, rest) = line.strip_prefix("import ")?.split_once("from \"./")?;
+                rest.split('"').next()
+            });
+            for import in imports {
+                assert!(names.contains(&import), "{from} imports {import}");
+            }
+        }
+        for line in PAGE.lines().filter(|line| line.contains("/console/")) {
+            let (_, rest) = line.split_once(HASH.as_str()).unwrap();
+            let name = rest.trim_start_matches('/').split('"').next().unwrap();
+            assert!(names.contains(&name), "{line}");
+        }
+        assert!(!PAGE.contains("{{"));
+    }
+
+    #[test]
+    fn the_page_holds_no_script_and_names_no_other_server() {
+        assert!(!PAGE.contains("style=") && !PAGE.contains("<style"));
+        assert!(
+            PAGE.split("<script")
+                .skip(1)
+                .all(|script| script.contains("src="))
+        );
+        for (name, _, text) in FILES {
+            let elsewhere = text.split('"').any(|part| {
+                (part.starts_with("http:") || part.starts_with("https:"))
+                    && !part.contains("www.w3.org")
+            });
+            assert!(!elsewhere, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_for_browsers() {
+        let wants = |accept| wants_html(&HeaderValue::from_static(accept));
+        assert!(wants("text/html,application/xhtml+xml,*/*;q=0.8"));
+        assert!(wants("application/xml;q=0.9, TEXT/HTML;q=0.8"));
+        assert!(!wants("*/*") && !wants("application/json") && !wants("text/plain"));
+    }
+}

@@ -1,0 +1,76 @@
+// The admin API: one token, kept while the tab is open. Every refusal becomes an ApiError whose
+// text is the server's own.
+
+const KEY = "smsc.token";
+const RANK = { read: 0, operate: 1, admin: 2 };
+
+/** Who is signed in. */
+export const session = { token: sessionStorage.getItem(KEY), name: null, role: "read" };
+
+const leavers = [];
+
+export class ApiError extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+/** Calls `leave(reason)` when the token is given back or not accepted any more. */
+export function onSignOut(leave) {
+  leavers.push(leave);
+}
+
+export function authorization() {
+  return { Authorization: `Bearer ${session.token}` };
+}
+
+/** Asks who the token is; throws ApiError 401 for a wrong one. */
+export async function signIn(token) {
+  session.token = token;
+  try {
+    await askWho();
+  } catch (error) {
+    session.token = sessionStorage.getItem(KEY);
+    throw error;
+  }
+  sessionStorage.setItem(KEY, token);
+}
+
+/** Name and role of the token. */
+export async function askWho() {
+  const { name, role } = await request("GET", "/v1/self");
+  session.name = name;
+  session.role = role in RANK ? role : "read";
+}
+
+export function signOut(reason = null) {
+  sessionStorage.removeItem(KEY);
+  session.token = null;
+  for (const leave of leavers) leave(reason);
+}
+
+/** Null when the token may do what needs this role, else why not. */
+export function whyNot(role) {
+  if (RANK[session.role] >= RANK[role]) return null;
+  return `Your token has the role ${session.role}; this needs ${role}.`;
+}
+
+export const get = (path) => request("GET", path);
+export const post = (path) => request("POST", path);
+
+async function request(method, path) {
+  let answer;
+  try {
+    answer = await fetch(path, { method, headers: authorization() });
+  } catch {
+    throw new ApiError(0, "The SMSC cannot be reached. Check that it runs and that this address is right.");
+  }
+  const body = await answer.json().catch(() => null);
+  if (answer.ok) return body;
+  const detail = body?.detail ?? `the server answered ${answer.status}`;
+  throw new ApiError(answer.status, detail);
+}
+
+/** One segment of a path. */
+export const segment = encodeURIComponent;

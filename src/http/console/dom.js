@@ -1,0 +1,113 @@
+// Elements without a framework: make them, and change only what has changed, so that focus and
+// selection survive the update of every second.
+
+/** Makes an element. `on…` properties are listeners; null and false leave a property out. */
+export function h(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "class") element.className = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== false && child !== undefined));
+  return element;
+}
+
+/** The text of a node, if it is another one. */
+export function setText(node, text) {
+  const wanted = String(text);
+  if (node.textContent !== wanted) node.textContent = wanted;
+}
+
+/** An attribute, if it is another one; null removes it. */
+export function setAttribute(element, name, value) {
+  if (value === null || value === false) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
+}
+
+/** A label that says a state in a colour and in words: good, busy, warn, bad or quiet. */
+export function chip(text, tone) {
+  return h("span", { class: `chip ${tone}` }, text);
+}
+
+/** Makes `element` a chip with this text. */
+export function setChip(element, text, tone) {
+  setText(element, text);
+  const wanted = `chip ${tone}`;
+  if (element.className !== wanted) element.className = wanted;
+}
+
+/**
+ * A table whose rows are kept by key. Each column has a `title` and either `text(row)` or
+ * `render(cell, row)`, which is called again for every update and must do nothing twice.
+ */
+export function table({ caption, columns, key, empty, dense = false }) {
+  const head = h("tr", {}, columns.map((column) =>
+    h("th", { scope: "col", class: column.numeric ? "number" : null }, column.title)));
+  const body = h("tbody");
+  const nothing = h("div", { class: "empty", hidden: true });
+  const element = h("div", { class: dense ? "table dense" : "table" },
+    h("table", {}, h("caption", { class: "unseen" }, caption), h("thead", {}, head), body), nothing);
+  const rows = new Map();
+  return {
+    element,
+    update(items) {
+      const seen = new Set();
+      let place = body.firstElementChild;
+      for (const item of items) {
+        const id = String(key(item));
+        seen.add(id);
+        let row = rows.get(id);
+        if (!row) {
+          row = h("tr", {}, columns.map((column, at) =>
+            h(at === 0 ? "th" : "td", {
+              scope: at === 0 ? "row" : null,
+              class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null,
+              "data-label": column.title,
+            })));
+          rows.set(id, row);
+        }
+        columns.forEach((column, at) => {
+          if (column.render) column.render(row.children[at], item);
+          else setText(row.children[at], column.text(item));
+        });
+        if (row === place) place = place.nextElementSibling;
+        else body.insertBefore(row, place);
+      }
+      for (const [id, row] of rows) {
+        if (seen.has(id)) continue;
+        row.remove();
+        rows.delete(id);
+      }
+      element.firstElementChild.hidden = items.length === 0;
+      nothing.hidden = items.length > 0;
+      if (items.length === 0 && !nothing.hasChildNodes()) nothing.append(empty());
+    },
+    /** Says something else when there is nothing, from now on. */
+    say(node) {
+      nothing.replaceChildren(node);
+    },
+  };
+}
+
+/** What an empty place says: what it is, and what to do. */
+export function nothing(title, ...text) {
+  return h("div", {}, h("p", { class: "empty-title" }, title), text.length ? h("p", {}, ...text) : null);
+}
+
+/** A labelled field of a form. */
+export function field(label, control, hint = null) {
+  const id = `field-${field.count += 1}`;
+  control.id = id;
+  const hintId = `${id}-hint`;
+  if (hint) control.setAttribute("aria-describedby", hintId);
+  return h("div", { class: "field" },
+    h("label", { for: id }, label), control, hint && h("p", { class: "hint", id: hintId }, hint));
+}
+field.count = 0;
+
+/** The heading of a view, with what stands beside it. */
+export function heading(title, ...beside) {
+  return h("header", { class: "heading" }, h("h1", { tabindex: "-1" }, title), ...beside);
+}

@@ -1,0 +1,83 @@
+// Numbers, rates, ages and times as people read them.
+
+import { h, setAttribute, setText } from "./dom.js";
+
+const whole = new Intl.NumberFormat("en");
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
+
+/** 1,234,567 */
+export function number(value) {
+  return whole.format(value ?? 0);
+}
+
+/** Per second: 0, 0.4, 12, 1,234 */
+export function rate(value) {
+  if (!value) return "0";
+  if (value < 9.95) return value.toFixed(1);
+  return whole.format(Math.round(value));
+}
+
+/** 1.2 k, 3.4 M: for the axis of a graph. */
+export function short(value) {
+  if (value >= 1e6) return `${trim(value / 1e6)} M`;
+  if (value >= 1e3) return `${trim(value / 1e3)} k`;
+  return trim(value);
+}
+
+function trim(value) {
+  return value >= 100 || Number.isInteger(value) ? String(Math.round(value)) : value.toFixed(1).replace(/\.0$/, "");
+}
+
+/** The two largest units of a span of milliseconds: 2 h 5 min */
+export function span(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  const two = (large, unit, small, smallUnit) => (small ? `${large} ${unit} ${small} ${smallUnit}` : `${large} ${unit}`);
+  if (days) return two(days, "d", hours, "h");
+  if (hours) return two(hours, "h", minutes, "min");
+  if (minutes) return two(minutes, "min", seconds % 60, "s");
+  return `${seconds} s`;
+}
+
+/** Milliseconds with as many digits as they deserve. */
+export function milliseconds(value) {
+  if (value === null || value === undefined) return "–";
+  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
+  if (value >= 10) return `${Math.round(value)} ms`;
+  return `${value.toFixed(1)} ms`;
+}
+
+/** How long ago a time of the API was, by the server's clock; a dash for none. */
+export function age(iso, now) {
+  return iso ? span(now - Date.parse(iso)) : "–";
+}
+
+/** Local time of day. */
+export function timeOfDay(ms) {
+  return clock.format(ms);
+}
+
+/** Local day and time, of today the time only. */
+export function local(iso) {
+  const time = new Date(iso);
+  const today = time.toDateString() === new Date().toDateString();
+  return today ? clock.format(time) : `${day.format(time)}, ${clock.format(time)}`;
+}
+
+/** As it is in UTC: 2026-11-21 09:00:51.123 UTC */
+export function utc(iso) {
+  return `${iso.replace("T", " ").replace("Z", "")} UTC`;
+}
+
+/** A time, shown local and with UTC on hover. */
+export function time(iso) {
+  if (!iso) return h("span", { class: "quiet" }, "–");
+  return h("time", { datetime: iso, title: utc(iso) }, local(iso));
+}
+
+/** How long something has lasted, kept in a cell; the moment itself is on hover. */
+export function showAge(cell, iso, now) {
+  setText(cell, age(iso, now));
+  setAttribute(cell, "title", iso ? utc(iso) : null);
+}

@@ -1,0 +1,168 @@
+// The live events: one stream, read with fetch because EventSource cannot send a token. Whoever
+// subscribes is called after every change of `live`.
+
+import { authorization, session, signOut } from "./api.js";
+
+const HISTORY = 300;
+/** Without any event for so long the connection counts as lost. */
+const SILENCE_MS = 6000;
+
+export const live = {
+  hello: null,
+  overview: null,
+  queues: null,
+  binds: null,
+  operators: null,
+  nodes: null,
+  history: { at_ms: [], accepted: [], sent: [], failed: [], waiting: [] },
+  /** connecting, live or offline */
+  status: "connecting",
+  /** Why it is offline, for people. */
+  reason: "",
+  /** When the last event came, by this machine's clock. */
+  heard: 0,
+};
+
+const subscribers = new Set();
+let running = null;
+let lastId = "";
+let retry = 2000;
+
+export function subscribe(hear) {
+  subscribers.add(hear);
+  return () => subscribers.delete(hear);
+}
+
+function tell() {
+  for (const hear of subscribers) hear(live);
+}
+
+/** The server's clock, as far as the last event told. */
+export function serverNow() {
+  return live.overview ? live.overview.at_ms + (Date.now() - live.heard) : Date.now();
+}
+
+export function start() {
+  if (running) return;
+  running = new AbortController();
+  run(running.signal);
+}
+
+export function stop() {
+  running?.abort();
+  running = null;
+  lastId = "";
+}
+
+/** Ends the pause before the next attempt. */
+export let tryNow = () => {};
+
+async function run(signal) {
+  while (!signal.aborted) {
+    const connection = new AbortController();
+    const end = () => connection.abort();
+    signal.addEventListener("abort", end);
+    let watch = null;
+    const restart = () => {
+      clearTimeout(watch);
+      watch = setTimeout(end, SILENCE_MS);
+    };
+    try {
+      restart();
+      await listen(connection.signal, restart);
+      lost("The server has ended the stream.");
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error.refused) lost(error.message);
+      else lost(live.heard ? "The connection was lost." : "The SMSC cannot be reached.");
+    } finally {
+      clearTimeout(watch);
+      signal.removeEventListener("abort", end);
+    }
+    await pause(signal);
+  }
+}
+
+function lost(reason) {
+  live.status = "offline";
+  live.reason = reason;
+  tell();
+}
+
+function pause(signal) {
+  return new Promise((resume) => {
+    const done = () => {
+      clearTimeout(timer);
+      resume();
+    };
+    const timer = setTimeout(done, retry);
+    signal.addEventListener("abort", done, { once: true });
+    tryNow = done;
+  });
+}
+
+async function listen(signal, heard) {
+  const headers = { ...authorization(), Accept: "text/event-stream" };
+  if (lastId) headers["Last-Event-ID"] = lastId;
+  const answer = await fetch("/v1/events", { headers, signal, cache: "no-store" });
+  if (answer.status === 401) {
+    signOut("The token is not accepted any more. Sign in again.");
+    throw Object.assign(new Error("not signed in"), { refused: true });
+  }
+  if (!answer.ok) {
+    const problem = await answer.json().catch(() => null);
+    const message = problem?.detail ?? `The server answered ${answer.status}.`;
+    throw Object.assign(new Error(message), { refused: true });
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    heard();
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    if (blocks.map(take).some(Boolean)) tell();
+  }
+}
+
+/** Takes one event; whether there is something new. */
+function take(block) {
+  let kind = "";
+  let data = "";
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(":");
+    const value = line.slice(colon + 1).replace(/^ /, "");
+    if (colon < 1) continue;
+    if (line.startsWith("event:")) kind = value;
+    else if (line.startsWith("data:")) data += value;
+    else if (line.startsWith("id:")) lastId = value;
+    else if (line.startsWith("retry:")) retry = Number(value) || retry;
+  }
+  if (!data || !session.token) return false;
+  const body = JSON.parse(data);
+  live.heard = Date.now();
+  if (kind === "end") {
+    live.reason = body.reason;
+    return false;
+  }
+  live.status = "live";
+  live[kind] = body;
+  if (kind === "hello") remember(body.history);
+  if (kind === "overview") {
+    const { accepted, sent, failed } = body.rates;
+    const waiting = body.queued.waiting + body.queued.scheduled;
+    const known = live.history.at_ms.at(-1) ?? 0;
+    if (body.at_ms > known) {
+      remember({ at_ms: [body.at_ms], accepted: [accepted], sent: [sent], failed: [failed], waiting: [waiting] });
+    }
+  }
+  return true;
+}
+
+function remember(more) {
+  for (const name of Object.keys(live.history)) {
+    const list = live.history[name].concat(more[name]);
+    live.history[name] = list.slice(-HISTORY);
+  }
+}

@@ -1,0 +1,192 @@
+// The frame around every view: sign in, navigation, and how the node and the connection are.
+
+import { askWho, onSignOut, session, signIn, signOut } from "./api.js";
+import { chip, field, h, setAttribute, setChip, setText } from "./dom.js";
+import { timeOfDay } from "./format.js";
+import * as stream from "./live.js";
+import binds from "./view_binds.js";
+import message from "./view_message.js";
+import messages from "./view_messages.js";
+import nodes from "./view_nodes.js";
+import operators from "./view_operators.js";
+import overview from "./view_overview.js";
+import queues from "./view_queues.js";
+import routes from "./view_routes.js";
+
+/** Path after the #, title, and the view; those without a title are reached from others. */
+const VIEWS = [
+  { path: "overview", title: "Overview", view: overview },
+  { path: "queues", title: "Queues", view: queues },
+  { path: "operators", title: "Operators", view: operators },
+  { path: "binds", title: "Binds", view: binds },
+  { path: "messages", title: "Messages", view: messages },
+  { path: "routes", title: "Routes", view: routes },
+  { path: "nodes", title: "Nodes", view: nodes },
+];
+
+const app = document.getElementById("app");
+let leave = () => {};
+let frame = null;
+
+// === sign in ===
+
+function showDoor(reason = null) {
+  leave();
+  leave = () => {};
+  frame?.close();
+  frame = null;
+  stream.stop();
+  document.title = "Sign in · smsc";
+  const input = h("input", { type: "password", name: "token", autocomplete: "current-password", required: true, spellcheck: "false" });
+  const problem = h("p", { class: "problem", role: "alert" }, reason ?? "");
+  const button = h("button", { type: "submit", class: "primary" }, "Sign in");
+  const form = h("form", {
+    class: "door",
+    onsubmit: async (event) => {
+      event.preventDefault();
+      const token = input.value.trim();
+      if (!token) return;
+      button.setAttribute("aria-busy", "true");
+      setText(problem, "");
+      try {
+        await signIn(token);
+        showFrame(true);
+      } catch (error) {
+        setText(problem, error.status === 401 ? "This token is not accepted. Check for a missing character, or take a new one from the file." : error.message);
+        setAttribute(input, "aria-invalid", "true");
+        input.focus();
+        input.select();
+      } finally {
+        button.removeAttribute("aria-busy");
+      }
+    },
+  },
+  h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: "40", height: "40" }),
+  h("h1", {}, "smsc"),
+  h("p", { class: "quiet" }, "Sign in with a token of the admin API."),
+  field("Token", input, "It is http.admin_token of the configuration, or the file admin-token in the data folder."),
+  problem, button);
+  app.replaceChildren(h("main", { id: "main", tabindex: "-1", class: "door-page" }, form));
+  input.focus();
+}
+
+// === the frame ===
+
+function showFrame(moveFocus = false) {
+  const main = h("main", { id: "main", tabindex: "-1" });
+  const links = new Map(VIEWS.map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
+  const nav = h("nav", { "aria-label": "Views" }, [...links.values()]);
+  const health = chip("…", "quiet");
+  const connection = h("span", { class: "connection" }, h("i", { "aria-hidden": "true" }), h("span", {}, "Connecting"));
+  const node = h("span", { class: "quiet node" });
+  const banner = h("div", { class: "banner", role: "status", hidden: true });
+  const since = h("span", {});
+  const who = h("span", { class: "quiet who" }, session.name ? `${session.name} · ${session.role}` : "");
+  const top = h("header", { class: "top" },
+    h("a", { class: "brand", href: "#/overview", "aria-label": "smsc, to the overview" },
+      h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: "24", height: "24" }), h("span", {}, "smsc")),
+    node, health, connection,
+    h("div", { class: "tools" }, who, themeButton(), h("button", { type: "button", class: "small", onclick: () => signOut() }, "Sign out")));
+  app.replaceChildren(top, nav, h("div", { class: "content" }, banner, main));
+
+  function update(live) {
+    setText(node, live.hello ? `node ${live.hello.node} · ${live.hello.version}` : "");
+    const { text, tone } = healthOf(live.overview);
+    setChip(health, text, tone);
+    setAttribute(connection, "data-status", live.status);
+    setText(connection.lastChild, { live: "Live", connecting: "Connecting", offline: "Offline" }[live.status]);
+    const isOff = live.status === "offline";
+    if (isOff && banner.hidden) {
+      banner.replaceChildren(h("strong", {}, "No connection to this SMSC. "), h("span", {}), " ", since,
+        " It is tried again every few seconds. ",
+        h("button", { type: "button", class: "small", onclick: () => stream.tryNow() }, "Try now"));
+    }
+    if (isOff) {
+      setText(banner.children[1], live.reason);
+      setText(since, live.heard ? `What you see is from ${timeOfDay(live.heard)}.` : "");
+    }
+    banner.hidden = !isOff;
+    document.body.classList.toggle("stale", isOff);
+  }
+  const unsubscribe = stream.subscribe(update);
+  update(stream.live);
+  const onHash = () => show(main, links);
+  const onKey = (event) => {
+    const isTyping = event.target.closest("input, textarea, select, dialog");
+    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    if (location.hash.startsWith("#/messages?") || location.hash === "#/messages") main.querySelector("input")?.focus();
+    else location.hash = "#/messages";
+  };
+  addEventListener("hashchange", onHash);
+  addEventListener("keydown", onKey);
+  frame = {
+    close() {
+      unsubscribe();
+      removeEventListener("hashchange", onHash);
+      removeEventListener("keydown", onKey);
+      document.body.classList.remove("stale");
+    },
+  };
+  stream.start();
+  show(main, links, moveFocus);
+}
+
+function healthOf(overview) {
+  if (!overview) return { text: "…", tone: "quiet" };
+  if (overview.draining) return { text: "Draining", tone: "warn" };
+  if (overview.not_ready.length) return { text: "Not ready", tone: "bad" };
+  if (overview.degraded.length) return { text: "Degraded", tone: "warn" };
+  return { text: "Ready", tone: "good" };
+}
+
+/** Shows the view of the address; the heading gets the focus, so that it is read out. */
+function show(main, links, moveFocus = true) {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/").map(decodeURIComponent);
+  const found = VIEWS.find((view) => view.path === name) ?? VIEWS[0];
+  leave();
+  for (const [at, link] of links) setAttribute(link, "aria-current", at === found.path ? "page" : null);
+  const view = found.path === "messages" && rest.length ? message : found.view;
+  const shown = view({ rest, query: new URLSearchParams(query), live: stream.live });
+  main.replaceChildren(...shown.elements);
+  document.title = `${shown.title ?? found.title} · smsc`;
+  const unsubscribe = shown.update ? stream.subscribe(shown.update) : () => {};
+  shown.update?.(stream.live);
+  leave = () => {
+    unsubscribe();
+    shown.close?.();
+  };
+  links.get(found.path).scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (moveFocus) (main.querySelector("[data-focus]") ?? main.querySelector("h1"))?.focus({ preventScroll: false });
+}
+
+function themeButton() {
+  const button = h("button", { type: "button", class: "small", onclick: flip });
+  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const say = () => {
+    setText(button, dark() ? "Light" : "Dark");
+    setAttribute(button, "aria-label", dark() ? "Use light colours" : "Use dark colours");
+  };
+  function flip() {
+    const next = dark() ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    localStorage.setItem("smsc.theme", next);
+    say();
+  }
+  say();
+  return button;
+}
+
+onSignOut(showDoor);
+// The address after # is the router's, so the skip link moves the focus itself.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+});
+if (session.token) {
+  // The frame does not wait for the answer: a server that is away is told inside it.
+  askWho().then(() => showFrame(), (error) => (error.status === 401 ? signOut("The token is not accepted any more. Sign in again.") : showFrame()));
+} else {
+  showDoor();
+}

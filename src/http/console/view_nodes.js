@@ -1,0 +1,46 @@
+// Nodes: who shares the store, and what each of them holds.
+
+import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
+import { number, showAge, span } from "./format.js";
+import { serverNow } from "./live.js";
+import { nodeState, stateCell } from "./states.js";
+
+export default function nodes() {
+  const list = table({
+    caption: "Nodes",
+    key: (row) => `${row.node} ${row.epoch}`,
+    columns: [
+      { title: "Node", render: (cell, row) => {
+        setText(cell, row.this_node ? `${row.node} (this one)` : row.node);
+      } },
+      { title: "State", render: (cell, row) => {
+        stateCell(cell, nodeState(row.state));
+        setAttribute(cell, "title", row.state === "lost" ? "its lease is over" : `lease for ${span(row.lease_ms)} more`);
+      } },
+      { title: "Name", class: "mono", text: (row) => row.name },
+      { title: "Version", text: (row) => row.version },
+      { title: "Roles", text: (row) => row.roles.join(", ") + (row.janitor ? " · janitor now" : "") },
+      { title: "HTTP", class: "mono", text: (row) => row.http || "–" },
+      { title: "Partitions", numeric: true, render: (cell, row) => {
+        setText(cell, number(row.queues.reduce((sum, share) => sum + share.partitions, 0)));
+        setAttribute(cell, "title", row.queues.map((share) => `${share.queue}: ${share.partitions}`).join("\n") || null);
+      } },
+      { title: "Binds held", numeric: true, render: (cell, row) => {
+        setText(cell, number(row.binds.length));
+        setAttribute(cell, "title", row.binds.join("\n") || null);
+      } },
+      { title: "Member for", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
+    ],
+    empty: () => nothing("One node, on its own", "This SMSC keeps its messages in an embedded store. With [postgres] in the configuration many nodes share one, and are listed here."),
+  });
+  return {
+    elements: [
+      heading("Nodes"),
+      h("p", { class: "lead" }, "Figures on the other pages are those of the node that answers; nodes show the whole cluster."),
+      h("section", { class: "card" }, list.element),
+    ],
+    update(live) {
+      if (live.nodes) list.update(live.nodes.nodes);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+// Operators: whom we bind to, how that goes, what went wrong last, and the commands.
+
+import { segment } from "./api.js";
+import { command } from "./dialog.js";
+import { chip, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
+import { milliseconds, number, rate, showAge, span } from "./format.js";
+import { serverNow } from "./live.js";
+import { bindState, operatorState, stateCell } from "./states.js";
+import { windowCell } from "./view_binds.js";
+
+function commands(id) {
+  const path = `/v1/operators/${segment(id)}`;
+  return {
+    suspend: command({
+      label: "Suspend", describe: `Suspend ${id}`, path: `${path}/suspend`,
+      ask: { title: `Suspend ${id}?`, text: "Every bind to this operator is closed and stays down until it is resumed. Its messages wait, or take the next target of their route.", action: "Suspend" },
+      said: `${id} is being unbound`,
+    }),
+    resume: command({ label: "Resume", describe: `Resume ${id}`, path: `${path}/resume`, said: `${id} is being bound` }),
+    rebind: command({
+      label: "Rebind", describe: `Rebind ${id}`, path: `${path}/rebind`,
+      ask: { title: `Rebind ${id}?`, text: "Every bind to this operator is closed after its answers have come, and opened again.", action: "Rebind" },
+      said: `${id} is being bound again`,
+    }),
+  };
+}
+
+function fact(label) {
+  const value = h("dd");
+  return { label: h("dt", {}, label), value };
+}
+
+function card(operator) {
+  const state = chip("", "quiet");
+  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), oldest: fact("Oldest") };
+  const error = h("p", { class: "last-error" });
+  const orders = commands(operator.id);
+  const rows = new Map();
+  const list = h("ul", { class: "bind-list" });
+  const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
+    h("div", { class: "card-head" }, h("h2", {}, operator.id), state, h("span", { class: "quiet mono" }, operator.address),
+      h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind)),
+    error,
+    h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
+    list);
+  return {
+    element,
+    update(now, binds, queue) {
+      const [text, tone] = operatorState(now.state);
+      setChip(state, text, tone);
+      setText(facts.binds.value, `${number(now.bound)} of ${number(now.configured)}`);
+      setText(facts.waiting.value, queue ? number(queue.waiting + queue.scheduled) : "–");
+      setText(facts.rate.value, queue ? rate(queue.delivered_per_second) : "–");
+      showAge(facts.oldest.value, queue?.oldest_at ?? null, serverNow());
+      setText(error, now.last_error ? `Last error: ${now.last_error}` : "");
+      error.hidden = !now.last_error;
+      orders.resume.hidden = now.state !== "paused" && now.state !== "down" && now.state !== "partly up";
+      orders.suspend.hidden = now.state === "paused";
+      updateBinds(binds);
+    },
+  };
+
+  function updateBinds(binds) {
+    const seen = new Set(binds.map((bind) => bind.session));
+    for (const [session, row] of rows) {
+      if (!seen.has(session)) {
+        row.remove();
+        rows.delete(session);
+      }
+    }
+    for (const bind of binds) {
+      let row = rows.get(bind.session);
+      if (!row) {
+        row = h("li", {}, h("span", { class: "bind-type" }), h("span"), h("span", { class: "window" }), h("span", { class: "quiet" }), h("span", { class: "quiet bind-note" }));
+        rows.set(bind.session, row);
+        list.append(row);
+      }
+      const [type, state, used, answers, note] = row.children;
+      setText(type, bind.bind_type);
+      stateCell(state, bindState(bind.state));
+      windowCell(used, bind);
+      setText(answers, bind.answer_ms === null ? "" : `answers in ${milliseconds(bind.answer_ms)}`);
+      setText(note, noteOf(bind));
+      setAttribute(note, "title", bind.last_error || null);
+    }
+  }
+}
+
+function noteOf(bind) {
+  if (bind.state === "bound") return bind.since ? `for ${span(serverNow() - Date.parse(bind.since))}` : "";
+  const next = bind.next_reconnect_at ? `again in ${span(Date.parse(bind.next_reconnect_at) - serverNow())}` : "";
+  return [bind.last_error, next].filter(Boolean).join(" · ");
+}
+
+export default function operators() {
+  const cards = new Map();
+  const list = h("div", { class: "stack" });
+  const empty = h("section", { class: "card", hidden: true }, h("div", { class: "empty" },
+    nothing("No operators", "Add an [[operator]] to the configuration to have somewhere to deliver to.")));
+  return {
+    elements: [heading("Operators"), list, empty],
+    update(live) {
+      if (!live.operators) return;
+      const all = live.operators.operators;
+      empty.hidden = all.length > 0;
+      for (const [id, one] of cards) {
+        if (!all.some((operator) => operator.id === id)) {
+          one.element.remove();
+          cards.delete(id);
+        }
+      }
+      for (const operator of all) {
+        if (!cards.has(operator.id)) {
+          cards.set(operator.id, card(operator));
+          list.append(cards.get(operator.id).element);
+        }
+        const binds = (live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === operator.id);
+        const queue = live.queues?.queues.find((one) => one.name === `operator:${operator.id}`);
+        cards.get(operator.id).update(operator, binds, queue);
+      }
+    },
+  };
+}

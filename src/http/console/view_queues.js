@@ -1,0 +1,82 @@
+// Queues: what waits where, since when, and the commands of a queue.
+
+import { segment } from "./api.js";
+import { command } from "./dialog.js";
+import { h, heading, nothing, setText, table } from "./dom.js";
+import { number, rate, showAge } from "./format.js";
+import { serverNow } from "./live.js";
+import { queueState, stateCell } from "./states.js";
+
+/** Suspend or resume, and purge; made anew only when the queue changes between the two. */
+export function queueCommands(cell, queue) {
+  const key = String(queue.suspended);
+  if (cell.dataset.made === key) return;
+  const hadFocus = cell.contains(document.activeElement);
+  cell.dataset.made = key;
+  const path = `/v1/queues/${segment(queue.name)}`;
+  const hold = queue.suspended
+    ? command({ label: "Resume", describe: `Resume ${queue.name}`, path: `${path}/resume`, said: `${queue.name} hands out again` })
+    : command({
+      label: "Suspend",
+      describe: `Suspend ${queue.name}`,
+      path: `${path}/suspend`,
+      ask: {
+        title: `Suspend ${queue.name}?`,
+        text: "Nothing is handed out until it is resumed. Messages are still accepted and wait; their validity goes on.",
+        action: "Suspend",
+      },
+      said: `${queue.name} is suspended`,
+    });
+  const purge = command({
+    label: "Purge",
+    describe: `Purge ${queue.name}`,
+    path: `${path}/purge`,
+    tone: "risky",
+    ask: {
+      title: `Purge ${queue.name}?`,
+      text: "Every message that waits here ends DELETED, and its sender is told. This cannot be undone.",
+      action: "Purge",
+      typed: queue.name,
+    },
+    said: (done) => `${queue.name}: ${number(done.count)} messages are being deleted`,
+  });
+  cell.replaceChildren(h("div", { class: "buttons" }, hold, purge));
+  if (hadFocus) hold.focus();
+}
+
+export default function queues() {
+  const list = table({
+    caption: "Queues",
+    dense: true,
+    key: (row) => row.name,
+    columns: [
+      { title: "Queue", text: (row) => row.name },
+      { title: "State", render: (cell, row) => stateCell(cell, queueState(row)) },
+      { title: "Waiting", numeric: true, text: (row) => number(row.waiting) },
+      { title: "Scheduled", numeric: true, text: (row) => number(row.scheduled) },
+      { title: "In flight", numeric: true, text: (row) => number(row.in_flight) },
+      { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, row.oldest_at, serverNow()) },
+      { title: "Out per second", numeric: true, text: (row) => rate(row.delivered_per_second) },
+      { title: "Failed", numeric: true, text: (row) => number(row.failed_total) },
+      { title: "Sessions", numeric: true, text: (row) => number(row.sessions) },
+      { title: "Commands", class: "commands", render: queueCommands },
+    ],
+    empty: () => nothing("No queues yet", "Each operator, account and built-in target has one: add them to the configuration."),
+  });
+  const filter = h("input", { type: "search", placeholder: "Filter by name", "aria-label": "Filter queues by name", oninput: () => draw() });
+  const more = h("p", { class: "quiet" });
+  let last = null;
+  function draw() {
+    if (!last) return;
+    const wanted = filter.value.trim().toLowerCase();
+    list.update(last.queues.filter((queue) => queue.name.toLowerCase().includes(wanted)));
+    setText(more, last.omitted ? `${number(last.omitted)} idle queues are not shown; GET /v1/queues has them all.` : "");
+  }
+  return {
+    elements: [heading("Queues", filter), h("section", { class: "card" }, list.element), more],
+    update(live) {
+      last = live.queues;
+      draw();
+    },
+  };
+}

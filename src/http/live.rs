@@ -1,0 +1,271 @@
+//! The live events of `GET /v1/events`: gathered once a second, for all listeners together.
+//!
+//! [`Live::run`] asks the Admin actor once per second, makes the events of that second, and hands
+//! the same octets to every listener. A listener that takes none for [`BACKLOG`] seconds is
+//! dropped: nothing is buffered for it. Without listeners only the figures of the graph are kept.
+
+mod events;
+mod rates;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actix::Addr;
+use actix_web::web::Bytes;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::actors::admin::Admin;
+use crate::clock;
+use crate::http::view::{End, Hello, History};
+use crate::pb::{CheckReadiness, CollectSnapshots, ListNodes, ListOperators, NodeSnapshot};
+
+pub(super) use events::Kind;
+use events::{Event, Latest};
+use rates::Rate;
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_secs(1);
+/// Seconds of history that a new listener gets.
+const HISTORY: usize = 300;
+/// Seconds that a listener may be behind.
+const BACKLOG: usize = 16;
+/// Most listeners at once.
+const LISTENERS: usize = 64;
+/// How long a client waits before it connects again.
+const RETRY_MS: u64 = 2_000;
+
+/// What is sent to the listeners, and the last minutes.
+pub struct Live {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    /// `None` once the server stops.
+    sender: Option<broadcast::Sender<Arc<Vec<Event>>>>,
+    latest: Latest,
+    rate: Rate,
+    history: VecDeque<Point>,
+    node: u32,
+}
+
+/// One second of the graph.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    at_ms: i64,
+    accepted: f64,
+    sent: f64,
+    failed: f64,
+    waiting: u64,
+}
+
+/// One listener.
+pub(super) struct Subscription {
+    kinds: Vec<Kind>,
+    first: Option<Bytes>,
+    events: broadcast::Receiver<Arc<Vec<Event>>>,
+}
+
+/// Why nobody more may listen.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(super) enum Refused {
+    #[error("{LISTENERS} clients listen already; close one, or poll /v1/queues and /v1/binds")]
+    Full,
+    #[error("the server is stopping; connect to another node, or again in a moment")]
+    Stopping,
+}
+
+// === impl Live ===
+
+impl Live {
+    /// Events without a history; [`Live::run`] fills them.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(Inner {
+                sender: Some(broadcast::Sender::new(BACKLOG)),
+                latest: Latest::default(),
+                rate: Rate::default(),
+                history: VecDeque::with_capacity(HISTORY),
+                node: 0,
+            }),
+        })
+    }
+
+    /// Looks every second until [`Live::close`].
+    pub async fn run(self: Arc<Self>, admin: Addr<Admin>) {
+        let mut timer = tokio::time::interval(EVERY);
+        timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            timer.tick().await;
+            let Some(has_listeners) = self.has_listeners() else {
+                return;
+            };
+            // An Admin that restarts answers the next time: until then there are no news.
+            let Ok(node) = admin.send(CollectSnapshots {}).timeout(EVERY).await else {
+                continue;
+            };
+            if !has_listeners {
+                self.note(&node, Instant::now(), clock::now_ms());
+                continue;
+            }
+            let questions = futures_util::future::join3(
+                admin.send(CheckReadiness {}).timeout(EVERY),
+                admin.send(ListOperators::default()).timeout(EVERY),
+                admin.send(ListNodes {}).timeout(EVERY),
+            );
+            if let (Ok(readiness), Ok(operators), Ok(nodes)) = questions.await {
+                let rest = events::Rest {
+                    readiness,
+                    operators,
+                    nodes,
+                };
+                self.publish(&node, rest, Instant::now(), clock::now_ms());
+            }
+        }
+    }
+
+    /// Ends every stream with the event `end`; nobody can listen after it.
+    pub fn close(&self) {
+        let mut inner = self.lock();
+        let end = End {
+            reason: "the server is stopping".to_owned(),
+        };
+        if let Some(sender) = inner.sender.take() {
+            let end = Event::new(Kind::End, clock::now_ms(), &end);
+            // Without listeners nobody is told.
+            let _ = sender.send(Arc::new(vec![end]));
+        }
+    }
+
+    /// A new listener: it gets everything once, with the history after `since` (Unix
+    /// milliseconds, the id of the last event it has), then what changes.
+    pub(super) fn subscribe(&self, kinds: Vec<Kind>, since: i64) -> Result<Subscription, Refused> {
+        let inner = self.lock();
+        let sender = inner.sender.as_ref().ok_or(Refused::Stopping)?;
+        if sender.receiver_count() >= LISTENERS {
+            return Err(Refused::Full);
+        }
+        let hello = Hello {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            node: inner.node,
+            every_ms: EVERY.as_millis() as u64,
+            history: inner.history_after(since),
+        };
+        let at_ms = inner.history.back().map_or(0, |point| point.at_ms);
+        let mut first = format!("retry: {RETRY_MS}\n").into_bytes();
+        first.extend_from_slice(&Event::new(Kind::Hello, at_ms, &hello).octets);
+        for event in inner
+            .latest
+            .all()
+            .filter(|event| kinds.contains(&event.kind))
+        {
+            first.extend_from_slice(&event.octets);
+        }
+        Ok(Subscription {
+            kinds,
+            first: Some(first.into()),
+            events: sender.subscribe(),
+        })
+    }
+
+    /// Whether somebody listens; `None` after the end.
+    fn has_listeners(&self) -> Option<bool> {
+        let inner = self.lock();
+        Some(inner.sender.as_ref()?.receiver_count() > 0)
+    }
+
+    /// Keeps the figures of the graph.
+    fn note(&self, node: &NodeSnapshot, now: Instant, at_ms: i64) {
+        let mut inner = self.lock();
+        // What was told last is old by now: the next listener must not get it.
+        inner.latest = Latest::default();
+        inner.look(node, now, at_ms);
+    }
+
+    /// Makes the events of this second and sends them.
+    fn publish(&self, node: &NodeSnapshot, rest: events::Rest, now: Instant, at_ms: i64) {
+        let mut inner = self.lock();
+        let measured = inner.look(node, now, at_ms);
+        let events = events::make(node, rest, &measured, at_ms);
+        let news = inner.latest.replace(events);
+        if let Some(sender) = &inner.sender {
+            let _ = sender.send(Arc::new(news));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn look(&mut self, node: &NodeSnapshot, now: Instant, at_ms: i64) -> rates::Measured {
+        self.node = node.node;
+        let measured = self.rate.measure(node, now);
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(Point {
+            at_ms,
+            accepted: measured.rates.accepted,
+            sent: measured.rates.sent,
+            failed: measured.rates.failed,
+            waiting: events::backlog(node),
+        });
+        measured
+    }
+
+    fn history_after(&self, since: i64) -> History {
+        let mut history = History::default();
+        for point in self.history.iter().filter(|point| point.at_ms > since) {
+            history.at_ms.push(point.at_ms);
+            history.accepted.push(point.accepted);
+            history.sent.push(point.sent);
+            history.failed.push(point.failed);
+            history.waiting.push(point.waiting);
+        }
+        history
+    }
+}
+
+// === impl Subscription ===
+
+impl Subscription {
+    /// The next octets of the stream; `None` when it is over: the server stops, or this listener
+    /// was too slow.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        match self.events.recv().await {
+            Ok(events) => Some(self.select(&events)),
+            Err(RecvError::Lagged(missed)) => {
+                tracing::debug!(
+                    missed,
+                    "a listener of the live events is too slow and dropped"
+                );
+                None
+            }
+            Err(RecvError::Closed) => None,
+        }
+    }
+
+    fn select(&self, events: &[Event]) -> Bytes {
+        let mut octets = Vec::new();
+        let wanted = |kind| kind == Kind::End || self.kinds.contains(&kind);
+        for event in events.iter().filter(|event| wanted(event.kind)) {
+            octets.extend_from_slice(&event.octets);
+        }
+        match octets.is_empty() {
+            // A comment shows that the connection lives.
+            true => Bytes::from_static(b":\n\n"),
+            false => octets.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! The events of one second, as octets of `text/event-stream` (HTML Standard §9.2).
+
+use actix_web::web::Bytes;
+use serde::Serialize;
+
+use super::rates::Measured;
+use crate::http::view::{
+    self, Bind, BindCounts, LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, Operators,
+    Overview, Queue, Queued, StoreState,
+};
+use crate::pb::{BindState, NodeList, NodeSnapshot, OperatorList, QueueSnapshot, Readiness};
+
+/// Most queues, and most binds, in one event.
+const MOST: usize = 256;
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::http) enum Kind {
+    Hello,
+    Overview,
+    Queues,
+    Binds,
+    Operators,
+    Nodes,
+    End,
+}
+
+/// One event, ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Event {
+    pub kind: Kind,
+    pub octets: Bytes,
+    /// The JSON, to see whether it has changed.
+    data: String,
+}
+
+/// The last event of each kind.
+#[derive(Default)]
+pub(super) struct Latest(Vec<Event>);
+
+/// What the node's snapshot does not hold.
+pub(super) struct Rest {
+    pub readiness: Readiness,
+    pub operators: OperatorList,
+    pub nodes: NodeList,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// Those that can be asked for.
+    pub(in crate::http) const ALL: [Self; 5] = [
+        Self::Overview,
+        Self::Queues,
+        Self::Binds,
+        Self::Operators,
+        Self::Nodes,
+    ];
+
+    /// As the field `event` has it.
+    pub(in crate::http) fn name(self) -> &'static str {
+        match self {
+            Self::Hello => "hello",
+            Self::Overview => "overview",
+            Self::Queues => "queues",
+            Self::Binds => "binds",
+            Self::Operators => "operators",
+            Self::Nodes => "nodes",
+            Self::End => "end",
+        }
+    }
+}
+
+// === impl Event ===
+
+impl Event {
+    /// An event with this id, Unix milliseconds.
+    pub(super) fn new(kind: Kind, at_ms: i64, what: &impl Serialize) -> Self {
+        // These structs have no map with keys that JSON lacks, the only way to fail.
+        let data = serde_json::to_string(what).unwrap_or_default();
+        let octets = format!("event: {}\nid: {at_ms}\ndata: {data}\n\n", kind.name());
+        Self {
+            kind,
+            octets: octets.into(),
+            data,
+        }
+    }
+}
+
+// === impl Latest ===
+
+impl Latest {
+    /// The last event of each kind.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Event> {
+        self.0.iter()
+    }
+
+    /// Takes the events of a second; gives those that say something new.
+    pub(super) fn replace(&mut self, events: Vec<Event>) -> Vec<Event> {
+        let is_new = |event: &&Event| {
+            let last = self.0.iter().find(|last| last.kind == event.kind);
+            last.is_none_or(|last| last.data != event.data)
+        };
+        let news = events.iter().filter(is_new).cloned().collect();
+        self.0 = events;
+        news
+    }
+}
+
+/// Messages that wait in any queue, for now or for their time.
+pub(super) fn backlog(node: &NodeSnapshot) -> u64 {
+    let queues = node.queues.iter();
+    queues.map(|queue| queue.waiting + queue.scheduled).sum()
+}
+
+/// The events of one second.
+pub(super) fn make(node: &NodeSnapshot, rest: Rest, measured: &Measured, at_ms: i64) -> Vec<Event> {
+    let operators = Operators {
+        operators: rest.operators.operators.into_iter().map(quiet).collect(),
+    };
+    let nodes = Nodes::from(rest.nodes);
+    vec![
+        Event::new(
+            Kind::Overview,
+            at_ms,
+            &overview(node, rest.readiness, &operators, measured, at_ms),
+        ),
+        Event::new(Kind::Queues, at_ms, &queues(node, measured)),
+        Event::new(Kind::Binds, at_ms, &binds(node, measured)),
+        Event::new(Kind::Operators, at_ms, &operators),
+        Event::new(Kind::Nodes, at_ms, &nodes),
+    ]
+}
+
+/// An operator without its queue and its binds: those have events of their own.
+fn quiet(operator: crate::pb::OperatorView) -> Operator {
+    Operator {
+        queue: None,
+        binds: Vec::new(),
+        ..Operator::from(operator)
+    }
+}
+
+fn overview(
+    node: &NodeSnapshot,
+    readiness: Readiness,
+    operators: &Operators,
+    measured: &Measured,
+    at_ms: i64,
+) -> Overview {
+    let bound = |direction: &str| {
+        let binds = node.binds.iter();
+        binds
+            .filter(|bind| bind.direction == direction && bind.state() == BindState::Bound)
+            .count() as u64
+    };
+    let sum = |field: fn(&QueueSnapshot) -> u64| node.queues.iter().map(field).sum::<u64>();
+    let oldest = node.queues.iter().map(|queue| queue.oldest_at);
+    let store = node.store.clone().unwrap_or_default();
+    Overview {
+        at_ms,
+        not_ready: readiness.not_ready,
+        degraded: readiness.degraded,
+        draining: node.draining,
+        rates: measured.rates,
+        totals: measured.totals,
+        queued: Queued {
+            waiting: sum(|queue| queue.waiting),
+            scheduled: sum(|queue| queue.scheduled),
+            in_flight: sum(|queue| queue.in_flight),
+            oldest_at: view::time(oldest.filter(|at| *at > 0).min().unwrap_or_default()),
+            suspended: sum(|queue| u64::from(queue.suspended)),
+        },
+        binds: BindCounts {
+            esmes: bound("in"),
+            operators: bound("out"),
+            operators_wanted: operators
+                .operators
+                .iter()
+                .map(|operator| u64::from(operator.configured))
+                .sum(),
+        },
+        store: StoreState {
+            commit_ms: measured.commit_ms,
+            waiting: store.waiting,
+            free_mib: store.free_mib,
+            below_floor: store.below_floor,
+        },
+    }
+}
+
+/// All queues by name; when there are too many, those that have something to say.
+fn queues(node: &NodeSnapshot, measured: &Measured) -> LiveQueues {
+    let mut queues: Vec<&QueueSnapshot> = node.queues.iter().collect();
+    let omitted = queues.len().saturating_sub(MOST);
+    if omitted > 0 {
+        queues.sort_by_key(|queue| {
+            let busy = queue.waiting + queue.scheduled + queue.in_flight;
+            std::cmp::Reverse((queue.suspended, busy, queue.sessions))
+        });
+        queues.truncate(MOST);
+    }
+    queues.sort_by(|one, other| one.name.cmp(&other.name));
+    LiveQueues {
+        queues: queues
+            .into_iter()
+            .map(|queue| {
+                let (delivered, failed) = measured
+                    .queues
+                    .get(&queue.name)
+                    .copied()
+                    .unwrap_or_default();
+                LiveQueue {
+                    queue: Queue::from(queue.clone()),
+                    delivered_per_second: delivered,
+                    failed_per_second: failed,
+                }
+            })
+            .collect(),
+        omitted: omitted as u64,
+    }
+}
+
+/// Binds to operators first, then those of ESMEs; by name, oldest first.
+fn binds(node: &NodeSnapshot, measured: &Measured) -> LiveBinds {
+    let mut binds: Vec<_> = node.binds.iter().collect();
+    binds.sort_by(|one, other| {
+        let key = |bind: &&crate::pb::BindSnapshot| bind.direction == "in";
+        (key(one), &one.name, one.session).cmp(&(key(other), &other.name, other.session))
+    });
+    let omitted = binds.len().saturating_sub(MOST);
+    binds.truncate(MOST);
+    LiveBinds {
+        binds: binds
+            .into_iter()
+            .map(|bind| {
+                let (received, sent) = measured
+                    .binds
+                    .get(&bind.session)
+                    .copied()
+                    .unwrap_or_default();
+                LiveBind {
+                    bind: Bind::from(bind.clone()),
+                    received_per_second: received,
+                    sent_per_second: sent,
+                }
+            })
+            .collect(),
+        omitted: omitted as u64,
+    }
+}

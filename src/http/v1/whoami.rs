@@ -1,0 +1,16 @@
+//! `/v1/self`: whose token it is, and what it may.
+
+use actix_web::{HttpRequest, HttpResponse};
+
+use crate::http::auth::myself;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::Myself;
+
+/// Whose token this is, and what it may.
+#[utoipa::path(get, path = "/v1/self", tag = "access",
+    responses((status = 200, description = "Of the token of this request", body = Myself)))]
+pub(super) async fn look(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    Ok(HttpResponse::Ok().json(myself(&request)?))
+}

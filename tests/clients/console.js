@@ -1,0 +1,267 @@
+// Drives the console in a real browser, step by step, and reports each step in a JSON line.
+//
+// usage: CHROMIUM=program console.js STEPS BASE TOKEN SCREENSHOTS [DELIVERED-ID SCHEDULED-ID]
+
+'use strict';
+
+const assert = require('node:assert');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+const { report } = require('./common.js');
+
+const executablePath = process.env.CHROMIUM;
+const [steps, base, token, screenshots, delivered, scheduled] = process.argv.slice(2);
+const PATIENCE_MS = 40_000;
+const VIEWS = ['overview', 'queues', 'operators', 'binds', 'messages', 'routes', 'nodes'];
+
+/** A page of its own; whatever it complains about, or asks of another server, fails the step. */
+async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale: 'en-GB' });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const wrong = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !expected.test(message.text())) wrong.push(message.text());
+  });
+  page.on('pageerror', (error) => wrong.push(error.stack));
+  context.on('request', (request) => {
+    if (!request.url().startsWith(base)) wrong.push(`asked ${request.url()}`);
+  });
+  await page.goto(base);
+  page.close = async () => {
+    await context.close();
+    assert.deepStrictEqual(wrong, []);
+  };
+  return page;
+}
+
+async function signIn(page, given = token) {
+  await page.getByLabel('Token').fill(given);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function go(page, view) {
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view, exact: true }).click();
+  await page.getByRole('heading', { name: view, level: 1 }).waitFor();
+}
+
+/** Waits until `look`, given to the page, is true. */
+function until(page, look, argument) {
+  return page.waitForFunction(look, argument, { timeout: PATIENCE_MS });
+}
+
+const tileIsAbove = ([label, least]) => [...document.querySelectorAll('.tile')].some((tile) =>
+  tile.querySelector('.tile-label').textContent === label
+    && Number(tile.querySelector('.tile-value').textContent.replaceAll(',', '')) > least);
+
+const row = (page, name) => page.getByRole('row', { name: new RegExp(`^${name} `) });
+
+const all = {
+  async wrong_token(browser) {
+    const page = await open(browser, { expected: /status of 401/ });
+    await signIn(page, 'nonsense');
+    await page.getByRole('alert').filter({ hasText: 'This token is not accepted' }).waitFor();
+    assert.strictEqual(await page.evaluate(() => document.activeElement.name), 'token');
+    // The right one still opens, and signing out forgets it.
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    assert.strictEqual(await page.evaluate(() => sessionStorage.length), 0);
+    await page.close();
+  },
+
+  async figures_move(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    for (const label of ['Accepted per second', 'Sent per second', 'Delivered per second']) {
+      await until(page, tileIsAbove, [label, 20]);
+    }
+    const line = await page.locator('.line.accepted').getAttribute('d');
+    await until(page, (before) => document.querySelector('.line.accepted').getAttribute('d') !== before, line);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await go(page, 'Binds');
+    await until(page, () => /\d ms/.test(document.querySelector('td[data-label="Answers in"]')?.textContent ?? ''));
+    await go(page, 'Operators');
+    const fussy = page.getByRole('region', { name: 'Operator fussy' });
+    await fussy.getByText('1 of 1').waitFor();
+    await go(page, 'Nodes');
+    await page.getByText('One node, on its own').waitFor();
+    await page.close();
+  },
+
+  async message_is_found(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Messages');
+    await page.getByLabel('To number, or message id').fill('+44 7911 123456');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: delivered }).click();
+    const timeline = page.getByRole('list').filter({ hasText: 'Accepted' });
+    for (const text of ['from account:test', 'Attempt 1', 'operator:up answered ESME_ROK', 'DELIVERED', 'reported by', 'Receipt acknowledged']) {
+      await timeline.getByText(text).first().waitFor();
+    }
+    assert.match(await timeline.locator('time').first().getAttribute('title'), / UTC$/);
+    await page.getByRole('button', { name: 'Show the text' }).click();
+    await page.getByText('hello console').waitFor();
+    // An id leads straight there; one that nobody has is said so.
+    await go(page, 'Messages');
+    await page.getByLabel('To number, or message id').fill(scheduled);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('heading', { name: `Message ${scheduled}` }).waitFor();
+    await page.close();
+    const lost = await open(browser, { expected: /status of 404/ });
+    await signIn(lost);
+    await lost.goto(`${base}#/messages/1234567890123456789`);
+    await lost.getByText('There is no such message').waitFor();
+    await lost.close();
+  },
+
+  async message_is_retried_and_cancelled(browser) {
+    const page = await open(browser);
+    await page.goto(`${base}#/messages/${scheduled}`);
+    await signIn(page);
+    await page.getByText('Next attempt').waitFor();
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await page.getByText('Ordered: retry').waitFor();
+    await page.getByText('Attempt 2').waitFor();
+    await page.getByText('Next attempt').waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel this message?' });
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
+    assert.strictEqual(await page.getByText('Next attempt').count(), 1);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Cancel the message' }).click();
+    await page.getByRole('listitem').filter({ hasText: 'DELETED' }).waitFor();
+    assert.strictEqual(await page.getByRole('button', { name: 'Retry now' }).count(), 0);
+    await page.close();
+  },
+
+  async queue_is_suspended_and_resumed(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Queues');
+    const queue = row(page, 'operator:up');
+    await queue.getByText('served').waitFor();
+    await queue.getByRole('button', { name: 'Suspend operator:up' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await queue.getByText('suspended').waitFor();
+    await page.getByRole('status').filter({ hasText: 'operator:up is suspended' }).waitFor();
+    await go(page, 'Overview');
+    await page.getByText('queue operator:up is suspended').waitFor();
+    await go(page, 'Queues');
+    await queue.getByRole('button', { name: 'Resume operator:up' }).click();
+    await queue.getByText('served').waitFor();
+    // What cannot be undone wants the name typed.
+    await row(page, 'test:delivered').or(row(page, 'account:test')).first().getByRole('button', { name: /^Purge/ }).click();
+    assert(await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).isDisabled());
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.close();
+  },
+
+  async keyboard_is_enough(browser) {
+    const page = await open(browser);
+    const named = () => page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.trim());
+    const tabTo = async (name) => {
+      for (let tabs = 0; tabs < 60; tabs += 1) {
+        await page.keyboard.press('Tab');
+        if (await named() === name) return;
+      }
+      assert.fail(`60 tabs do not lead to ${name}`);
+    };
+    await page.keyboard.type(token);
+    await page.keyboard.press('Enter');
+    await until(page, () => document.activeElement.tagName === 'H1');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.keyboard.press('Tab');
+    assert.strictEqual(await named(), 'Skip to the content');
+    const focus = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.strictEqual(focus, 'solid', 'the focus is visible');
+    await page.keyboard.press('Enter');
+    assert.strictEqual(await page.evaluate(() => document.activeElement.id), 'main');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await tabTo('Queues');
+    await page.keyboard.press('Enter');
+    await until(page, () => document.activeElement.textContent === 'Queues' && document.activeElement.tagName === 'H1');
+    await row(page, 'operator:fussy').waitFor();
+    await tabTo('Suspend operator:fussy');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Suspend operator:fussy?' }).waitFor();
+    await page.keyboard.press('Tab');
+    assert.strictEqual(await named(), 'Suspend');
+    await page.keyboard.press('Enter');
+    await row(page, 'operator:fussy').getByText('suspended').waitFor();
+    // The focus is where it was, on the command that undoes this.
+    await until(page, () => document.activeElement.getAttribute('aria-label') === 'Resume operator:fussy');
+    await page.keyboard.press('Enter');
+    await row(page, 'operator:fussy').getByText('suspended').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await until(page, () => document.activeElement.name === 'what');
+    await page.close();
+  },
+
+  /** Every view on a screen and on a phone, light and dark; nothing is wider than the phone. */
+  async every_view_fits(browser) {
+    for (const [width, height] of [[1280, 860], [390, 844]]) {
+      for (const colorScheme of ['light', 'dark']) {
+        const page = await open(browser, { width, height, colorScheme });
+        const look = async (name) => {
+          const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+          assert(wider <= 0, `${name} is ${wider} pixels wider than ${width}`);
+          await page.screenshot({ path: path.join(screenshots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+        };
+        await look('sign-in');
+        await signIn(page);
+        await until(page, tileIsAbove, ['Accepted per second', 20]);
+        for (const view of [...VIEWS, `messages/${delivered}`, `messages/${scheduled}`]) {
+          await page.evaluate((to) => { location.hash = `#/${to}`; }, view);
+          const ready = view.includes('/') ? '.timeline' : '.card';
+          await page.locator(ready).first().waitFor();
+          if (view === 'messages') await page.getByText(/ found$/).waitFor();
+          await look(view.replace('/', '-'));
+        }
+        const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        await page.getByRole('button', { name: /^Use (light|dark) colours/ }).click();
+        assert.notStrictEqual(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), background);
+        await page.close();
+      }
+    }
+  },
+
+  /** The test takes the server away when it reads `away?`, and starts it again after `away`. */
+  async server_goes_and_comes_back(browser) {
+    const page = await open(browser, { expected: /ERR_|Failed to load/ });
+    await signIn(page);
+    await page.getByText('Live', { exact: true }).waitFor();
+    report('away?', {});
+    await page.getByText('No connection to this SMSC.').waitFor();
+    await page.getByText('What you see is from').waitFor();
+    report('away', {});
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('No connection to this SMSC.').waitFor({ state: 'hidden' });
+    await page.close();
+  },
+};
+
+(async () => {
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+  });
+  for (const step of steps.split(',')) {
+    const began = Date.now();
+    try {
+      await all[step](browser);
+    } catch (error) {
+      console.error(`${step}: ${error.stack}`);
+      process.exitCode = 1;
+      break;
+    }
+    report(step, { ms: Date.now() - began });
+  }
+  await browser.close();
+})();
