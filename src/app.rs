@@ -201,6 +201,12 @@ pub async fn start(
         actix::spawn(Arc::clone(&live).run(admin.clone()));
     }
     let certificate = certificate(&config.http)?;
+    let registry = Arc::new(registry);
+    actix::spawn(http::metrics::push::run(
+        config.statsd.clone(),
+        Arc::clone(&registry),
+        admin.clone(),
+    ));
     let server = http::serve(
         &config.http,
         certificate.as_ref(),
@@ -208,7 +214,7 @@ pub async fn start(
         admin_token,
         Arc::clone(&hub.access),
         admin,
-        Arc::new(registry),
+        registry,
         Arc::clone(&live),
     )
     .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;

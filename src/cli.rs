@@ -5,6 +5,8 @@ pub mod backup;
 pub mod binds;
 pub mod check_config;
 pub mod client;
+pub mod completions;
+pub mod convert;
 pub mod diff;
 pub mod drain;
 pub mod erase;
@@ -12,6 +14,7 @@ pub mod export;
 pub mod fsck;
 pub mod health;
 pub mod load;
+pub mod man;
 pub mod message;
 pub mod migrate;
 pub mod migrate_store;
@@ -32,9 +35,12 @@ use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
 
+/// The release and the commit that it was built from.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SMSC_COMMIT"), ")");
+
 /// A store-and-forward Short Message Service Centre.
 #[derive(Debug, Parser)]
-#[command(name = "smsc", version, about, args_conflicts_with_subcommands = true)]
+#[command(name = "smsc", version = VERSION, about, args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -90,6 +96,12 @@ enum Command {
     Migrate(migrate::Args),
     /// Move everything from the embedded store into the PostgreSQL database.
     MigrateStore(migrate_store::Args),
+    /// Turn the configuration of another product into ours.
+    Convert(convert::Args),
+    /// Print a script with which a shell completes our commands.
+    Completions(completions::Args),
+    /// Write the manual pages.
+    Man(man::Args),
 }
 
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
@@ -135,6 +147,9 @@ impl Command {
             Self::Health(args) => health::run(&args),
             Self::Migrate(args) => migrate::run(&args),
             Self::MigrateStore(args) => migrate_store::run(&args),
+            Self::Convert(args) => convert::run(&args),
+            Self::Completions(args) => completions::run(&args),
+            Self::Man(args) => man::run(&args),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
+mod outputs;
 mod peers;
 mod problem;
 mod reference;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use section::section;
 
+pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest, Route,
     RouteStep, SendAs,
@@ -70,6 +72,8 @@ section! {
         correlation: Correlation = Correlation::default(),
         /// Call detail records, one JSON object per line.
         cdr: Cdr = Cdr::default(),
+        /// Metrics for a daemon that is pushed to.
+        statsd: Statsd = Statsd::default(),
         /// Threads.
         runtime: Runtime = Runtime::default(),
         /// ESMEs that may bind to us.

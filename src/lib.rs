@@ -4,6 +4,7 @@
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
 //!            │       │                  ├→ store ┴→ domain, pb
 //!            │       └→ telemetry, config
+//!            ├→ convert
 //!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them
 //! ```
 //!
@@ -20,6 +21,7 @@ pub mod archive;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod convert;
 pub mod domain;
 pub mod http;
 pub mod load;

@@ -55,6 +55,18 @@ fn route(lines: &str) -> Vec<String> {
 fn server_tables() {
     let cases = [
         (
+            "telemetry.trace_ratio = 1.5",
+            "telemetry.trace_ratio: must be between 0 (none) and 1 (all)",
+        ),
+        (
+            "telemetry.trace_link_after = '0s'",
+            "telemetry.trace_link_after: must be longer than \"0s\"",
+        ),
+        (
+            "telemetry.trace_url = 'http://grafana'",
+            "telemetry.trace_url: names no {trace_id}, which is where the trace's id goes",
+        ),
+        (
             "smpp.listen = []",
             "smpp.listen: is empty; write \"127.0.0.1:2775\"",
         ),
@@ -177,6 +189,10 @@ fn accounts() {
             "account[0].window: must be between 1 and 65535",
         ),
         ("max_binds = 0", "account[0].max_binds: must be at least 1"),
+        (
+            "trace_ratio = -0.1",
+            "account[0].trace_ratio: must be between 0 (none) and 1 (all)",
+        ),
         (
             "rate = 0",
             "account[0].rate: must be above 0; remove the key for no limit",

@@ -27,6 +27,8 @@ struct Scene {
     delivered: String,
     /// A message that waits for its next attempt.
     scheduled: String,
+    /// Another one, to be moved.
+    moved: String,
 }
 
 // === impl Scene ===
@@ -50,12 +52,15 @@ impl Scene {
         let delivered = esme.submit(submit("447911123456", "hello console"));
         esme.deliver();
         let scheduled = esme.submit(submit("491512345678", "hello later"));
+        let moved = esme.submit(submit("491512345679", "hello elsewhere"));
         let admin = smsc.admin();
         until("one message told and one scheduled", || {
             let told = admin.get(&format!("/v1/messages/{delivered}"));
             let later = admin.get(&format!("/v1/messages/{scheduled}"));
             let acknowledged = told["final"]["receipt_acknowledged"] == true;
-            (acknowledged && later["stage"] == "scheduled").then_some(())
+            let other = admin.get(&format!("/v1/messages/{moved}"));
+            let waits = [later, other].iter().all(|one| one["stage"] == "scheduled");
+            (acknowledged && waits).then_some(())
         });
         esme.unbind();
         let folder = tempfile::tempdir().unwrap();
@@ -66,6 +71,7 @@ impl Scene {
             folder,
             delivered,
             scheduled,
+            moved,
         }
     }
 
@@ -80,6 +86,7 @@ impl Scene {
             pictures.to_str().unwrap(),
             &self.delivered,
             &self.scheduled,
+            &self.moved,
         ];
         browser_script("console.js", &arguments, self.folder.path())
     }
@@ -244,7 +251,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
 fn the_console_shows_and_commands() {
     let scene = Scene::start();
     Client::run(scene.browse(
-        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_retried_and_cancelled",
+        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,message_is_retried_and_cancelled",
     ));
     scene.smsc.assert_no_panic();
 }

@@ -68,6 +68,11 @@ async fn wait(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Three of [`node`].
+async fn three_nodes(url: &str) -> [Node; 3] {
+    [node(url).await, node(url).await, node(url).await]
+}
+
 /// The operator `up` and the account `test`, both limited to [`RATE`].
 async fn node(url: &str) -> Node {
     let folder = tempfile::tempdir().unwrap();
@@ -210,11 +215,7 @@ impl Outside {
 #[actix::test]
 async fn three_nodes_together_never_exceed_the_rate_in_a_second_of_the_clock() {
     let server = PrivateRedis::start();
-    let nodes = [
-        node(&server.url()).await,
-        node(&server.url()).await,
-        node(&server.url()).await,
-    ];
+    let nodes = three_nodes(&server.url()).await;
     let started = Instant::now();
     let runs = nodes.iter().map(|node| {
         let mut outside = Outside::new(&server);
@@ -334,11 +335,7 @@ async fn other_programs_count_in_the_same_key() {
 #[actix::test]
 async fn an_account_has_one_bucket_on_all_nodes() {
     let server = PrivateRedis::start();
-    let nodes = [
-        node(&server.url()).await,
-        node(&server.url()).await,
-        node(&server.url()).await,
-    ];
+    let nodes = three_nodes(&server.url()).await;
     let started = Instant::now();
     let runs = nodes.iter().map(|node| async move {
         let mut total = 0;

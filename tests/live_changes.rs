@@ -566,17 +566,23 @@ fn every_node_follows_and_keeps_its_sessions() {
     let address = operators[0].address();
     let cluster = Cluster::of(3)
         .each(move |smsc| {
-            smsc.account("test", "test")
+            smsc.account("a", "a")
+                .account("b", "b")
+                .account("c", "c")
                 .operator_with("up", address, "binds = 3")
                 .route("", "up")
         })
         .start();
     cluster.wait_until_held_by(0, &[0, 1, 2], "operator:up", 3);
+    // An account each: receipts go to wherever the account is bound.
+    let names = ["a", "b", "c"];
     let mut peers: Vec<Peer> = cluster
         .nodes
         .iter()
-        .map(|node| Peer::bind(node.smpp(), "test", "test"))
+        .zip(names)
+        .map(|(node, name)| Peer::bind(node.smpp(), name, name))
         .collect();
+    let own = |node: &Smsc| sessions(node, &["a", "b", "c", "up"]);
     let applied = |version: u64| {
         for node in &cluster.nodes {
             until("every node to apply it", || {
@@ -589,7 +595,12 @@ fn every_node_follows_and_keeps_its_sessions() {
     let before: Vec<_> = cluster
         .nodes
         .iter()
-        .map(|node| sessions(node, &["test", "up"]))
+        .map(|node| {
+            until("a bind of each side on each node", || {
+                let own = own(node);
+                (own.len() == 2).then_some(own)
+            })
+        })
         .collect();
 
     cluster.nodes[0]
@@ -619,7 +630,7 @@ fn every_node_follows_and_keeps_its_sessions() {
         for (number, node) in cluster.nodes.iter().enumerate() {
             scope.spawn(move || {
                 for at in 0..3 {
-                    let path = format!("/v1/accounts/a{number}{at}");
+                    let path = format!("/v1/accounts/new{number}{at}");
                     node.admin().put(&path, &json!({"password": "p"}));
                 }
             });
@@ -627,12 +638,12 @@ fn every_node_follows_and_keeps_its_sessions() {
     });
     applied(12);
     let accounts = cluster.nodes[2].admin().get("/v1/accounts");
-    assert_eq!(accounts["accounts"].as_array().unwrap().len(), 10);
+    assert_eq!(accounts["accounts"].as_array().unwrap().len(), 3 + 9);
     let (status, _) = cluster.nodes[2].admin().post("/v1/config/rollback/3");
     assert_eq!(status, 200);
     applied(13);
     for (node, before) in cluster.nodes.iter().zip(before) {
-        assert_eq!(sessions(node, &["test", "up"]), before, "the same sessions");
+        assert_eq!(own(node), before, "the same sessions");
     }
     for peer in &mut peers {
         peer.assert_alive();

@@ -3,9 +3,9 @@
 
 mod harness;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, Smsc, database, submit, until};
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+use bytes::Bytes;
+use harness::{FakeOperator, Peer, Smsc, accept, database, submit, until};
+use smsc::smpp::{Body, CommandStatus, SubmitSm, tag};
 
 /// Nobody listens there.
 const NOWHERE: &str = "127.0.0.1:9";
@@ -27,7 +27,7 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let sent = esme.submit(submit("447700900123", "hello"));
     let sequence = next_submit(&mut bind).0;
-    answer(&mut bind, sequence, "00FF");
+    accept(&mut bind, sequence, "00FF");
     until("the answer to be on disk", || {
         let message = smsc.admin().get(&format!("/v1/messages/{sent}"));
         (message["stage"] == "handed over").then_some(())
@@ -36,7 +36,7 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     let untold = esme.submit(submit("447700900124", "hello"));
     let sequence = next_submit(&mut bind).0;
     drop(esme);
-    answer(&mut bind, sequence, "31");
+    accept(&mut bind, sequence, "31");
     assert_eq!(send_receipt(&mut bind, "31"), CommandStatus::ESME_ROK);
     assert_eq!(smsc.wait_for_final(&untold)["state"], "DELIVERED");
     // Its write-ahead log is left behind, too.
@@ -65,7 +65,7 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     let (sequence, message) = next_submit(&mut bind);
     assert_eq!(message.destination_addr, "491701234567");
     assert_eq!(message.short_message, "hello again");
-    answer(&mut bind, sequence, "7");
+    accept(&mut bind, sequence, "7");
     assert_eq!(send_receipt(&mut bind, "7"), CommandStatus::ESME_ROK);
     assert_eq!(receipted(&esme.deliver()), waiting);
     let fresh = esme.submit(submit("491701234568", "new"));
@@ -80,17 +80,6 @@ fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
         Body::SubmitSm(message) => (pdu.sequence, message),
         other => panic!("{other:?}"),
     }
-}
-
-/// Answers a submit_sm with ESME_ROK and this message id.
-fn answer(bind: &mut Peer, sequence: u32, id: &str) {
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::copy_from_slice(id.as_bytes()),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
-    bind.send(&out);
 }
 
 /// Sends a receipt that says DELIVRD, and gives the status of its answer.

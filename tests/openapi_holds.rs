@@ -126,7 +126,7 @@ fn made_up_requests_find_nothing_outside_the_document() {
         .args(["--checks", "allow_header_conformance"])
         .args(["--phases", "examples,coverage,fuzzing"])
         .args(["--exclude-operation-id", "post_drain"])
-        // An answer that has no end.
+        // It answers for ever; tests/console.rs listens to it.
         .args(["--exclude-operation-id", "get_events"])
         .args(["--request-timeout", "20", "--warnings", "off", "--no-color"])
         .current_dir(smsc.data_dir()));

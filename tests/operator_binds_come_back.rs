@@ -5,10 +5,10 @@ mod harness;
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until, within};
+use bytes::BytesMut;
+use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, accept, submit, until, within};
 use serde_json::Value;
-use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, tag};
 
 const QUIET: Duration = Duration::from_millis(700);
 
@@ -292,7 +292,7 @@ fn a_stop_waits_for_windows_in_flight_and_unbinds() {
     esme.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
     // The window is finished, and nothing more is sent.
     for (number, sequence) in sequences.into_iter().enumerate() {
-        answer(&mut bind, sequence, &format!("x{number}"));
+        accept(&mut bind, sequence, &format!("x{number}"));
     }
     let unbind = bind.expect("an unbind, and no submit_sm", |pdu| match pdu.body {
         Body::Unbind => true,
@@ -307,7 +307,7 @@ fn a_stop_waits_for_windows_in_flight_and_unbinds() {
     let mut bind = up.accept_bind();
     for number in 2..5 {
         let sequence = next_submit(&mut bind);
-        answer(&mut bind, sequence, &format!("x{number}"));
+        accept(&mut bind, sequence, &format!("x{number}"));
     }
     assert_eq!(bind.next(QUIET), Err(PeerError::Silence), "no duplicate");
     for id in &ids {
@@ -355,16 +355,6 @@ fn nothing_is_lost_or_doubled_by_stops_under_load() {
 fn next_submit(bind: &mut Peer) -> u32 {
     bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
         .sequence
-}
-
-fn answer(bind: &mut Peer, sequence: u32, id: &str) {
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::copy_from_slice(id.as_bytes()),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
-    bind.send(&out);
 }
 
 fn receipted(receipt: &SubmitSm) -> String {

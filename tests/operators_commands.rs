@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until};
+use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, stat_of, submit, until};
 use serde_json::Value;
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp};
 
 const QUIET: Duration = Duration::from_millis(700);
 const DELIVERED: u32 = 2;
@@ -271,14 +271,4 @@ fn every_command_leaves_a_line_without_numbers() {
         .then_some(())
     });
     assert!(!smsc.log().contains("447700900123"));
-}
-
-/// Message id and message_state of a receipt.
-fn stat_of(receipt: &SubmitSm) -> (String, u32) {
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
-    (String::from_utf8(id.to_vec()).unwrap(), state)
 }

@@ -5,10 +5,10 @@ mod harness;
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Smsc, submit, until};
+use bytes::Bytes;
+use harness::{FakeOperator, Peer, PeerError, Smsc, accept, stat_of, submit, until};
 use serde_json::Value;
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 /// Longer than the response timeout and the look at it: a second submit_sm would have come.
 const QUIET: Duration = Duration::from_millis(2500);
@@ -73,7 +73,7 @@ fn resend_submits_again_and_records_every_attempt() {
     next_submit(&mut scene.bind);
     let again = next_submit(&mut scene.bind);
     assert_eq!(scene.attempts(&id), ["no answer"]);
-    answer(&mut scene.bind, again, "second");
+    accept(&mut scene.bind, again, "second");
     send_receipt(&mut scene.bind, "second", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     assert_eq!(scene.attempts(&id), ["no answer", "ESME_ROK"]);
@@ -87,8 +87,8 @@ fn resend_adopts_a_late_answer_of_the_first_attempt() {
     let id = scene.submit();
     let first = next_submit(&mut scene.bind);
     let again = next_submit(&mut scene.bind);
-    answer(&mut scene.bind, first, "first");
-    answer(&mut scene.bind, again, "second");
+    accept(&mut scene.bind, first, "first");
+    accept(&mut scene.bind, again, "second");
     // Whichever of the two copies the operator reports, it is this message.
     send_receipt(&mut scene.bind, "first", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
@@ -106,7 +106,7 @@ fn wait_submits_once_and_adopts_a_late_answer() {
     no_submit(&mut scene.bind);
     assert_eq!(scene.message(&id)["state"], "ENROUTE");
     assert_eq!(scene.metric("smsc_attempts_outcome_unknown_total"), 1.0);
-    answer(&mut scene.bind, sequence, "late");
+    accept(&mut scene.bind, sequence, "late");
     send_receipt(&mut scene.bind, "late", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     assert_eq!(scene.message(&id)["state"], "DELIVERED");
@@ -150,7 +150,7 @@ fn a_cut_connection_resends_after_the_next_bind() {
     let ids: Vec<String> = (0..20).map(|_| scene.submit()).collect();
     for _ in 0..10 {
         let sequence = next_submit(&mut scene.bind);
-        answer(&mut scene.bind, sequence, &format!("a{sequence}"));
+        accept(&mut scene.bind, sequence, &format!("a{sequence}"));
     }
     let unanswered = next_submit(&mut scene.bind);
     assert!(unanswered > 0);
@@ -160,7 +160,7 @@ fn a_cut_connection_resends_after_the_next_bind() {
     let mut bind = scene.operator.accept_bind();
     for _ in 0..10 {
         let sequence = next_submit(&mut bind);
-        answer(&mut bind, sequence, &format!("b{sequence}"));
+        accept(&mut bind, sequence, &format!("b{sequence}"));
     }
     no_submit(&mut bind);
     for id in ids {
@@ -195,17 +195,6 @@ fn no_submit(bind: &mut Peer) {
     }
 }
 
-/// Answers a submit_sm with ESME_ROK and this message id.
-fn answer(bind: &mut Peer, sequence: u32, id: &str) {
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::copy_from_slice(id.as_bytes()),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
-    bind.send(&out);
-}
-
 fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
     let sequence = bind.request(Body::DeliverSm(SubmitSm {
         esm_class: 0x04,
@@ -213,16 +202,6 @@ fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
         ..submit("12345", "")
     }));
     assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
-}
-
-/// Message id and message_state of a receipt.
-fn stat_of(receipt: &SubmitSm) -> (String, u32) {
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
-    (String::from_utf8(id.to_vec()).unwrap(), state)
 }
 
 #[test]

@@ -5,9 +5,9 @@ mod harness;
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until};
-use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, SubmitSmResp, Tlvs, tag};
+use bytes::Bytes;
+use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, accept, submit, until};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, Tlvs, tag};
 
 const MESSAGES: usize = 40;
 /// Long enough for a second receipt to show itself, had there been one.
@@ -128,7 +128,7 @@ fn a_receipt_on_another_bind_is_matched() {
     let id = esme.submit(submit("447700900123", "hello"));
 
     let (sender, sequence) = first_submit(&mut binds);
-    answer(&mut binds[sender], sequence, "abc-1");
+    accept(&mut binds[sender], sequence, "abc-1");
     let status = send_receipt(&mut binds[1 - sender], "abc-1", "DELIVRD");
     assert_eq!(status, CommandStatus::ESME_ROK);
     assert_eq!(receipted(&esme.deliver()), id);
@@ -164,7 +164,7 @@ fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
     let sequence = next_submit(&mut bind);
-    answer(&mut bind, sequence, "7001");
+    accept(&mut bind, sequence, "7001");
     assert_eq!(receipted(&esme.deliver()), id);
     until("one of them to be matched", || {
         (admin.metric("smsc_receipts_parked") == Some(1.0)).then_some(())
@@ -179,7 +179,7 @@ fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900124", "hello"));
     let sequence = next_submit(&mut bind);
-    answer(&mut bind, sequence, "7002");
+    accept(&mut bind, sequence, "7002");
     assert_eq!(smsc.wait_for_final(&id)["state"], "UNDELIVERABLE");
     let told = esme.deliver();
     assert!(String::from_utf8_lossy(&told.short_message).contains("stat:UNDELIV"));
@@ -198,7 +198,7 @@ fn an_id_of_a_message_before_a_restart_is_found() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
     let sequence = next_submit(&mut bind);
-    answer(&mut bind, sequence, "00FF");
+    accept(&mut bind, sequence, "00FF");
     let admin = smsc.admin();
     until("the answer to be on disk", || {
         let stage = admin.get(&format!("/v1/messages/{id}"))["stage"].clone();
@@ -230,7 +230,7 @@ fn intermediate_states_end_nothing() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
     let sequence = next_submit(&mut bind);
-    answer(&mut bind, sequence, "31");
+    accept(&mut bind, sequence, "31");
     assert_eq!(
         send_receipt(&mut bind, "31", "ENROUTE"),
         CommandStatus::ESME_ROK
@@ -262,17 +262,6 @@ fn first_submit(binds: &mut [Peer; 2]) -> (usize, u32) {
 fn next_submit(bind: &mut Peer) -> u32 {
     bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
         .sequence
-}
-
-/// Answers a submit_sm with ESME_ROK and this message id.
-fn answer(bind: &mut Peer, sequence: u32, id: &str) {
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::copy_from_slice(id.as_bytes()),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
-    bind.send(&out);
 }
 
 /// Sends a receipt and gives the status of its answer.

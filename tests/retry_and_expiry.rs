@@ -5,9 +5,12 @@ mod harness;
 
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, SmscBuilder, submit, until};
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+use bytes::Bytes;
+use harness::{
+    FakeOperator, Peer, PeerError, Simulator, Smsc, SmscBuilder, accept, answer, stat_of, submit,
+    until,
+};
+use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 const QUIET: Duration = Duration::from_millis(1500);
 const DELIVERED: u32 = 2;
@@ -437,20 +440,6 @@ fn refuse(bind: &mut Peer, sequence: u32, status: CommandStatus) {
     answer(bind, sequence, status, "");
 }
 
-fn accept(bind: &mut Peer, sequence: u32, id: &str) {
-    answer(bind, sequence, CommandStatus::ESME_ROK, id);
-}
-
-fn answer(bind: &mut Peer, sequence: u32, status: CommandStatus, id: &str) {
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::copy_from_slice(id.as_bytes()),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(status, sequence, body).encode(&mut out);
-    bind.send(&out);
-}
-
 fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
     let sequence = bind.request(Body::DeliverSm(SubmitSm {
         esm_class: 0x04,
@@ -458,14 +447,4 @@ fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
         ..submit("12345", "")
     }));
     assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
-}
-
-/// Message id and message_state of a receipt.
-fn stat_of(receipt: &SubmitSm) -> (String, u32) {
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
-    (String::from_utf8(id.to_vec()).unwrap(), state)
 }

@@ -5,9 +5,11 @@ mod harness;
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until, within};
-use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
+use bytes::Bytes;
+use harness::{
+    FakeOperator, Peer, PeerError, Simulator, Smsc, accept, stat_of, submit, until, within,
+};
+use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm};
 
 const QUIET: Duration = Duration::from_millis(700);
 const DELIVERED: u32 = 2;
@@ -385,7 +387,7 @@ fn deliver_sm_of_an_esme_is_a_submission() {
         unreachable!("just matched")
     };
     assert_eq!(onwards.short_message, "onwards");
-    answer(&mut bind, pdu.sequence, "x1");
+    accept(&mut bind, pdu.sequence, "x1");
     // To the number of another account, it is mobile-originated for that account.
     let mut test = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(
@@ -409,26 +411,6 @@ fn bring(bind: &mut Peer, to: &str, text: &str) -> CommandStatus {
     let answer = bind.answer_to(sequence);
     assert_eq!(answer.command_id(), CommandId::DELIVER_SM_RESP);
     answer.status
-}
-
-fn answer(bind: &mut Peer, sequence: u32, id: &str) {
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::copy_from_slice(id.as_bytes()),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, sequence, body).encode(&mut out);
-    bind.send(&out);
-}
-
-/// Message id and message_state of a receipt.
-fn stat_of(receipt: &SubmitSm) -> (String, u32) {
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
-    (String::from_utf8(id.to_vec()).unwrap(), state)
 }
 
 #[test]

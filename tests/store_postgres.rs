@@ -1,10 +1,13 @@
 //! What only the PostgreSQL store has: the fence, commits that were cut off, migrations, the inbox,
-//! partitions, and the table for other programs.
+//! partitions, the table for other programs, and TLS.
 
 #[path = "store_postgres/database.rs"]
 mod database;
 
 mod harness;
+
+#[path = "store_postgres/tls.rs"]
+mod tls;
 
 use std::time::Duration;
 

@@ -214,7 +214,7 @@ impl EsmeSession {
                 let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
                 self.hub.metrics.receipt_seconds.observe(waited);
             }
-            serving.done(context, sent_at.elapsed(), !late);
+            serving.done(context, elapsed, !late);
         } else if !late {
             serving.refused(context, pdu.status.0, elapsed);
         }

@@ -9,6 +9,7 @@ use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use crate::actors::hub::Hub;
 use crate::clock;
 use crate::domain::id;
+use crate::store::Reply;
 
 const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
@@ -37,19 +38,8 @@ impl Janitor {
         }
         let store = Arc::clone(&self.hub.store);
         let before = clock::now_ms() - retention;
-        let work = async move {
-            loop {
-                match store.retire(before, RETIRE).await {
-                    Ok(count) if count as usize >= RETIRE => {}
-                    Ok(_) => break,
-                    Err(error) => {
-                        tracing::error!(%error, "old messages could not be deleted");
-                        break;
-                    }
-                }
-            }
-        };
-        ctx.spawn(work.into_actor(self));
+        let failed = "old messages could not be deleted";
+        self.in_steps(ctx, RETIRE, failed, move || store.retire(before, RETIRE));
     }
 
     fn forget_audit(&self, ctx: &mut Context<Self>) {
@@ -59,19 +49,10 @@ impl Janitor {
         let retention = self.hub.config().http.audit_retention.as_millis() as i64;
         let below = id::lowest_at(clock::now_ms() - retention);
         let store = Arc::clone(&self.hub.store);
-        let work = async move {
-            loop {
-                match store.forget_audit(below, FORGET).await {
-                    Ok(count) if count as usize >= FORGET => {}
-                    Ok(_) => break,
-                    Err(error) => {
-                        tracing::error!(%error, "old entries of the audit log could not be deleted");
-                        break;
-                    }
-                }
-            }
-        };
-        ctx.spawn(work.into_actor(self));
+        let failed = "old entries of the audit log could not be deleted";
+        self.in_steps(ctx, FORGET, failed, move || {
+            store.forget_audit(below, FORGET)
+        });
     }
 
     fn erase_texts(&self, ctx: &mut Context<Self>) {
@@ -83,13 +64,25 @@ impl Janitor {
         }
         let store = Arc::clone(&self.hub.store);
         let before = clock::now_ms() - retention.as_millis() as i64;
+        let failed = "old texts could not be erased";
+        self.in_steps(ctx, ERASE, failed, move || store.erase_text(before, ERASE));
+    }
+
+    /// Takes steps of at most `most` until one has less to do, or fails.
+    fn in_steps(
+        &self,
+        ctx: &mut Context<Self>,
+        most: usize,
+        failed: &'static str,
+        step: impl Fn() -> Reply<u64> + 'static,
+    ) {
         let work = async move {
             loop {
-                match store.erase_text(before, ERASE).await {
-                    Ok(count) if count as usize >= ERASE => {}
+                match step().await {
+                    Ok(count) if count as usize >= most => {}
                     Ok(_) => break,
                     Err(error) => {
-                        tracing::error!(%error, "old texts could not be erased");
+                        tracing::error!(%error, "{failed}");
                         break;
                     }
                 }

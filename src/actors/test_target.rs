@@ -2,6 +2,7 @@
 //! (moiji-mobile's test delivery method). They serve their queues as a session would.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
@@ -64,7 +65,7 @@ impl TestTarget {
 
     /// Reports a message as handed over and, right behind, how it ended.
     fn hand_over(&self, batch: DeliverBatch, state: MessageState) {
-        self.trace(&batch, Outcome::Ok);
+        self.note(&batch, Outcome::Ok);
         let theirs = |id: u64| Bytes::from(format!("test-{id}"));
         let done: Vec<u64> = batch
             .deliveries
@@ -108,8 +109,13 @@ impl TestTarget {
         });
     }
 
-    fn trace(&self, batch: &DeliverBatch, outcome: Outcome) {
+    /// Counts the attempts, and traces those that are traced.
+    fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
         for delivery in &batch.deliveries {
+            match outcome {
+                Outcome::Status(status) => self.queue.attempts.refused(status, Duration::ZERO),
+                _ => self.queue.attempts.succeeded(Duration::ZERO),
+            }
             let message = delivery.message.as_ref();
             let attempt = message
                 .and_then(|message| Attempt::begin(message, delivery.what(), delivery.attempt));
@@ -121,7 +127,7 @@ impl TestTarget {
 
     fn unreachable(&self, batch: DeliverBatch) {
         let refused = CommandStatus::ESME_RDELIVERYFAILURE.0;
-        self.trace(&batch, Outcome::Status(refused));
+        self.note(&batch, Outcome::Status(refused));
         let failed: Vec<Failed> = batch
             .deliveries
             .into_iter()

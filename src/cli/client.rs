@@ -216,27 +216,6 @@ impl Client {
         self.read(answer)
     }
 
-    /// `GET /v1/events`: the stream, which ends by itself after a while so that one that hangs is
-    /// noticed; `last` is the id of the last event that was read, or empty.
-    ///
-    /// # Errors
-    /// As [`Client::get`].
-    pub fn events(&self, last: &str) -> anyhow::Result<impl std::io::Read + use<>> {
-        let request = self
-            .agent
-            .get(format!("{}/v1/events", self.url))
-            .header("Authorization", self.bearer())
-            .header("Last-Event-ID", last)
-            .call();
-        match request {
-            Ok(answer) if answer.status().as_u16() == 200 => Ok(answer.into_body().into_reader()),
-            refused => Err(self
-                .read(refused)
-                .err()
-                .unwrap_or_else(|| anyhow!("{} answered without a stream of events", self.url))),
-        }
-    }
-
     fn bearer(&self) -> String {
         format!("Bearer {}", self.token.expose_secret())
     }

@@ -10,8 +10,6 @@ use crate::http::view::Explanation;
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-    #[command(flatten)]
-    connection: Connection,
 }
 
 #[derive(Debug, Subcommand)]
@@ -26,6 +24,8 @@ enum Command {
         /// The account that sends it.
         #[arg(long, value_name = "SYSTEM_ID", default_value = "")]
         account: String,
+        #[command(flatten)]
+        connection: Connection,
     },
 }
 
@@ -34,19 +34,19 @@ enum Command {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
     let Command::Explain {
         number,
         from,
         account,
+        connection,
     } = &args.command;
-    let answer = client.get(&format!(
+    let answer = connection.open()?.get(&format!(
         "/v1/routes/explain?to={}&from={}&account={}",
         client::segment(number),
         client::segment(from),
         client::segment(account)
     ))?;
-    if args.connection.json {
+    if connection.json {
         return client::print_json(&answer);
     }
     client::print_line(&render(&client::decode(answer)?))

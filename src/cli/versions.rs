@@ -1,6 +1,7 @@
 //! `smsc config`: the configuration in the store, its history, and the way back.
 
 use clap::Subcommand;
+use serde::de::DeserializeOwned;
 
 use super::client::{self, Client, Connection};
 use super::diff;
@@ -11,8 +12,6 @@ use crate::http::view::{Changed, Difference, Version, Versions};
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-    #[command(flatten)]
-    connection: Connection,
 }
 
 #[derive(Debug, Subcommand)]
@@ -22,14 +21,21 @@ enum Command {
         /// Versions to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
+        #[command(flatten)]
+        connection: Connection,
     },
     /// What one version changed.
     Show {
         /// Number of the version.
         version: u64,
+        #[command(flatten)]
+        connection: Connection,
     },
     /// What applying the node's own file would change.
-    Diff,
+    Diff {
+        #[command(flatten)]
+        connection: Connection,
+    },
     /// Make everything as it was in an earlier version.
     Rollback {
         /// Number of the version.
@@ -40,6 +46,8 @@ enum Command {
         /// Do not ask.
         #[arg(long, short)]
         yes: bool,
+        #[command(flatten)]
+        connection: Connection,
     },
 }
 
@@ -48,28 +56,42 @@ enum Command {
 /// # Errors
 /// The SMSC cannot be reached or refuses, or the user said no.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let json = args.connection.json;
-    let client = args.connection.open()?;
-    let path = match args.command {
-        Command::Versions { limit } => format!("/v1/config/versions?limit={limit}"),
-        Command::Show { version } => format!("/v1/config/versions/{version}"),
-        Command::Diff => "/v1/config/diff".to_owned(),
+    match args.command {
+        Command::Versions { limit, connection } => {
+            let path = format!("/v1/config/versions?limit={limit}");
+            print(&connection, &path, |found: Versions| list(&found))
+        }
+        Command::Show {
+            version,
+            connection,
+        } => {
+            let path = format!("/v1/config/versions/{version}");
+            print(&connection, &path, |found: Version| show(&found))
+        }
+        Command::Diff { connection } => {
+            let path = "/v1/config/diff";
+            print(&connection, path, |found: Difference| difference(&found))
+        }
         Command::Rollback {
             version,
             dry_run,
             yes,
-        } => return rollback(&client, version, dry_run, yes, json),
-    };
-    let answer = client.get(&path)?;
-    if json {
-        return client::print_json(&answer);
+            connection,
+        } => rollback(&connection.open()?, version, dry_run, yes, connection.json),
     }
-    let text = match args.command {
-        Command::Versions { .. } => list(&client::decode(answer)?),
-        Command::Show { .. } => show(&client::decode(answer)?),
-        _ => difference(&client::decode(answer)?),
-    };
-    client::print_line(&text)
+}
+
+/// What is at a path, as it is or for people.
+fn print<T: DeserializeOwned>(
+    connection: &Connection,
+    path: &str,
+    render: impl FnOnce(T) -> String,
+) -> anyhow::Result<()> {
+    let answer = connection.open()?.get(path)?;
+    match connection.json {
+        true => client::print_json(&answer),
+        false => client::print_line(&render(client::decode(answer)?)),
+    }
 }
 
 fn rollback(

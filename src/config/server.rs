@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::outputs::{SyslogFacility, SyslogTarget};
 use super::section::{choice, section};
 use super::value::Status;
 use crate::domain::command_status;
@@ -33,6 +34,10 @@ section! {
         level: String = "info".to_owned(),
         /// Text for people or JSON for machines.
         format: LogFormat = LogFormat::Text,
+        /// Lines go there too: `udp://host:port`, `tcp://host:port` (RFC 5424) or `unix:///dev/log`.
+        syslog: Option<SyslogTarget> = None,
+        /// What syslog is told that we are.
+        syslog_facility: SyslogFacility = SyslogFacility::Daemon,
     }
 }
 

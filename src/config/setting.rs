@@ -210,11 +210,16 @@ pub(super) fn found(value: &Value) -> String {
         Value::String(_, text) => format!("the text {text:?}"),
         Value::Char(_, text) => format!("the text \"{text}\""),
         Value::Bool(_, flag) => format!("{flag}"),
-        Value::Num(_, number) => match (number.to_i128(), number.to_f64()) {
-            (Some(number), _) => format!("the number {number}"),
-            (None, Some(number)) => format!("the number {number}"),
-            (None, None) => "a number".to_owned(),
-        },
+        Value::Num(_, number) => {
+            let whole = number.to_i128().map(|number| number.to_string());
+            let unsigned = || number.to_u128().map(|number| number.to_string());
+            let broken = || number.to_f64().map(|number| number.to_string());
+            let text = whole.or_else(unsigned).or_else(broken);
+            text.map_or_else(
+                || "a number".to_owned(),
+                |text| format!("the number {text}"),
+            )
+        }
         Value::Empty(..) => "nothing".to_owned(),
         Value::Dict(..) => "a table".to_owned(),
         Value::Array(..) => "a list".to_owned(),

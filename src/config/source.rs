@@ -140,49 +140,63 @@ fn insert(dict: &mut Dict, path: &[String], value: String) {
 
 // === secrets from files ===
 
-/// Reads every `…_file` into the secret beside it.
-pub(super) fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
-    let mut read = |key: String, file: &Path, given: bool| match read_secret(file) {
-        _ if given => {
-            let beside = key.trim_end_matches("_file").rsplit('.').next();
-            let message = format!(
-                "set either this or `{}`, not both",
-                beside.unwrap_or_default()
-            );
-            problems.push(Problem::new(key, message));
-            None
-        }
-        Err(why) => {
-            problems.push(Problem::new(
-                key,
-                format!("cannot use {}: {why}", file.display()),
-            ));
-            None
-        }
-        Ok(secret) => Some(secret),
-    };
+/// Reads every `…_file` of a file's configuration into the secret beside it.
+fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
     if let Some(file) = &config.http.admin_token_file {
         let given = config.http.admin_token.is_some();
-        config.http.admin_token = read("http.admin_token_file".to_owned(), file, given);
+        let key = "http.admin_token_file".to_owned();
+        config.http.admin_token = secret_of(key, file, given, problems);
     }
     if let Some(file) = &config.redis.url_file {
         let given = config.redis.url.is_some();
-        config.redis.url = read("redis.url_file".to_owned(), file, given);
+        config.redis.url = secret_of("redis.url_file".to_owned(), file, given, problems);
     }
+    read_password_files(config, problems);
+}
+
+/// Only those of accounts and operators: when they come from the store, the secrets of the node's
+/// own file have been read already.
+pub(super) fn read_password_files(config: &mut Config, problems: &mut Vec<Problem>) {
     for (index, account) in config.account.iter_mut().enumerate() {
         if let Some(file) = &account.password_file {
             let given = !account.password.expose_secret().is_empty();
-            let secret = read(format!("account[{index}].password_file"), file, given);
+            let key = format!("account[{index}].password_file");
+            let secret = secret_of(key, file, given, problems);
             account.password = secret.unwrap_or_else(|| account.password.clone());
         }
     }
     for (index, operator) in config.operator.iter_mut().enumerate() {
         if let Some(file) = &operator.password_file {
             let given = !operator.password.expose_secret().is_empty();
-            let secret = read(format!("operator[{index}].password_file"), file, given);
+            let key = format!("operator[{index}].password_file");
+            let secret = secret_of(key, file, given, problems);
             operator.password = secret.unwrap_or_else(|| operator.password.clone());
         }
     }
+}
+
+/// The secret in `file`, unless it is `given` beside; why not is a problem of `key`.
+fn secret_of(
+    key: String,
+    file: &Path,
+    given: bool,
+    problems: &mut Vec<Problem>,
+) -> Option<SecretString> {
+    if given {
+        let beside = key.trim_end_matches("_file").rsplit('.').next();
+        let message = format!(
+            "set either this or `{}`, not both",
+            beside.unwrap_or_default()
+        );
+        problems.push(Problem::new(key, message));
+        return None;
+    }
+    read_secret(file)
+        .map_err(|why| {
+            let message = format!("cannot use {}: {why}", file.display());
+            problems.push(Problem::new(key, message));
+        })
+        .ok()
 }
 
 /// The content without the line end that editors add.

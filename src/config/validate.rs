@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 
+use super::outputs::is_host_and_port;
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
 use super::{Config, Retry, Telemetry, show_duration};
@@ -69,6 +70,21 @@ fn check_server(config: &Config, found: &mut Findings) {
     );
 
     check_telemetry(&config.telemetry, found);
+    let statsd = &config.statsd;
+    found.check_positive("statsd.interval", statsd.interval);
+    let named = statsd.address.as_deref().is_none_or(is_host_and_port);
+    found.require(
+        "statsd.address",
+        named,
+        "is no address; write \"host:port\"",
+    );
+    let octets = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    found.require(
+        "statsd.prefix",
+        !statsd.prefix.is_empty() && statsd.prefix.chars().all(octets),
+        "must be letters, digits, `-`, `_` and `.`",
+    );
+
     found.require(
         "smpp.listen",
         !smpp.listen.is_empty(),

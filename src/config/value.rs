@@ -68,7 +68,10 @@ impl Leaf for f64 {
         let Value::Num(_, number) = value else {
             return None;
         };
-        number.to_f64().or_else(|| Some(number.to_i128()? as f64))
+        let whole = || number.to_i128().map(|whole| whole as f64);
+        // JSON's numbers are unsigned where they can be.
+        let unsigned = || number.to_u128().map(|whole| whole as f64);
+        number.to_f64().or_else(whole).or_else(unsigned)
     }
 
     fn show(&self) -> String {
@@ -421,6 +424,7 @@ mod tests {
         assert_eq!(<u32 as Leaf>::parse(&Value::from(-1)), None);
         assert_eq!(<u32 as Leaf>::parse(&Value::from("1")), None);
         assert_eq!(<f64 as Leaf>::parse(&Value::from(30)), Some(30.0));
+        assert_eq!(<f64 as Leaf>::parse(&Value::from(30u64)), Some(30.0));
         assert_eq!(<f64 as Leaf>::parse(&Value::from(0.5)), Some(0.5));
     }
 }

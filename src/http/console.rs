@@ -93,6 +93,7 @@ const TEXT: &str = concat!(
 /health/live   whether the process answers
 /metrics       for Prometheus
 /v1/...        the admin API; it wants \"Authorization: Bearer TOKEN\"
+/v1/docs/      every path of it, for people; /v1/openapi.json for programs
 /v1/events     queues, binds and operators as they change (server-sent events)
 
 On the command line: smsc top, smsc queues, smsc binds, smsc message ID.

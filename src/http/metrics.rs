@@ -3,18 +3,22 @@
 
 mod gauges;
 mod process;
+pub mod push;
 mod reference;
 
 use std::time::Duration;
 
+use actix::Addr;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
 
 pub use reference::markdown;
 
 use super::State;
 use super::problem::Problem;
+use crate::actors::admin::Admin;
 use crate::pb::CollectSnapshots;
 
 /// The exposition format that prometheus-client writes.
@@ -27,17 +31,24 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
     responses((status = 200, description = "OpenMetrics text",
         content_type = "application/openmetrics-text", body = String)))]
 pub(super) async fn scrape(state: web::Data<State>) -> Result<HttpResponse, Problem> {
-    let mut page = String::with_capacity(32 * 1024);
-    text::encode_registry(&mut page, &state.registry)
+    let page = page(&state.registry, &state.admin)
+        .await
         .map_err(|error| Problem::unavailable(format!("the metrics cannot be written: {error}")))?;
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, OPEN_METRICS))
+        .body(page))
+}
+
+/// Everything there is to know, as a scraper reads it.
+async fn page(registry: &Registry, admin: &Addr<Admin>) -> Result<String, std::fmt::Error> {
+    let mut page = String::with_capacity(32 * 1024);
+    text::encode_registry(&mut page, registry)?;
     // Without an answer the counters are still worth having, and the missing gauges say the rest.
-    let asked = state.admin.send(CollectSnapshots {}).timeout(ANSWER_WITHIN);
+    let asked = admin.send(CollectSnapshots {}).timeout(ANSWER_WITHIN);
     if let Ok(node) = asked.await {
         gauges::write(&mut page, &node, crate::clock::now_ms());
     }
     process::write(&mut page);
     page.push_str("# EOF\n");
-    Ok(HttpResponse::Ok()
-        .insert_header((CONTENT_TYPE, OPEN_METRICS))
-        .body(page))
+    Ok(page)
 }

@@ -16,6 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use self::json::JsonLines;
+use super::syslog::Syslog;
 use crate::config::{Log, LogFormat};
 
 /// Longest filter, in octets.
@@ -46,6 +47,7 @@ pub fn install(log: &Log) {
     let installed = tracing_subscriber::registry()
         .with(filter)
         .with(lines)
+        .with(Syslog::configured(log))
         .try_init();
     // A second installation (in tests) keeps the first.
     if installed.is_ok() {

@@ -205,7 +205,8 @@ impl Traces {
             span_id = %to_hex(&span.id),
             step = span.name,
             us = span.end_us - span.start_us,
-            error = span.error.as_deref().unwrap_or_default(),
+            error = span.error.as_deref(),
+            "step of a traced message"
         );
         let data = span.into_data(&self.scope);
         match commands.try_send(Command::Span(Box::new(data))) {

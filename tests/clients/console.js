@@ -1,6 +1,6 @@
 // Drives the console in a real browser, step by step, and reports each step in a JSON line.
 //
-// usage: CHROMIUM=program console.js STEPS BASE TOKEN SCREENSHOTS [DELIVERED-ID SCHEDULED-ID]
+// usage: CHROMIUM=program console.js STEPS BASE TOKEN SCREENSHOTS DELIVERED-ID SCHEDULED-ID MOVED-ID
 
 'use strict';
 
@@ -10,7 +10,7 @@ const { chromium } = require('playwright-core');
 const { report } = require('./common.js');
 
 const executablePath = process.env.CHROMIUM;
-const [steps, base, token, screenshots, delivered, scheduled] = process.argv.slice(2);
+const [steps, base, token, screenshots, delivered, scheduled, moved] = process.argv.slice(2);
 const PATIENCE_MS = 40_000;
 const VIEWS = ['overview', 'queues', 'operators', 'binds', 'messages', 'routes', 'nodes'];
 
@@ -123,7 +123,7 @@ const all = {
     await signIn(page);
     await page.getByText('Next attempt').waitFor();
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('Ordered: retry').waitFor();
+    await page.getByRole('status').filter({ hasText: 'It is due now' }).waitFor();
     await page.getByText('Attempt 2').waitFor();
     await page.getByText('Next attempt').waitFor();
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
@@ -134,6 +134,20 @@ const all = {
     await dialog.getByRole('button', { name: 'Cancel the message' }).click();
     await page.getByRole('listitem').filter({ hasText: 'DELETED' }).waitFor();
     assert.strictEqual(await page.getByRole('button', { name: 'Retry now' }).count(), 0);
+    await page.close();
+  },
+
+  async message_is_moved(browser) {
+    const page = await open(browser);
+    await page.goto(`${base}#/messages/${moved}`);
+    await signIn(page);
+    await page.getByText('Next attempt').waitFor();
+    await page.getByRole('button', { name: 'Move' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Move this message' });
+    await dialog.getByLabel('To queue').selectOption('operator:up');
+    await dialog.getByRole('button', { name: 'Move' }).click();
+    await page.getByText('Ordered: move').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
     await page.close();
   },
 

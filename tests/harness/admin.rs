@@ -168,6 +168,8 @@ impl Admin {
         }
         let sent = match body {
             Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
+            // Without a length it would be sent in chunks.
+            None if method == "POST" => self.agent.run(request.body("").unwrap()),
             None => self.agent.run(request.body(()).unwrap()),
         };
         let mut answer = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));

@@ -46,7 +46,7 @@ pub use cluster::{Cluster, ClusterBuilder, Node};
 pub use gate::Gate;
 pub use operator::FakeOperator;
 pub use pcap::Capture;
-pub use peer::{Peer, PeerError, pdu, submit};
+pub use peer::{Peer, PeerError, accept, answer, pdu, stat_of, submit};
 pub use ports::free_port;
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
 pub use process::{Finished, Process, run};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use smsc::smpp::{
     Bind, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Decoded, Leniency, Pdu, SubmitSm,
-    decode, next_frame,
+    SubmitSmResp, decode, next_frame, tag,
 };
 
 use super::PATIENCE;
@@ -56,6 +56,32 @@ pub fn submit(to: &str, text: &str) -> SubmitSm {
         short_message: Bytes::copy_from_slice(text.as_bytes()),
         ..SubmitSm::default()
     }
+}
+
+/// Answers a submit_sm with ESME_ROK and this message id.
+pub fn accept(bind: &mut Peer, sequence: u32, id: &str) {
+    answer(bind, sequence, CommandStatus::ESME_ROK, id);
+}
+
+/// Answers a submit_sm.
+pub fn answer(bind: &mut Peer, sequence: u32, status: CommandStatus, id: &str) {
+    let body = Body::SubmitSmResp(SubmitSmResp {
+        message_id: Bytes::copy_from_slice(id.as_bytes()),
+        ..SubmitSmResp::default()
+    });
+    let mut out = BytesMut::new();
+    Pdu::response(status, sequence, body).encode(&mut out);
+    bind.send(&out);
+}
+
+/// Message id and message_state of a receipt.
+pub fn stat_of(receipt: &SubmitSm) -> (String, u32) {
+    let id = receipt
+        .tlvs
+        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
+        .unwrap();
+    let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
+    (String::from_utf8(id.to_vec()).unwrap(), state)
 }
 
 // === impl Peer ===

@@ -4,7 +4,7 @@
 //! each test process starts its own. All run with fsync on, as in production.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -131,6 +131,26 @@ impl Drop for Database {
 impl PrivatePostgres {
     /// An empty server, ready when this returns.
     pub fn start() -> Self {
+        Self::start_with("", |_| {})
+    }
+
+    /// The same with TLS for those who ask for it: its certificate and key, as PEM.
+    pub fn start_with_tls(certificate: &str, key: &str) -> Self {
+        Self::start_with("ssl = on\n", |data| {
+            for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+                let path = data.join(name);
+                fs::write(&path, text).unwrap();
+                // PostgreSQL refuses a key that others may read.
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+                if is_root() {
+                    chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+                }
+            }
+        })
+    }
+
+    /// A server with more settings, and files that `prepare` puts into its data folder.
+    fn start_with(more: &str, prepare: impl FnOnce(&Path)) -> Self {
         let keeper = Keeper::new("QUIT");
         let folder = keeper.folder();
         if is_root() {
@@ -149,8 +169,9 @@ impl PrivatePostgres {
             ]));
         assert!(made.success, "initdb: {}{}", made.stdout, made.stderr);
         let port = free_port();
-        let settings = format!("{SETTINGS}port = {port}\n");
+        let settings = format!("{SETTINGS}port = {port}\n{more}");
         fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
+        prepare(&data);
         let mut server = Self {
             process: None,
             port,

@@ -1,3 +1,5 @@
+//! JSON of accounts, operators and routes: there and back, without secrets, with every mistake named.
+
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;

@@ -7,6 +7,7 @@ use secrecy::ExposeSecret;
 use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
+use crate::config::outputs::is_host_and_port;
 use crate::config::{Config, Operator, OutcomePolicy, ReceiptRequest};
 use crate::domain::account;
 use crate::domain::address;
@@ -179,12 +180,7 @@ fn check_address(key: &str, address: &str, found: &mut Findings) {
         found.problem(key, "is missing; write \"host:port\"");
         return;
     }
-    let well_formed = address.rsplit_once(':').is_some_and(|(host, port)| {
-        let bracketed = host.starts_with('[') && host.ends_with(']');
-        let named = !host.is_empty() && !host.contains([':', '/', ' ', '[', ']']);
-        (bracketed || named) && port.parse::<u16>().is_ok_and(|port| port != 0)
-    });
-    if !well_formed {
+    if !is_host_and_port(address) {
         let message = format!("{address:?} is not an address; write \"host:port\"");
         found.problem(key, message);
     }

@@ -57,18 +57,20 @@ export function whyNot(role) {
 }
 
 export const get = (path) => request("GET", path);
-export const post = (path) => request("POST", path);
+export const post = (path, body) => request("POST", path, body);
 
-async function request(method, path) {
+async function request(method, path, body) {
   let answer;
   try {
-    answer = await fetch(path, { method, headers: authorization() });
+    const headers = authorization();
+    if (body) headers["Content-Type"] = "application/json";
+    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
   } catch {
     throw new ApiError(0, "The SMSC cannot be reached. Check that it runs and that this address is right.");
   }
-  const body = await answer.json().catch(() => null);
-  if (answer.ok) return body;
-  const detail = body?.detail ?? `the server answered ${answer.status}`;
+  const said = await answer.json().catch(() => null);
+  if (answer.ok) return said;
+  const detail = said?.detail ?? `the server answered ${answer.status}`;
   throw new ApiError(answer.status, detail);
 }
 

@@ -13,10 +13,14 @@ export function toast(text, tone = "quiet") {
   setTimeout(() => message.remove(), tone === "bad" ? 2 * SHOWN_MS : SHOWN_MS);
 }
 
-/** Asks before something is done; `typed` must be typed for what cannot be undone. */
-export function confirm({ title, text, action, typed = null }) {
+/**
+ * Asks before something is done; gives false, or true, or which of the `options` was chosen. `typed`
+ * must be typed for what cannot be undone.
+ */
+export function confirm({ title, text, action, typed = null, options = null }) {
   return new Promise((resolve) => {
-    const go = h("button", { class: "danger", type: "button", disabled: typed !== null }, action);
+    const go = h("button", { class: options ? "primary" : "danger", type: "button", disabled: typed !== null }, action);
+    const select = options && h("select", {}, options.values().map((name) => h("option", {}, name)));
     const input = typed && h("input", {
       type: "text", autocomplete: "off", spellcheck: "false",
       oninput: () => { go.disabled = input.value.trim() !== typed; },
@@ -26,12 +30,13 @@ export function confirm({ title, text, action, typed = null }) {
       h("h2", { id: "dialog-title" }, title),
       h("p", { id: "dialog-text" }, text),
       typed && field(`Type ${typed} to confirm`, input),
+      options && field(options.label, select),
       h("div", { class: "buttons" },
         h("button", { type: "button", onclick: () => end(false) }, "Cancel"), go));
     const end = (yes) => {
       dialog.close();
       dialog.remove();
-      resolve(yes);
+      resolve(yes && select ? select.value : yes);
     };
     go.addEventListener("click", () => end(true));
     dialog.addEventListener("cancel", (event) => {
@@ -40,15 +45,15 @@ export function confirm({ title, text, action, typed = null }) {
     });
     document.body.append(dialog);
     dialog.showModal();
-    input?.focus();
+    (input ?? select)?.focus();
   });
 }
 
 /**
  * A button for a command. One that the token may not use stays reachable and says why.
- * `ask` is what `confirm` takes; `said` is told when it is done.
+ * `ask` is what `confirm` takes, `body` makes the body of its answer; `said` is told when it is done.
  */
-export function command({ label, needs = "operate", path, ask = null, said, tone = "", after = null, describe = null }) {
+export function command({ label, needs = "operate", path, ask = null, said, body = null, tone = "", after = null, describe = null }) {
   const reason = whyNot(needs);
   const button = h("button", { type: "button", class: `small ${tone}`, "aria-label": describe, onclick: run }, label);
   setAttribute(button, "aria-disabled", reason ? "true" : null);
@@ -56,13 +61,14 @@ export function command({ label, needs = "operate", path, ask = null, said, tone
   async function run() {
     if (reason) return toast(reason, "warn");
     if (button.getAttribute("aria-busy")) return undefined;
-    if (ask && !(await confirm(ask))) {
+    const answer = ask ? await confirm(ask) : true;
+    if (!answer) {
       button.focus();
       return undefined;
     }
     button.setAttribute("aria-busy", "true");
     try {
-      const done = await post(path);
+      const done = await post(path, body?.(answer));
       toast(typeof said === "function" ? said(done) : said, "good");
       await after?.(done);
     } catch (error) {

@@ -5,7 +5,8 @@ import { short, timeOfDay } from "./format.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const PAD = { left: 44, right: 8, top: 8, bottom: 22 };
-const WINDOW_MS = 300_000;
+/** The time from left to right: as much as is known, between these. */
+const WINDOW_MS = { least: 60_000, most: 300_000 };
 
 function svg(name, attributes = {}) {
   const element = document.createElementNS(NS, name);
@@ -62,9 +63,11 @@ export function graph({ title, series, show, height = 220 }) {
     const inner = { width: width - PAD.left - PAD.right, height: height - PAD.top - PAD.bottom };
     const most = Math.max(1, ...series.flatMap((one) => history[one.name]));
     const top = roundUp(most);
-    const x = (ms) => PAD.left + inner.width * (1 - (end - ms) / WINDOW_MS);
+    const known = end - (history.at_ms[0] ?? end);
+    const shown = Math.min(Math.max(known, WINDOW_MS.least), WINDOW_MS.most);
+    const x = (ms) => PAD.left + inner.width * (1 - (end - ms) / shown);
     const y = (value) => PAD.top + inner.height * (1 - value / top);
-    drawGrid(top, end, x, y);
+    drawGrid(top, end, shown, x, y);
     series.forEach((one, at) => {
       const points = history[one.name].map((value, index) => `${x(history.at_ms[index]).toFixed(1)},${y(value).toFixed(1)}`);
       const path = points.length ? `M${points.join("L")}` : "";
@@ -79,7 +82,7 @@ export function graph({ title, series, show, height = 220 }) {
     setText(label, `${title}: ${latest.join(", ")}`);
   }
 
-  function drawGrid(top, end, x, y) {
+  function drawGrid(top, end, shown, x, y) {
     grid.replaceChildren();
     for (const part of [0, 0.5, 1]) {
       const at = y(top * part);
@@ -88,12 +91,13 @@ export function graph({ title, series, show, height = 220 }) {
       text.textContent = short(top * part);
       grid.append(text);
     }
-    const every = width < 560 ? 120_000 : 60_000;
-    for (let ms = Math.ceil((end - WINDOW_MS) / every) * every; ms <= end; ms += every) {
+    const most = width < 560 ? 3 : 6;
+    const every = [15_000, 30_000, 60_000, 120_000].find((step) => shown / step <= most) ?? 120_000;
+    for (let ms = Math.ceil((end - shown) / every) * every; ms <= end; ms += every) {
       const at = x(ms);
       if (at < PAD.left + 16 || at > width - 24) continue;
       const text = svg("text", { x: at, y: height - 5, "text-anchor": "middle" });
-      text.textContent = timeOfDay(ms).slice(0, 5);
+      text.textContent = every < 60_000 ? timeOfDay(ms) : timeOfDay(ms).slice(0, 5);
       grid.append(text, svg("line", { class: "tick", x1: at, x2: at, y1: y(0), y2: y(0) + 4 }));
     }
   }

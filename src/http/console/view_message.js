@@ -4,6 +4,7 @@ import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
 import { milliseconds, time } from "./format.js";
+import { live } from "./live.js";
 import { messageState } from "./states.js";
 
 const LOOK_EVERY_MS = 2000;
@@ -100,11 +101,26 @@ export default function message({ rest }) {
     return [
       command({ label: "Retry now", path: `${path}/retry`, said: "It is due now", after: load }),
       command({
+        label: "Move", path: `${path}/move`, after: load,
+        ask: {
+          title: "Move this message", text: "It waits in the other queue from now on, and leaves by it.", action: "Move",
+          options: { label: "To queue", values: otherQueues },
+        },
+        body: (to) => ({ to }),
+        said: (done) => (done.pending ? "It is being moved" : "It is moved"),
+      }),
+      command({
         label: "Cancel", tone: "risky", path: `${path}/cancel`, after: load,
         ask: { title: "Cancel this message?", text: `Message ${id} ends DELETED, and its sender is told. This cannot be undone.`, action: "Cancel the message" },
         said: (done) => (done.pending ? "It is being cancelled" : "It is cancelled"),
       }),
     ];
+  }
+
+  /** Queues that a message may be moved to: not those of accounts. */
+  function otherQueues() {
+    const names = (live.queues?.queues ?? []).map((queue) => queue.name);
+    return names.filter((name) => !name.startsWith("account:"));
   }
 
   function facts(found) {

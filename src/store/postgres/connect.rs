@@ -114,8 +114,9 @@ fn tls_config(options: &PgOptions) -> Result<ClientConfig, StoreError> {
     match &options.ca_file {
         None => roots = platform_roots(),
         Some(path) => {
-            let unreadable =
-                |error: &dyn std::fmt::Display| failed(format!("{}: {error}", path.display()));
+            let unreadable = |error: &dyn std::fmt::Display| {
+                failed(format!("postgres.ca_file: {}: {error}", path.display()))
+            };
             let certificates =
                 CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
             for certificate in certificates {
@@ -123,7 +124,10 @@ fn tls_config(options: &PgOptions) -> Result<ClientConfig, StoreError> {
                 roots.add(certificate).map_err(|error| unreadable(&error))?;
             }
             if roots.is_empty() {
-                return Err(failed(format!("{} holds no certificate", path.display())));
+                return Err(failed(format!(
+                    "postgres.ca_file: {} holds no certificate",
+                    path.display()
+                )));
             }
         }
     }

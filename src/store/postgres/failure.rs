@@ -69,7 +69,13 @@ pub fn describe(error: &Error) -> String {
         ),
         None => {
             let cause = std::error::Error::source(error);
-            cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+            let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+            match text.contains("TLS handshake") {
+                true => format!(
+                    "{text}; postgres.ca_file names what the server's certificate must descend from"
+                ),
+                false => text,
+            }
         }
     }
 }

@@ -1,0 +1,38 @@
+//! `smsc completions`: what a shell needs to complete our commands and options.
+
+use std::io::{self, Write as _};
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+/// Shells that packages install completions for.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Known {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Arguments of `smsc completions`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The shell; its script is printed.
+    shell: Known,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let shell = match args.shell {
+        Known::Bash => Shell::Bash,
+        Known::Zsh => Shell::Zsh,
+        Known::Fish => Shell::Fish,
+    };
+    // Into memory first: the generator panics when its writer fails.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut super::Cli::command(), "smsc", &mut script);
+    io::stdout().lock().write_all(&script)?;
+    Ok(())
+}

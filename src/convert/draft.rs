@@ -1,0 +1,251 @@
+//! Our configuration while it is put together: tables with written values, and the file in the end.
+//!
+//! Used by both converters. Keeps true what `smsc check-config` asks of names: short enough,
+//! different from each other, made of the letters that are allowed.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::routes::Rule;
+use super::{Notes, Place};
+
+/// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
+const MAX_SYSTEM_ID: usize = 15;
+/// system_type: 13 octets with the closing NUL (SMPP 3.4 §5.2.3).
+const MAX_SYSTEM_TYPE: usize = 12;
+/// Longest name of an operator.
+const MAX_ID: usize = 64;
+
+/// One `[[table]]`, in the order in which it is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    /// Where it comes from, for the comment above it.
+    origin: String,
+    keys: Vec<(&'static str, String)>,
+}
+
+/// A whole configuration.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// Keys of `[smpp]`.
+    pub smpp: Table,
+    /// Keys of `[retry]`.
+    pub retry: Table,
+    accounts: Vec<(String, Table)>,
+    operators: Vec<(String, Table)>,
+}
+
+/// Text as a TOML string.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(character);
+            }
+            control if control.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Texts as a TOML list.
+pub(super) fn list<S: AsRef<str>>(texts: &[S]) -> String {
+    let written: Vec<String> = texts.iter().map(|text| quoted(text.as_ref())).collect();
+    format!("[{}]", written.join(", "))
+}
+
+// === impl Table ===
+
+impl Table {
+    /// An empty one that comes from there.
+    pub fn of(place: &Place, what: &str) -> Self {
+        Self {
+            origin: format!("{what}, {place}"),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Sets a key to a value that is TOML already.
+    pub fn set(&mut self, key: &'static str, value: impl ToString) {
+        match self.keys.iter_mut().find(|(name, _)| *name == key) {
+            Some((_, old)) => *old = value.to_string(),
+            None => self.keys.push((key, value.to_string())),
+        }
+    }
+
+    /// Sets a key to a text.
+    pub fn text(&mut self, key: &'static str, value: &str) {
+        self.set(key, quoted(value));
+    }
+
+    /// Sets a key to a duration in seconds.
+    pub fn seconds(&mut self, key: &'static str, seconds: u64) {
+        self.text(key, &format!("{seconds}s"));
+    }
+
+    /// Sets system_type, if it can be one.
+    pub fn system_type(&mut self, value: &str, place: &Place, notes: &mut Notes) {
+        if value.len() > MAX_SYSTEM_TYPE {
+            let what = format!("system_type {value:?} is longer than {MAX_SYSTEM_TYPE} octets");
+            notes.add(place, what, "left out; agree on a shorter one");
+        } else if !value.is_empty() {
+            self.text("system_type", value);
+        }
+    }
+
+    fn write(&self, head: &str, out: &mut String) {
+        if self.keys.is_empty() {
+            return;
+        }
+        out.push('\n');
+        if !self.origin.is_empty() {
+            let _ = writeln!(out, "# {}", self.origin.replace(['\n', '\r'], " "));
+        }
+        let _ = writeln!(out, "{head}");
+        for (key, value) in &self.keys {
+            let _ = writeln!(out, "{key} = {value}");
+        }
+    }
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// Adds an account; answers whether it could be one.
+    pub fn account(
+        &mut self,
+        system_id: &str,
+        password: &str,
+        mut table: Table,
+        place: &Place,
+        notes: &mut Notes,
+    ) -> bool {
+        if system_id.is_empty() || system_id.len() > MAX_SYSTEM_ID || !system_id.is_ascii() {
+            let what = format!(
+                "{system_id:?} cannot be a system_id: 1 to {MAX_SYSTEM_ID} ASCII characters"
+            );
+            notes.add(place, what, "left out; give this customer another name");
+            return false;
+        }
+        if self.accounts.iter().any(|(name, _)| name == system_id) {
+            let what = format!("there is an account {system_id:?} already");
+            notes.add(place, what, "the first one stands; rename one of them");
+            return false;
+        }
+        if password.is_empty() {
+            table.text("password", "change-me");
+            table.set("enabled", "false");
+        } else {
+            table.text("password", password);
+        }
+        self.accounts.push((system_id.to_owned(), table));
+        true
+    }
+
+    /// Changes an account that is there.
+    pub fn account_mut(&mut self, system_id: &str) -> Option<&mut Table> {
+        self.accounts
+            .iter_mut()
+            .find(|(name, _)| name == system_id)
+            .map(|(_, table)| table)
+    }
+
+    /// A name for an operator that no other one has, near the wanted one. Call it when all
+    /// accounts are known: an operator may not be named like one.
+    pub fn operator_id(&self, wanted: &str) -> String {
+        let allowed = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            true => c,
+            false => '-',
+        };
+        let mut base: String = wanted.chars().map(allowed).take(MAX_ID - 8).collect();
+        if base.is_empty() {
+            base.push_str("operator");
+        }
+        let taken: BTreeSet<&str> = self
+            .accounts
+            .iter()
+            .chain(&self.operators)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let mut id = base.clone();
+        let mut number = 2;
+        while taken.contains(id.as_str()) {
+            id = format!("{base}-{number}");
+            number += 1;
+        }
+        id
+    }
+
+    /// Adds an operator; answers whether it could be one.
+    pub fn operator(
+        &mut self,
+        id: &str,
+        address: (&str, &str),
+        system_id: &str,
+        mut table: Table,
+        place: &Place,
+        notes: &mut Notes,
+    ) -> bool {
+        let (host, port) = address;
+        if system_id.is_empty() || system_id.len() > MAX_SYSTEM_ID || !system_id.is_ascii() {
+            let what = format!(
+                "{id}: {system_id:?} cannot be a system_id: 1 to {MAX_SYSTEM_ID} ASCII characters"
+            );
+            notes.add(place, what, "left out; ask the operator for another one");
+            return false;
+        }
+        let plain = !host.is_empty() && !host.contains(['/', ' ', '[', ']']);
+        if !plain || port.parse::<u16>().is_ok_and(|port| port == 0) || port.parse::<u16>().is_err()
+        {
+            let what = format!("{id}: \"{host}:{port}\" is no address to connect to");
+            notes.add(place, what, "left out; write its host and port");
+            return false;
+        }
+        let host = match host.contains(':') {
+            true => format!("[{host}]"),
+            false => host.to_owned(),
+        };
+        let mut whole = Table {
+            origin: std::mem::take(&mut table.origin),
+            keys: Vec::new(),
+        };
+        whole.text("id", id);
+        whole.text("address", &format!("{host}:{port}"));
+        whole.text("system_id", system_id);
+        whole.keys.append(&mut table.keys);
+        self.operators.push((id.to_owned(), whole));
+        true
+    }
+
+    /// The file.
+    pub fn write(&self, product: &str, rules: &[Rule]) -> String {
+        let mut out = format!(
+            "# From the configuration of {product} by `smsc convert`. Read its report, then\n\
+             # `smsc check-config --config FILE`. Every other key: docs/configuration.md.\n\
+             \ndata_dir = \"./smsc-data\"\n"
+        );
+        self.smpp.write("[smpp]", &mut out);
+        self.retry.write("[retry]", &mut out);
+        for (name, table) in &self.accounts {
+            let mut whole = Table {
+                origin: table.origin.clone(),
+                keys: vec![("system_id", quoted(name))],
+            };
+            whole.keys.extend(table.keys.iter().cloned());
+            whole.write("[[account]]", &mut out);
+        }
+        for (_, table) in &self.operators {
+            table.write("[[operator]]", &mut out);
+        }
+        for rule in rules {
+            rule.table().write("[[route]]", &mut out);
+        }
+        out
+    }
+}

@@ -1,0 +1,81 @@
+//! Jasmin: what jcli shows (`smppccm -s`, `user -s`, `mtrouter -l` and so on), captured into files,
+//! or the commands with which it was set up (`user -a` … `ok`), which also have the passwords.
+//!
+//! The texts become records ([`read`]), filters become conditions ([`filters`]), users become
+//! accounts and connectors operators ([`peers`]), routes are settled so that the first matching one
+//! still decides ([`routing`]).
+
+mod filters;
+mod peers;
+mod read;
+mod routing;
+
+use super::draft::Draft;
+use super::{Converted, Notes, Refused, Source};
+use read::{Captured, Record};
+
+/// How to get what can be converted.
+const CAPTURE: &str = "capture what jcli shows instead: smppccm -l, smppccm -s CID for each \
+                       connector, group -l, user -l, user -s UID for each user, filter -l, \
+                       mtrouter -l, morouter -l (for example with telnet and tee)";
+
+/// Converts these captures together: what one file names may be in another.
+///
+/// # Errors
+/// A file is one of Jasmin's own (pickled Python objects), or there is nothing of jcli in any.
+pub fn convert(sources: &[Source]) -> Result<Converted, Refused> {
+    for source in sources {
+        let is_pickle =
+            source.text.starts_with("Persisted on ") || source.text.contains(['\u{0}', '\u{FFFD}']);
+        if is_pickle {
+            return Err(Refused {
+                file: source.name.clone(),
+                why: format!(
+                    "this is a file of `persist`, made of Python objects that only Jasmin reads; {CAPTURE}"
+                ),
+            });
+        }
+    }
+    let mut notes = Notes::default();
+    let mut captured = Captured::default();
+    for source in sources {
+        read::read(source, &mut captured);
+    }
+    if captured.is_empty() {
+        return Err(Refused {
+            file: sources
+                .first()
+                .map_or(String::new(), |source| source.name.clone()),
+            why: format!("there is nothing of jcli in it; {CAPTURE}"),
+        });
+    }
+    let mut draft = Draft::default();
+    let users = peers::accounts(&captured, &mut draft, &mut notes);
+    let connectors = peers::operators(&captured, &mut draft, &mut notes);
+    let rules = routing::mobile_terminated(&captured, &users, &connectors, &mut notes);
+    routing::mobile_originated(&captured, &users, &mut draft, &mut notes);
+    for record in &captured.others {
+        notes.add(
+            &record.place,
+            format!("{} {}", record.kind, record.name),
+            peers::instead_of(&record.kind),
+        );
+    }
+    notes.0.sort();
+    notes.0.dedup();
+    Ok(Converted {
+        toml: draft.write("Jasmin", &rules),
+        notes: notes.0,
+    })
+}
+
+impl Record {
+    /// A value that says something: not `None`, `ND` or nothing.
+    fn given(&self, key: &str) -> Option<&str> {
+        let value = self.get(key)?;
+        (!["", "None", "none", "ND"].contains(&value)).then_some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests;

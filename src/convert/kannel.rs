@@ -1,0 +1,212 @@
+//! Kannel: `kannel.conf` with everything it includes, and the box that serves ESMEs with its list
+//! of logins.
+//!
+//! Operators come from `group = smsc` with `smsc = smpp` ([`smsc`]), accounts from the logins of an
+//! opensmppbox and from `sendsms-user` ([`users`]), routes from what the connections say they want
+//! ([`routing`]). Every key that is not taken over is noted.
+
+mod groups;
+mod routing;
+mod smsc;
+mod users;
+
+use super::draft::{Draft, list};
+use super::{Converted, Notes, Reader, Refused, Source};
+use groups::Group;
+
+/// Groups without a counterpart, and what to do instead.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("wapbox", "there is no WAP here; keep Kannel for it"),
+    (
+        "wap-push-user",
+        "there is no WAP push here; keep Kannel for it",
+    ),
+    ("wap-url-map", "there is no WAP here; keep Kannel for it"),
+    ("wap-user-map", "there is no WAP here; keep Kannel for it"),
+    ("ppg", "there is no WAP push here; keep Kannel for it"),
+    ("wtls", "there is no WAP here; keep Kannel for it"),
+    (
+        "ota-setting",
+        "settings over the air are for the application to encode",
+    ),
+    (
+        "ota-bookmark",
+        "settings over the air are for the application to encode",
+    ),
+    (
+        "modems",
+        "modems are not served; keep Kannel for them and bind to it as to an operator",
+    ),
+    (
+        "dlr-db",
+        "receipts are kept in the store itself; nothing to set",
+    ),
+    (
+        "smpp-tlv",
+        "optional parameters pass through as they are; nothing to set",
+    ),
+    (
+        "sms-service",
+        "services by keyword are for an application: bind it as an account and give it `addresses`",
+    ),
+];
+
+/// Keys of `core` and `smsbox` that are worth a word.
+const CORE: &[(&str, &str)] = &[
+    ("admin-port", "set http.listen: the admin API is there"),
+    ("admin-interface", "set http.listen: the admin API is there"),
+    (
+        "admin-password",
+        "set http.admin_token, or let it be generated",
+    ),
+    ("status-password", "/health and /metrics ask for none"),
+    ("admin-allow-ip", "keep http.listen on a private address"),
+    ("admin-deny-ip", "keep http.listen on a private address"),
+    (
+        "log-file",
+        "lines go to standard error; let the service manager keep them",
+    ),
+    ("log-level", "set log.level (\"info\" is the default)"),
+    ("syslog-level", "set log.syslog"),
+    ("syslog-facility", "set log.syslog"),
+    (
+        "access-log",
+        "call detail records are in `cdr` in the data folder, one JSON object a message",
+    ),
+    (
+        "store-file",
+        "every accepted message is in the store in data_dir",
+    ),
+    (
+        "store-type",
+        "every accepted message is in the store in data_dir",
+    ),
+    (
+        "store-location",
+        "every accepted message is in the store in data_dir",
+    ),
+    ("dlr-storage", "receipts are kept in the store itself"),
+    (
+        "unified-prefix",
+        "numbers are taken as they come; a leading + is ignored",
+    ),
+    ("white-list", "let the application decide whom it sends to"),
+    ("black-list", "let the application decide whom it sends to"),
+    (
+        "sms-outgoing-queue-limit",
+        "set queue.max_waiting, or max_waiting of an account",
+    ),
+    ("maximum-queue-length", "set queue.max_waiting"),
+    (
+        "sms-combine-concatenated-mo",
+        "parts are handed on one by one, as they come",
+    ),
+    ("http-timeout", "nothing calls URLs here"),
+    (
+        "smsbox-port",
+        "boxes do not connect here; ESMEs do, to smpp.listen",
+    ),
+    ("wapbox-port", "there is no WAP here"),
+    ("box-allow-ip", "set `allow` of accounts"),
+    ("box-deny-ip", "set `allow` of accounts"),
+    (
+        "sendsms-port",
+        "messages come in by SMPP, not by HTTP: see docs/coming-from.md",
+    ),
+    ("bearerbox-host", "it is one process; nothing to set"),
+    ("bearerbox-port", "it is one process; nothing to set"),
+    ("global-sender", "senders are set by the application"),
+];
+
+/// Converts these files; included ones and lists of logins are read with `read`.
+///
+/// # Errors
+/// There is no group in them, or a file that they include cannot be read.
+pub fn convert(sources: Vec<Source>, read: &mut Reader<'_>) -> Result<Converted, Refused> {
+    let first = sources.first().map(|source| source.name.clone());
+    let mut notes = Notes::default();
+    let mut groups = Vec::new();
+    for source in sources {
+        groups::read(source, read, &mut groups, &mut notes, 0)?;
+    }
+    if groups.is_empty() {
+        return Err(Refused {
+            file: first.unwrap_or_default(),
+            why: "there is no `group = …` in it; give kannel.conf".to_owned(),
+        });
+    }
+    let mut draft = Draft::default();
+    let mut senders = Vec::new();
+    for group in &groups {
+        match group.kind.as_str() {
+            "core" => core(group, &mut draft, &mut notes),
+            "smsbox" => note_rest(group, &[], CORE, &mut notes),
+            "opensmppbox" | "smppbox" => {
+                users::smpp_box(group, &mut draft, &mut senders, read, &mut notes);
+            }
+            "sendsms-user" => users::http_user(group, &mut draft, &mut senders, &mut notes),
+            // Below: those that need all accounts to be known.
+            "smsc" | "smsbox-route" => {}
+            other => elsewhere(group, other, &mut notes),
+        }
+    }
+    for group in groups.iter().filter(|group| group.kind == "smsbox-route") {
+        users::short_codes(group, &mut draft, &senders, &mut notes);
+    }
+    let connections = smsc::connections(&groups, &mut draft, &mut notes);
+    let rules = routing::rules(&connections, &senders, &mut notes);
+    notes.0.sort();
+    Ok(Converted {
+        toml: draft.write("Kannel", &rules),
+        notes: notes.0,
+    })
+}
+
+fn core(group: &Group, draft: &mut Draft, notes: &mut Notes) {
+    if let Some(value) = group.number("sms-resend-freq", notes) {
+        draft
+            .retry
+            .set("delays", list(&[format!("{}s", value.max(1))]));
+    }
+    if let Some(entry) = group.get("sms-resend-retry") {
+        // -1 is for ever, as without our key; 0 resends is one attempt.
+        if let Ok(resends) = entry.value.parse::<u32>() {
+            draft.retry.set("max_attempts", resends.saturating_add(1));
+        }
+    }
+    note_rest(group, &["sms-resend-freq", "sms-resend-retry"], CORE, notes);
+}
+
+fn elsewhere(group: &Group, kind: &str, notes: &mut Notes) {
+    let instead = ELSEWHERE
+        .iter()
+        .find(|(name, _)| *name == kind)
+        .map(|(_, instead)| *instead)
+        .or_else(|| {
+            let is_database = kind.ends_with("-connection");
+            is_database.then_some("receipts are kept in the store itself; nothing to set")
+        })
+        .unwrap_or("this group is not known; look for its purpose in docs/configuration.md");
+    notes.add(&group.place, format!("group {kind}"), instead);
+}
+
+/// Notes every key that is not among the used ones.
+fn note_rest(group: &Group, used: &[&str], known: &[(&str, &str)], notes: &mut Notes) {
+    for entry in &group.entries {
+        if used.contains(&entry.key.as_str()) {
+            continue;
+        }
+        let instead = known
+            .iter()
+            .find(|(name, _)| *name == entry.key)
+            .map_or("it has no counterpart", |(_, instead)| instead);
+        notes.add(
+            &entry.place,
+            format!("{} of group {}", entry.key, group.kind),
+            instead,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

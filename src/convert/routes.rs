@@ -1,0 +1,204 @@
+//! From rules that are asked in order to routes of which the most specific one wins.
+//!
+//! Other products ask their routes one after the other, or every connection whether it wants the
+//! message. Ours are chosen by the longest prefix, then by the account. [`settle`] gives every
+//! combination of conditions that can hold together a route of its own, so that both agree on every
+//! message, and leaves out those that change nothing.
+
+use std::collections::BTreeSet;
+
+use super::Place;
+use super::draft::{Table, list, quoted};
+
+/// Targets in order of failover; those of one step share equally.
+pub(super) type Steps = Vec<Vec<String>>;
+
+/// A condition and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    /// Destinations that start with it.
+    pub prefix: String,
+    /// Only messages of this account.
+    pub account: Option<String>,
+    /// Nobody when empty: such messages are refused.
+    pub to: Steps,
+    /// Where it comes from.
+    pub place: Place,
+}
+
+/// Prefix and account.
+type Condition = (String, Option<String>);
+
+/// Routes that lead every message where the first matching rule does, and the rules that no
+/// message reaches, by their index.
+pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
+    let conditions = closed(rules.iter().map(condition).collect());
+    let reached = |wanted: &Condition| {
+        rules
+            .iter()
+            .position(|rule| covers(&condition(rule), wanted))
+    };
+    let unreached = (0..rules.len())
+        .filter(|index| reached(&condition(&rules[*index])) != Some(*index))
+        .collect();
+    let mut ordered: Vec<Condition> = conditions.into_iter().collect();
+    ordered.sort_by_key(|(prefix, account)| (prefix.len(), account.is_some()));
+    let mut kept: Vec<Rule> = Vec::new();
+    for wanted in ordered {
+        let Some(rule) = reached(&wanted).map(|index| &rules[index]) else {
+            continue;
+        };
+        // What a message would get without a route for this very condition.
+        let otherwise = kept
+            .iter()
+            .filter(|kept| covers(&condition(kept), &wanted))
+            .max_by_key(|kept| (kept.prefix.len(), kept.account.is_some()));
+        let needed = match otherwise {
+            Some(otherwise) => otherwise.to != rule.to,
+            None => !rule.to.is_empty(),
+        };
+        if needed {
+            let (prefix, account) = wanted;
+            kept.push(Rule {
+                prefix,
+                account,
+                ..rule.clone()
+            });
+        }
+    }
+    kept.sort_by(|a, b| (&a.prefix, &a.account).cmp(&(&b.prefix, &b.account)));
+    (kept, unreached)
+}
+
+/// With every pair of conditions also what fits both.
+fn closed(mut conditions: BTreeSet<Condition>) -> BTreeSet<Condition> {
+    let mut fresh: Vec<Condition> = conditions.iter().cloned().collect();
+    while let Some(one) = fresh.pop() {
+        let both: Vec<Condition> = conditions
+            .iter()
+            .filter_map(|other| intersect(&one, other))
+            .collect();
+        for condition in both {
+            if conditions.insert(condition.clone()) {
+                fresh.push(condition);
+            }
+        }
+    }
+    conditions
+}
+
+fn condition(rule: &Rule) -> Condition {
+    (rule.prefix.clone(), rule.account.clone())
+}
+
+/// Whether every message of `inner` is one of `outer`.
+fn covers(outer: &Condition, inner: &Condition) -> bool {
+    inner.0.starts_with(&outer.0) && (outer.1.is_none() || outer.1 == inner.1)
+}
+
+fn intersect(a: &Condition, b: &Condition) -> Option<Condition> {
+    let prefix = match (a.0.starts_with(&b.0), b.0.starts_with(&a.0)) {
+        (true, _) => &a.0,
+        (_, true) => &b.0,
+        _ => return None,
+    };
+    let account = match (&a.1, &b.1) {
+        (Some(a), Some(b)) if a != b => return None,
+        (Some(one), _) | (None, Some(one)) => Some(one.clone()),
+        (None, None) => None,
+    };
+    Some((prefix.clone(), account))
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// As `[[route]]`.
+    pub fn table(&self) -> Table {
+        let mut table = Table::of(&self.place, "route");
+        table.text("prefix", &self.prefix);
+        if let Some(account) = &self.account {
+            table.text("account", account);
+        }
+        let steps: Vec<String> = self.to.iter().map(|step| written(step)).collect();
+        match steps.is_empty() {
+            true => table.set("to", list(&["test:failed"])),
+            false => table.set("to", format!("[{}]", steps.join(", "))),
+        }
+        table
+    }
+}
+
+fn written(step: &[String]) -> String {
+    if let [only] = step {
+        return quoted(only);
+    }
+    let shares: Vec<String> = step
+        .iter()
+        .map(|target| format!("{} = 1", quoted(target)))
+        .collect();
+    format!("{{ {} }}", shares.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(prefix: &str, account: Option<&str>, to: &str) -> Rule {
+        Rule {
+            prefix: prefix.to_owned(),
+            account: account.map(str::to_owned),
+            to: match to {
+                "" => Vec::new(),
+                to => vec![vec![to.to_owned()]],
+            },
+            place: Place {
+                file: "f".to_owned(),
+                line: 1,
+            },
+        }
+    }
+
+    fn shown(rules: &[Rule]) -> Vec<String> {
+        let show = |rule: &Rule| {
+            format!(
+                "{}/{}/{}",
+                rule.prefix,
+                rule.account.as_deref().unwrap_or("*"),
+                rule.to.concat().join(",")
+            )
+        };
+        rules.iter().map(show).collect()
+    }
+
+    #[test]
+    fn an_earlier_wide_rule_hides_a_later_narrow_one() {
+        let (kept, unreached) = settle(&[rule("44", None, "a"), rule("447", None, "b")]);
+        assert_eq!(shown(&kept), ["44/*/a"]);
+        assert_eq!(unreached, [1]);
+    }
+
+    #[test]
+    fn what_fits_two_rules_follows_the_earlier_one() {
+        let rules = [
+            rule("44", None, "a"),
+            rule("", Some("acme"), "b"),
+            rule("", None, "c"),
+        ];
+        let (kept, unreached) = settle(&rules);
+        // Ours would ask for the account only among equal prefixes, so 44 needs nothing more.
+        assert_eq!(shown(&kept), ["/*/c", "/acme/b", "44/*/a"]);
+        assert!(unreached.is_empty());
+        let turned = [rules[1].clone(), rules[0].clone(), rules[2].clone()];
+        let (kept, _) = settle(&turned);
+        assert_eq!(shown(&kept), ["/*/c", "/acme/b", "44/*/a", "44/acme/b"]);
+    }
+
+    #[test]
+    fn nobody_is_a_route_only_where_somebody_would_take_it() {
+        let (kept, _) = settle(&[rule("1", None, ""), rule("", None, "a")]);
+        assert_eq!(shown(&kept), ["/*/a", "1/*/"]);
+        let (kept, _) = settle(&[rule("1", None, ""), rule("2", None, "a")]);
+        assert_eq!(shown(&kept), ["2/*/a"]);
+    }
+}

@@ -1,0 +1,208 @@
+//! A store with everything in it that can become of a message, for `smsc migrate-store` to move.
+
+use bytes::Bytes;
+use smsc::pb::{Message, MessageState};
+use smsc::store::sqlite::SqliteStore;
+use smsc::store::{
+    ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Store as _, TryRow, WriteBatch,
+};
+
+pub const MESSAGES: u64 = 4000;
+/// Up to here nearly all messages are finished, so that the low-water mark passes them.
+pub const OLD: u64 = 2500;
+pub const PARKED: u64 = 57;
+
+/// Interned names.
+pub struct Names {
+    pub account: u32,
+    pub as_is: u32,
+    pub auto: u32,
+}
+
+/// What became of a message, see [`fate`].
+pub fn stage(n: u64) -> u64 {
+    if n <= OLD && !n.is_multiple_of(29) {
+        6
+    } else {
+        n % 10
+    }
+}
+
+pub fn count_stages(of: fn(u64) -> bool) -> usize {
+    (1..=MESSAGES).filter(|n| of(stage(*n))).count()
+}
+
+pub fn id(n: u64) -> u64 {
+    (1_700_000_000_000 + n * 1000) << 20 | 1 << 12
+}
+
+pub fn at(n: u64) -> i64 {
+    (id(n) >> 20) as i64
+}
+
+pub fn message(n: u64, names: &Names) -> Message {
+    Message {
+        id: id(n),
+        sender: names.account,
+        queue: if n.is_multiple_of(3) {
+            names.auto
+        } else {
+            names.as_is
+        },
+        kind: i32::from(n.is_multiple_of(7)),
+        accepted_at: at(n) + 3,
+        due_at: if stage(n) == 1 { at(n) + 86_400_000 } else { 0 },
+        expires_at: at(n) + 172_800_000,
+        source: match n % 4 {
+            0 => Bytes::from_static(b"\xff\xfe\0"),
+            1 => Bytes::from_static(b"\\x41"),
+            _ => Bytes::from_static("Grüße".as_bytes()),
+        },
+        source_ton: if n.is_multiple_of(5) { 300 } else { 5 },
+        destination: Bytes::from(format!("44770090{n:04}")),
+        dest_npi: 1,
+        priority: (n % 4) as u32,
+        registered_delivery: 1,
+        data_coding: 8,
+        short_message: Bytes::from(n.to_be_bytes().repeat(1 + (n % 20) as usize)),
+        tlvs: Bytes::from_static(&[2, 4, 0, 2, 9, 9]),
+        ..Message::default()
+    }
+}
+
+pub fn attempt(n: u64, number: u32, operator: u32, status: u32) -> SentRow {
+    let answer = match (status, n % 50) {
+        (0, 3) => Bytes::from_static(b"\xf0\0"),
+        (0, _) => Bytes::from(format!("00AB{n}")),
+        _ => Bytes::new(),
+    };
+    SentRow {
+        id: id(n),
+        attempt: number,
+        at: at(n) + i64::from(number) * 10,
+        operator,
+        status,
+        operator_message_id: answer,
+        latency_ms: 7,
+        correlation: 0,
+    }
+}
+
+fn fin(n: u64, state: MessageState, operator: u32, tell: u32) -> FinRow {
+    FinRow {
+        id: id(n),
+        at: at(n) + 500,
+        state,
+        error: Bytes::from_static(b"001"),
+        operator,
+        tell,
+        hand_over: Bytes::new(),
+    }
+}
+
+fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
+    ChangeRow {
+        id: id(n),
+        at: at(n) + 200,
+        kind,
+        queue,
+        by: "token:ops".to_owned(),
+    }
+}
+
+/// Everything that becomes of a message after it was accepted.
+fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
+    let operator = message(n, names).queue;
+    let due = |attempts| RetryRow {
+        id: id(n),
+        due_at: at(n) + 9000,
+        attempts,
+    };
+    match stage(n) {
+        // Waiting, at once and scheduled.
+        0 | 1 => {}
+        2 => {
+            rows.sent.push(attempt(n, 1, operator, 0x58));
+            rows.retry.push(due(1));
+        }
+        // Waits for its receipt, after an attempt that failed.
+        3 => {
+            rows.sent.push(attempt(n, 1, names.auto, 0x14));
+            rows.sent.push(attempt(n, 2, operator, 0));
+        }
+        // Nobody knows whether it arrived.
+        4 => rows.tries.push(TryRow {
+            id: id(n),
+            attempt: 1,
+            at: at(n),
+            operator,
+        }),
+        5 | 6 => {
+            rows.sent.push(attempt(n, 1, operator, 0));
+            let row = fin(n, MessageState::Delivered, operator, names.account);
+            rows.fin.push(row);
+            if stage(n) == 6 {
+                rows.told.push(id(n));
+            }
+        }
+        7 => {
+            rows.change.push(change(n, ChangeKind::Cancel, 0));
+            rows.fin.push(fin(n, MessageState::Deleted, 0, 0));
+        }
+        8 => {
+            rows.change.push(change(n, ChangeKind::Move, names.auto));
+            rows.change.push(change(n, ChangeKind::Retry, 0));
+            rows.change.push(change(n, ChangeKind::Move, names.as_is));
+        }
+        _ => {
+            rows.sent.push(attempt(n, 1, operator, SentRow::NO_ANSWER));
+            rows.retry.push(due(2));
+        }
+    }
+}
+
+pub fn fill(store: &SqliteStore) -> Names {
+    let names = Names {
+        account: store.intern("account:shop").unwrap(),
+        as_is: store.intern("operator:exact").unwrap(),
+        auto: store.intern("operator:loose").unwrap(),
+    };
+    for first in (1..=MESSAGES).step_by(500) {
+        let mut accept = WriteBatch::default();
+        let mut later = WriteBatch::default();
+        for n in first..first + 500 {
+            accept.accept.push(message(n, &names));
+            fate(n, &names, &mut later);
+        }
+        store.write(accept).wait().unwrap();
+        store.write(later).wait().unwrap();
+        if first + 499 == OLD {
+            store.advance_low_water().wait().unwrap();
+        }
+    }
+    let park = (1..=PARKED).map(|n| ParkedRow {
+        id: id(MESSAGES + n),
+        operator: names.as_is,
+        operator_message_id: Bytes::from(format!("lost{n}")),
+        at: at(n),
+        receipt: Bytes::from_static(&[8, 1, 0, 255]),
+    });
+    let park = WriteBatch {
+        park: park.collect(),
+        // The highest id of all is used up by a receipt that is settled.
+        unpark: vec![id(MESSAGES + PARKED)],
+        // Of a message that is gone: no less a row.
+        told: vec![id(10) + 1],
+        ..WriteBatch::default()
+    };
+    store.write(park).wait().unwrap();
+    let mut bad = message(1, &names);
+    bad.id = 0;
+    let bad = WriteBatch {
+        accept: vec![bad],
+        ..WriteBatch::default()
+    };
+    let written = store.write(bad).wait().unwrap();
+    assert_eq!(written.rejected.len(), 1, "a dead letter");
+    names
+}
