@@ -90,7 +90,6 @@ pub fn serve(
     live: Arc<Live>,
 ) -> io::Result<Server> {
     let listener = listen(config.listen)?;
-    drop_who_do_not_read(&listener);
     tracing::info!(address = %listener.local_addr()?, "http listens");
     let state = State {
         admin,

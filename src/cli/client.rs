@@ -2,6 +2,7 @@
 //! and numbers.
 
 mod show;
+mod stream;
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};

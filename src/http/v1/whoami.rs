@@ -1,6 +1,6 @@
 //! `/v1/self`: whose token it is, and what it may.
 
-use actix_web::{HttpMessage as _, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 
 use crate::http::auth::myself;
 use crate::http::problem::Problem;
