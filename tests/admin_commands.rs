@@ -225,7 +225,7 @@ fn tokens_moves_and_drains_are_known_on_all_nodes() {
                 .route("", "down")
         })
         .start();
-    cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
+    cluster.wait_until_held_by(0, &[0, 1], "operator:up", 4);
     let [first, second] = [cluster.nodes[0].admin(), cluster.nodes[1].admin()];
     let operate = first.with_role("operate", "everywhere");
     let there = |admin: &Admin| admin.call("GET", "/v1/queues", None).0;

@@ -94,9 +94,8 @@ pub struct ResourceChange {
 pub struct FieldChange {
     pub field: String,
     /// `null` when it was not set.
-    #[schema(value_type = Object)]
     pub before: Value,
-    #[schema(value_type = Object)]
+    /// `null` when it is not set any more.
     pub after: Value,
 }
 
