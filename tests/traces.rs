@@ -315,6 +315,11 @@ fn a_receipt_of_an_old_trace_begins_a_new_one_with_a_link() {
     let forward = one(&spans, "forward");
     assert_ne!(forward.trace_id, receipt.trace_id);
     assert_eq!(forward.links, to(receipt));
+    let waits: Vec<&Span> = spans.iter().filter(|span| span.name == "queue").collect();
+    assert!(
+        waits.iter().any(|span| span.parent == forward.id),
+        "{waits:?}"
+    );
 }
 
 #[test]

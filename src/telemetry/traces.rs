@@ -260,8 +260,7 @@ impl Span {
 
     /// With an id of its own: nobody refers to it.
     pub fn leaf(context: TraceContext, name: &'static str, kind: Kind, times: (i64, i64)) -> Self {
-        let id = rand::random::<u64>().max(1).to_be_bytes();
-        Self::new(context, id, name, kind, times)
+        Self::new(context, fresh_id(), name, kind, times)
     }
 
     /// With an attribute.
@@ -318,6 +317,11 @@ impl Span {
             instrumentation_scope: scope.clone(),
         }
     }
+}
+
+/// The id of a span that nobody has to derive.
+pub fn fresh_id() -> SpanId {
+    rand::random::<u64>().max(1).to_be_bytes()
 }
 
 fn span_context(context: &TraceContext, span: SpanId) -> SpanContext {

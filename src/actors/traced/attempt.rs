@@ -11,7 +11,7 @@ use crate::clock;
 use crate::domain::trace::{Step, TraceContext, span_id};
 use crate::pb::Message;
 use crate::pb::delivery::What;
-use crate::telemetry::traces::{Kind, Span};
+use crate::telemetry::traces::{Kind, Span, fresh_id};
 
 /// One attempt to hand something of a traced message over.
 #[derive(Debug, Clone)]
@@ -51,36 +51,43 @@ impl Attempt {
         let ended = clock::now_us();
         let message = &self.message;
         let since = message.accepted_at.max(message.due_at) * 1_000;
-        let (name, context, link) = match self.what {
+        let (name, id, context, link) = match self.what {
             What::Message => {
                 if self.number == 1 {
                     waited(hub, message, self.context, (since, self.started), queue);
                 }
-                let parent = submit_span(&self.context, message.id);
-                ("attempt", self.context.below(parent), None)
+                let context = self.context.below(submit_span(&self.context, message.id));
+                let id = match outcome {
+                    // The receipt finds its parent by this id.
+                    Outcome::Ok => {
+                        span_id(context.trace_id, message.id, Step::Attempt, self.number)
+                    }
+                    _ => fresh_id(),
+                };
+                ("attempt", id, context, None)
             }
             What::Receipt => {
                 let old = is_old(hub, message.due_at, ended / 1_000);
                 let on = self.context.go_on(message.id, Step::Forward, old);
-                if self.number == 1 {
+                let id = fresh_id();
+                // Once, however often the account was asked, by this node or one before.
+                if matches!(outcome, Outcome::Ok) {
                     let times = (since, self.started);
-                    let waited = Span::leaf(on.context, "queue", Kind::Internal, times)
+                    let context = match on.link {
+                        // A trace has one root.
+                        Some(_) => on.context.below(id),
+                        None => on.context,
+                    };
+                    let waited = Span::leaf(context, "queue", Kind::Internal, times)
                         .with("messaging.message.id", message.id.to_string())
                         .with("smsc.queue", hub.name_of(queue));
                     hub.traces.emit(waited);
                 }
-                ("forward", on.context, on.link)
+                ("forward", id, on.context, on.link)
             }
         };
         let times = (self.started, ended);
-        let span = match (outcome, self.what) {
-            // The receipt finds its parent by this id.
-            (Outcome::Ok, What::Message) => {
-                let id = span_id(context.trace_id, message.id, Step::Attempt, self.number);
-                Span::new(context, id, name, Kind::Client, times)
-            }
-            _ => Span::leaf(context, name, Kind::Client, times),
-        };
+        let span = Span::new(context, id, name, Kind::Client, times);
         let span = described(hub, span.linked(link), message)
             .with("messaging.operation.name", operation)
             .with("messaging.operation.type", "send")
