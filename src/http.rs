@@ -19,6 +19,7 @@ mod problem;
 mod query;
 mod text;
 pub mod tls;
+mod traced;
 mod v1;
 pub mod view;
 
@@ -167,6 +168,7 @@ fn routes(app: &mut web::ServiceConfig, with_api: bool) {
         openapi::pages(app);
         app.service(
             web::scope(api::GUARDED)
+                .wrap(from_fn(traced::trace))
                 .wrap(from_fn(audit::note))
                 .wrap(from_fn(limit::fair_share))
                 .wrap(from_fn(auth::require_token))

@@ -321,8 +321,8 @@ fn the_command_line_says_what_is_wrong() {
         "/nowhere/admin-token",
     );
     fails(
-        &["queues", "--url", "https://localhost", "--token", "x"],
-        "only http://",
+        &["queues", "--url", "ftp://localhost", "--token", "x"],
+        "an address begins with http:// or https://",
     );
     fails(
         &["message", "1", "--url", &url, "--token", TOKEN],

@@ -448,3 +448,50 @@ fn receipt(theirs: &str) -> SubmitSm {
         ..SubmitSm::default()
     }
 }
+
+#[test]
+fn a_command_of_the_admin_api_is_a_span_below_its_caller() {
+    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const UNSAMPLED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4737-00f067aa0ba902b7-00";
+    let collector = Collector::grpc();
+    let operator = Simulator::new().start();
+    let smsc = collector
+        .observe(smsc(FAILURES_ONLY, operator.address()))
+        .start();
+    let ask = |method, path: &str, headers: &[(&str, &str)]| {
+        smsc.admin().request(method, path, headers, None).status
+    };
+    let from = |traceparent| [("traceparent", traceparent)];
+    let suspend = "/v1/queues/operator:up/suspend";
+    assert_eq!(ask("POST", suspend, &from(UNSAMPLED)), 200);
+    assert_eq!(ask("GET", "/v1/queues", &[]), 200);
+    assert_eq!(ask("POST", suspend, &from(CALLER)), 200);
+    assert_eq!(ask("GET", "/v1/queues/operator:nobody", &from(CALLER)), 404);
+    assert_eq!(
+        ask("DELETE", "/v1/subscribers/447700900123/messages", &[]),
+        200
+    );
+    let spans = collector.wait_for(3);
+    assert_eq!(
+        names(&spans),
+        [
+            "DELETE /v1/subscribers/{msisdn}/messages",
+            "GET /v1/queues/{name}",
+            "POST /v1/queues/{name}/{verb}"
+        ]
+    );
+    let command = one(&spans, "POST /v1/queues/{name}/{verb}");
+    assert_eq!(command.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(command.parent, "00f067aa0ba902b7");
+    assert_eq!(command.kind, 2, "a server's");
+    assert_eq!(command.get("http.request.method"), "POST");
+    assert_eq!(command.get("http.route"), "/v1/queues/{name}/{verb}");
+    assert_eq!(command.get("http.response.status_code"), "200");
+    assert_eq!(command.resource["service.name"], "smsc-under-test");
+    let look = one(&spans, "GET /v1/queues/{name}");
+    assert_eq!(look.trace_id, command.trace_id);
+    assert_eq!(look.get("http.response.status_code"), "404");
+    let erasure = one(&spans, "DELETE /v1/subscribers/{msisdn}/messages");
+    assert_eq!(erasure.parent, "", "a root of its own");
+    assert!(!erasure.get("url.path").contains("447700900123"));
+}

@@ -68,7 +68,7 @@ pub(super) async fn note(
 }
 
 /// The audit log outlives the erasure of a subscriber: it must not keep the number.
-fn without_number(path: &str) -> String {
+pub(super) fn without_number(path: &str) -> String {
     let Some(rest) = path.strip_prefix(SUBSCRIBERS) else {
         return path.to_owned();
     };

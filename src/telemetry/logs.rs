@@ -17,6 +17,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use self::json::JsonLines;
 use super::syslog::Syslog;
+use super::traces::requests;
 use crate::config::{Log, LogFormat};
 
 /// Longest filter, in octets.
@@ -48,6 +49,7 @@ pub fn install(log: &Log) {
         .with(filter)
         .with(lines)
         .with(Syslog::configured(log))
+        .with(requests::layer())
         .try_init();
     // A second installation (in tests) keeps the first.
     if installed.is_ok() {

@@ -8,6 +8,7 @@
 
 mod environment;
 mod export;
+pub mod requests;
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -109,6 +110,11 @@ impl Traces {
         };
         let deployment = settings.deployment();
         let commands = export::start(settings, Arc::clone(metrics))?;
+        requests::attach(requests::Queue {
+            commands: commands.clone(),
+            waiting: metrics.spans_waiting.clone(),
+            full: export::dropped(metrics, "full"),
+        });
         Ok(Self::new(Some(commands), deployment, metrics))
     }
 

@@ -124,23 +124,8 @@ impl Admin {
 
     /// Any request, with a JSON body if there is one: status and JSON of the answer.
     pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base))
-            .header("Authorization", format!("Bearer {}", self.token))
-            .header("Content-Type", "application/json");
-        let takes_a_body = ["POST", "PUT"].contains(&method);
-        let asked = match body {
-            Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
-            // With a length of 0, not without one.
-            None if takes_a_body => self.agent.run(request.body("").unwrap()),
-            None => self.agent.run(request.body(()).unwrap()),
-        };
-        let mut answer = asked.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
-        let status = answer.status().as_u16();
-        let body = answer.body_mut().read_to_string().unwrap();
-        let json = serde_json::from_str(&body).unwrap_or(Value::String(body));
-        (status, json)
+        let answer = self.request(method, path, &[("Content-Type", "application/json")], body);
+        (answer.status, answer.body)
     }
 
     /// Makes a token of this role and name, and gives the API as it is seen with it.
@@ -170,6 +155,8 @@ impl Admin {
             Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
             // Without a length it would be sent in chunks.
             None if method == "POST" => self.agent.run(request.body("").unwrap()),
+            // With a length of 0, not without one.
+            None if ["POST", "PUT"].contains(&method) => self.agent.run(request.body("").unwrap()),
             None => self.agent.run(request.body(()).unwrap()),
         };
         let mut answer = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));

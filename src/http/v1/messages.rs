@@ -35,7 +35,8 @@ const QUERY: &[&str] = &[
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
     ),
-    responses((status = 200, description = "A page", body = Messages)))]
+    responses((status = 200, description = "A page", body = Messages),
+        (status = 404, description = "There is no such account or operator")))]
 pub(super) async fn search(
     request: HttpRequest,
     state: web::Data<State>,

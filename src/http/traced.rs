@@ -1,0 +1,86 @@
+//! Middleware: a span for each request that commands something, or whose caller traces it.
+//!
+//! The span has the names of OpenTelemetry's semantic conventions for HTTP servers, and the caller's
+//! span as its parent (W3C Trace Context). Looks are not traced by themselves: the console looks all
+//! the time.
+
+use actix_web::Error;
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::http::header::HeaderMap;
+use actix_web::middleware::Next;
+use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use super::audit::without_number;
+use crate::telemetry::traces::requests::TARGET;
+
+const TRACEPARENT: &str = "traceparent";
+
+/// Traces the request.
+pub(super) async fn trace(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let looks = [Method::GET, Method::HEAD].contains(request.method());
+    if looks && !request.headers().contains_key(TRACEPARENT) {
+        return next.call(request).await;
+    }
+    let span = span_of(&request);
+    let parent = TraceContextPropagator::new().extract(&Headers(request.headers()));
+    // Without a collector there is nobody to hear of it.
+    let _ = span.set_parent(parent);
+    async move {
+        let answer = next.call(request).await;
+        let status = match &answer {
+            Ok(answer) => answer.status(),
+            Err(error) => error.as_response_error().status_code(),
+        };
+        let span = Span::current();
+        span.record("http.response.status_code", status.as_u16());
+        if status.is_server_error() {
+            span.record("otel.status_code", "ERROR");
+            span.record("error.type", status.as_str());
+        }
+        answer
+    }
+    .instrument(span)
+    .await
+}
+
+fn span_of(request: &ServiceRequest) -> Span {
+    let route = request.match_pattern().unwrap_or_default();
+    let address = request.peer_addr().map(|peer| peer.ip().to_string());
+    info_span!(
+        target: TARGET,
+        "request",
+        otel.name = format!("{} {route}", request.method()),
+        otel.kind = "server",
+        http.request.method = request.method().as_str(),
+        http.route = route,
+        url.path = without_number(request.path()),
+        client.address = address,
+        http.response.status_code = Empty,
+        otel.status_code = Empty,
+        "error.type" = Empty,
+    )
+}
+
+/// What the propagator reads from.
+struct Headers<'r>(&'r HeaderMap);
+
+// === impl Headers ===
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key)?.to_str().ok()
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(|name| name.as_str()).collect()
+    }
+}

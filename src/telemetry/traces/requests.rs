@@ -1,0 +1,93 @@
+//! Spans of requests to the admin API, from `tracing` by way of tracing-opentelemetry.
+//!
+//! Installed with the log lines (`telemetry/logs.rs`), before anything is configured; spans go into
+//! the queue of [`Traces`](super::Traces) from [`attach`] on. Only spans with the target [`TARGET`]
+//! come here: those of messages are made when a step is over, without a span that is open meanwhile
+//! (`actors/traced.rs`).
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use opentelemetry::Context;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SdkTracerProvider, Span, SpanData, SpanProcessor};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::sync::mpsc;
+use tracing::Subscriber;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::Layer;
+use tracing_subscriber::registry::LookupSpan;
+
+use super::environment::Settings;
+use super::export::Command;
+
+/// Target of the spans that become OpenTelemetry's.
+pub const TARGET: &str = "smsc::request";
+/// Instrumentation scope, by which they are told from the steps of messages.
+const SCOPE: &str = "smsc.http";
+
+static QUEUE: OnceLock<Queue> = OnceLock::new();
+
+/// The way to the exporting thread.
+pub(super) struct Queue {
+    pub commands: mpsc::Sender<Command>,
+    pub waiting: Gauge,
+    pub full: Counter,
+}
+
+/// Puts ended spans into the queue, or drops and counts them.
+#[derive(Debug)]
+struct IntoQueue;
+
+/// The layer; `None` when the environment names no collector.
+pub fn layer<S>() -> Option<impl Layer<S>>
+where
+    S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
+{
+    // A mistake is told when the exporter is started.
+    Settings::read(0, |name| std::env::var(name).ok()).ok()??;
+    let provider = SdkTracerProvider::builder()
+        .with_span_processor(IntoQueue)
+        .build();
+    let layer = tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer(SCOPE))
+        .with_location(false)
+        .with_threads(false)
+        .with_tracked_inactivity(false)
+        .with_filter(filter_fn(|metadata| {
+            metadata.is_span() && metadata.target() == TARGET
+        }));
+    Some(layer)
+}
+
+/// From now on spans are exported.
+pub(super) fn attach(queue: Queue) {
+    // A second start in one process (in tests) leaves them with the first.
+    let _ = QUEUE.set(queue);
+}
+
+// === impl IntoQueue ===
+
+impl SpanProcessor for IntoQueue {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        let Some(queue) = QUEUE.get() else {
+            return;
+        };
+        match queue.commands.try_send(Command::Span(Box::new(span))) {
+            Ok(()) => drop(queue.waiting.inc()),
+            Err(_) => drop(queue.full.inc()),
+        }
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
+    }
+}
