@@ -14,9 +14,14 @@ fn datagram(socket: &UdpSocket, what: &str, fits: impl Fn(&str) -> bool) -> Stri
     socket.set_nonblocking(true).unwrap();
     let mut buffer = [0; 65_536];
     until(what, || {
-        let count = socket.recv(&mut buffer).ok()?;
-        let text = String::from_utf8(buffer[..count].to_vec()).unwrap();
-        fits(&text).then_some(text)
+        // All that is there: they come faster than one a look.
+        while let Ok(count) = socket.recv(&mut buffer) {
+            let text = String::from_utf8(buffer[..count].to_vec()).unwrap();
+            if fits(&text) {
+                return Some(text);
+            }
+        }
+        None
     })
 }
 
