@@ -19,6 +19,9 @@ use crate::telemetry::statsd::Pushed;
 /// A name that is not resolved by then is tried again at the next push.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
 
+/// A socket that can be sent to says so at once.
+const WRITABLE_WITHIN: Duration = Duration::from_secs(1);
+
 /// Pushes until the process ends.
 pub async fn run(options: Statsd, registry: Arc<Registry>, admin: Addr<Admin>) {
     let Some(address) = options.address.clone() else {
@@ -59,6 +62,11 @@ async fn push(
     let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = UdpSocket::bind(any)
         .await
+        .map_err(|error| error.to_string())?;
+    // A socket that was made just now is not known to take anything yet.
+    timeout(WRITABLE_WITHIN, socket.writable())
+        .await
+        .map_err(|_| "the kernel takes nothing".to_owned())?
         .map_err(|error| error.to_string())?;
     for datagram in pushed.datagrams(page, options) {
         socket
