@@ -68,7 +68,6 @@ async fn wait(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Three of [`node`].
 async fn three_nodes(url: &str) -> [Node; 3] {
     [node(url).await, node(url).await, node(url).await]
 }
