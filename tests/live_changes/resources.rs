@@ -1,7 +1,5 @@
 //! Resources, conditions, problems, history, diff and explanation: what one node answers.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus};
 
