@@ -26,10 +26,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use prost::Message as _;
 use tokio::sync::oneshot;
 
-use crate::pb::{Enqueue, Message, MessageState, QueueItem};
+use crate::pb::{Message, MessageState, QueueItem};
 
 pub use self::gauges::{CommitHistograms, Histogram};
 
@@ -71,10 +70,13 @@ pub struct HandOver {
     pub octets: Bytes,
 }
 
-/// An item as the inbox has it: an [`Enqueue`] of one. Octets of several, one after the other, are an
+/// An item as the inbox has it: an [`Enqueue`](crate::pb::Enqueue) of one. Octets of several, one after the other, are an
 /// `Enqueue` of all of them: that is how protobuf repeats a field.
-pub fn inbox_octets(item: QueueItem) -> Bytes {
-    Enqueue { items: vec![item] }.encode_to_vec().into()
+pub fn inbox_octets(item: &QueueItem) -> Bytes {
+    let mut octets = Vec::new();
+    // Field 1 of `Enqueue`, without a copy of the message to put into one.
+    prost::encoding::message::encode(1, item, &mut octets);
+    octets.into()
 }
 
 /// One attempt, never overwritten: `(id, attempt)`.

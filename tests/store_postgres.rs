@@ -228,7 +228,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
         queue: 7,
         part,
         id,
-        octets: inbox_octets(item(id, What::Message)),
+        octets: inbox_octets(&item(id, What::Message)),
     };
     batch.hand_over = vec![
         for_partition(3, id(2)),
@@ -237,7 +237,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     ];
     store.write(batch).wait().unwrap();
     let handed = |id| FinRow {
-        hand_over: inbox_octets(item(id, What::Receipt)),
+        hand_over: inbox_octets(&item(id, What::Receipt)),
         ..fin(id, 4)
     };
     let finals = |rows| WriteBatch {

@@ -100,7 +100,7 @@ fn write(hub: &Hub, batch: &mut WriteBatch, finals: &mut [Final]) -> Option<Tick
         ended.handed_over = tell != 0 && !holdings.owns(tell, partition::WHOLE);
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
-            row.hand_over = inbox_octets(receipts::item_for(hub, message, &row));
+            row.hand_over = inbox_octets(&receipts::item_for(hub, message, &row));
         }
         row
     }));

@@ -68,7 +68,7 @@ pub fn write<'p>(
                 queue,
                 part,
                 id: parcel.id(),
-                octets: inbox_octets(parcel.item.clone()),
+                octets: inbox_octets(&parcel.item),
             });
         }
     }

@@ -31,7 +31,7 @@ fn item(n: u64) -> HandOver {
         queue: QUEUE,
         part: part(n),
         id: id(n),
-        octets: inbox_octets(QueueItem {
+        octets: inbox_octets(&QueueItem {
             id: id(n),
             ..QueueItem::default()
         }),
