@@ -4,7 +4,7 @@
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
 //!            │       │                  ├→ store ┴→ domain, pb
 //!            │       └→ telemetry, config
-//!            ├→ convert
+//!            ├→ convert, sms
 //!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them
 //! ```
 //!
@@ -28,5 +28,6 @@ pub mod load;
 pub mod pb;
 pub mod simulator;
 pub mod smpp;
+pub mod sms;
 pub mod store;
 pub mod telemetry;
