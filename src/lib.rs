@@ -3,6 +3,7 @@
 //! ```text
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
 //!            │       │                  ├→ store ┴→ domain, pb
+//!            │       │                  └→ sms
 //!            │       └→ telemetry, config
 //!            ├→ convert
 //!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them
@@ -28,5 +29,6 @@ pub mod load;
 pub mod pb;
 pub mod simulator;
 pub mod smpp;
+pub mod sms;
 pub mod store;
 pub mod telemetry;

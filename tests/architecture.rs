@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("pb", &[]),
+    ("sms", &[]),
     ("clock", &["domain"]),
     ("smpp", &["domain"]),
     ("store", &["domain", "pb", "clock"]),
@@ -25,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "domain",
             "pb",
             "smpp",
+            "sms",
             "store",
             "config",
             "telemetry",
