@@ -3,6 +3,7 @@
 //! ```text
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
 //!            │       │                  ├→ store ┴→ domain, pb
+//!            │       │                  └→ sms
 //!            │       └→ telemetry, config
 //!            ├→ convert, sms
 //!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them

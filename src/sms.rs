@@ -1,18 +1,44 @@
-//! Short messages as phones see them: what user data is made of (3GPP TS 23.038, 23.040).
+//! What a short message carries: alphabets, data coding schemes, user data headers, long messages.
+//!
+//! Pure: octets and characters in, octets and characters out. Called by the actors that take
+//! messages in and hand them out, by the HTTP side that shows them, by the load generator and the
+//! simulator. Calls nothing of ours, knows no clock and no socket.
 //!
 //! ```text
-//! user data, at most 140 octets (23.040 §9.2.3.24)
-//! ┌──────┬───────────────┬───────────────┬─── fill ──┬─────────────────────────────┐
-//! │ UDHL │ IEI len data… │ IEI len data… │ 0-6 bits  │ text: septets, octets, UCS-2│
-//! └──────┴───────────────┴───────────────┴───────────┴─────────────────────────────┘
-//!  └──────────── udh: Header ────────────┘            └─ segment: which part of it ─┘
+//!            ┌──────────────── user data: at most 140 octets ────────────────┐
+//!            │ UDHL │ IEI len data │ IEI len data │ fill bits │ septets or octets │
+//!            └──┬───┴──────┬───────┴──────┬───────┴─────┬─────┴───────┬───────────┘
+//!       header's length    │        24, 25: which       │      text: gsm7, ucs2
+//!                   00, 08: part n      national table  │      data: as it is
+//!                   of m (concat)       (language)      └ pack: text begins on a septet
 //! ```
 //!
-//! [`udh`] reads and writes the header in front, [`segment`] cuts a long text into parts that fit,
-//! [`reassemble`] collects the parts again. Pure: octets and instants in, values out; no socket, no
-//! clock, no SMPP. In SMPP the default alphabet travels with one septet per octet, a *septet string*;
-//! lengths of texts are counted in its elements.
+//! | file | idea |
+//! |---|---|
+//! | [`language`] | the national languages and which of their tables are in use ([`Shifts`]) |
+//! | [`gsm7`] | characters ↔ septets, by the tables of `tables/` |
+//! | [`mod@pack`] | septets ↔ octets |
+//! | [`ucs2`] | characters ↔ UTF-16 in octets |
+//! | [`mod@coding`] | what a data coding scheme says of the octets |
+//! | [`udh`] | the header: which part of which text, ports, languages |
+//! | [`segment`] | a text into parts that fit beside their header |
+//! | [`reassemble`] | parts back into texts |
+//! | [`convert`] | from any alphabet of a peer to any other, and which one is shortest |
+//!
+//! A *septet string* is one septet in each octet, as SMPP carries the default alphabet. Sections are
+//! those of 3GPP TS 23.038 unless 23.040 or SMPP is written.
 
+pub mod coding;
+pub mod convert;
+pub mod gsm7;
+pub mod language;
+pub mod pack;
 pub mod reassemble;
 pub mod segment;
+mod tables;
+pub mod ucs2;
 pub mod udh;
+
+pub use coding::{Charset, Coding, Dcs, Waiting, coding, with_charset};
+pub use gsm7::Unrepresentable;
+pub use language::{Language, Shifts, UnknownName};

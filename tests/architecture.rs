@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("pb", &[]),
+    ("sms", &[]),
     ("clock", &["domain"]),
     ("smpp", &["domain"]),
-    ("sms", &[]),
     ("store", &["domain", "pb", "clock"]),
     ("archive", &["domain", "pb", "smpp", "store"]),
     ("config", &["domain"]),
@@ -26,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "domain",
             "pb",
             "smpp",
+            "sms",
             "store",
             "config",
             "telemetry",
