@@ -7,6 +7,7 @@ pub mod check_config;
 pub mod client;
 pub mod completions;
 pub mod convert;
+pub mod decode;
 pub mod diff;
 pub mod drain;
 pub mod erase;
@@ -98,6 +99,8 @@ enum Command {
     MigrateStore(migrate_store::Args),
     /// Turn the configuration of another product into ours.
     Convert(convert::Args),
+    /// Explain the octets of SMPP PDUs, or of the user data of a message.
+    Decode(decode::Args),
     /// Print a script with which a shell completes our commands.
     Completions(completions::Args),
     /// Write the manual pages.
@@ -148,6 +151,7 @@ impl Command {
             Self::Migrate(args) => migrate::run(&args),
             Self::MigrateStore(args) => migrate_store::run(&args),
             Self::Convert(args) => convert::run(&args),
+            Self::Decode(args) => decode::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
         }

@@ -42,3 +42,6 @@ pub mod udh;
 pub use coding::{Charset, Coding, Dcs, Waiting, coding, with_charset};
 pub use gsm7::Unrepresentable;
 pub use language::{Language, Shifts, UnknownName};
+
+#[cfg(test)]
+mod tests;

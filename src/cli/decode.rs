@@ -1,0 +1,166 @@
+//! `smsc decode HEX`: explains SMPP PDUs, or the user data of a message, octet by octet.
+//!
+//! Asks no server. Everything below is pure: [`explain`] turns octets into reports, `show` into a
+//! page. Invariant: every octet that was given is in a field of a report, whatever the octets are.
+
+mod bits;
+mod elements;
+pub mod hex;
+mod pdu;
+mod reader;
+mod receipts;
+pub mod report;
+mod show;
+mod text;
+mod times;
+mod tlvs;
+
+use std::io::{self, Read as _};
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+
+use super::client;
+use crate::smpp::{CommandId, HEADER_LEN};
+use report::{Problem, Report};
+use text::Reading;
+
+/// Octets from which on they can be told from user data: command_length and command_id.
+const TELLING: usize = 8;
+
+/// Explain the octets of SMPP PDUs, or of the user data of a message.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Hexadecimal digits, with or without blanks, colons, commas or 0x; - reads standard input.
+    #[arg(value_name = "HEX", required = true, num_args = 1..)]
+    hex: Vec<String>,
+    /// It is one PDU or several, also if it does not look like it.
+    #[arg(long, conflicts_with_all = ["user_data", "data_coding", "header", "packed"])]
+    pdu: bool,
+    /// It is user data: a text, perhaps with a header in front.
+    #[arg(long)]
+    user_data: bool,
+    /// data_coding of user data, as 8 or 0x08; without one its text is shown in every way that fits.
+    #[arg(long, value_name = "N", value_parser = octet)]
+    data_coding: Option<u8>,
+    /// Whether user data begins with a header; without it, if it looks like one.
+    #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
+    header: Option<bool>,
+    /// Whether septets of user data are packed; without it, if an octet is above 7F.
+    #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
+    packed: Option<bool>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Explains and prints.
+///
+/// # Errors
+/// What was given is no octets, or something is wrong with them: that is printed first.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let octets = hex::parse(&given(&args.hex)?)?;
+    let is_user_data = args.user_data
+        || args.data_coding.is_some()
+        || args.header.is_some()
+        || args.packed.is_some()
+        || !(args.pdu || looks_like_a_pdu(&octets));
+    let reports = match is_user_data && !args.pdu {
+        true => vec![user_data(
+            &octets,
+            Reading {
+                data_coding: args.data_coding,
+                has_header: args.header,
+                packed: args.packed,
+            },
+        )],
+        false => explain(&octets),
+    };
+    if args.json {
+        client::print_json(&serde_json::to_value(&reports)?)?;
+    } else {
+        let pages: Vec<String> = reports.iter().map(show::page).collect();
+        client::print_line(pages.join("\n").trim_end())?;
+    }
+    let problems: usize = reports.iter().map(|report| report.problems.len()).sum();
+    match problems {
+        0 => Ok(()),
+        1 => bail!("something is wrong with these octets, see above"),
+        more => bail!("{more} things are wrong with these octets, see above"),
+    }
+}
+
+/// Explains one PDU after the other.
+pub fn explain(octets: &Bytes) -> Vec<Report> {
+    let mut reports = Vec::new();
+    let mut at = 0;
+    while at < octets.len() {
+        let report = pdu::explain(octets, at);
+        at += report.octets;
+        reports.push(report);
+    }
+    reports
+}
+
+/// Explains user data.
+pub fn user_data(octets: &Bytes, reading: Reading) -> Report {
+    let (user_data, problem) = text::explain(octets, 0, reading);
+    let header_problem = |text| Problem {
+        at: 0,
+        field: "user data header".to_owned(),
+        text,
+    };
+    Report {
+        kind: "user_data",
+        title: "user data".to_owned(),
+        octets: octets.len(),
+        user_data: Some(user_data),
+        problems: problem.map(header_problem).into_iter().collect(),
+        ..Report::default()
+    }
+}
+
+/// Whether the octets begin with a header of an operation that exists.
+fn looks_like_a_pdu(octets: &[u8]) -> bool {
+    let word = |at: usize| {
+        let octets = octets.get(at..at + 4)?;
+        Some(
+            octets
+                .iter()
+                .fold(0, |word: u32, octet| word << 8 | u32::from(*octet)),
+        )
+    };
+    octets.len() >= TELLING
+        && word(4).is_some_and(|id| CommandId(id).is_known())
+        && word(0).is_some_and(|length| length as usize >= HEADER_LEN)
+}
+
+fn given(words: &[String]) -> anyhow::Result<String> {
+    if words != ["-"] {
+        return Ok(words.join(" "));
+    }
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .context("standard input cannot be read as text; give hexadecimal digits")?;
+    Ok(text)
+}
+
+fn octet(text: &str) -> Result<u8, String> {
+    let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u8::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.map_err(|_| "give an octet: 0 to 255, or 0x00 to 0xFF".to_owned())
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("give yes or no".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

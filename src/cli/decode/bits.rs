@@ -1,0 +1,362 @@
+//! What single octets of SMPP mean, by name and bit by bit (SMPP 3.4 §5.2, 5.0 §4.7).
+//!
+//! Called for every integer field of a PDU.
+
+use super::report::Detail;
+use crate::sms::coding::{Charset, Dcs, Indication};
+
+/// What a value is, and its groups of bits where it has some.
+pub type Meaning = (String, Vec<Detail>);
+
+/// How an octet is explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Explain {
+    /// A number that is only a number.
+    Number,
+    Ton,
+    Npi,
+    /// Of a message towards the SMSC.
+    EsmClass,
+    /// Of a message towards the ESME.
+    EsmClassDelivered,
+    ProtocolId,
+    Priority,
+    RegisteredDelivery,
+    Replace,
+    DataCoding,
+    InterfaceVersion,
+    MessageState,
+}
+
+// === impl Explain ===
+
+impl Explain {
+    /// What the octet means.
+    pub fn octet(self, octet: u8) -> Meaning {
+        let plain = |name: &str| (name.to_owned(), Vec::new());
+        match self {
+            Explain::Number => plain(""),
+            Explain::Ton => plain(ton(octet)),
+            Explain::Npi => plain(npi(octet)),
+            Explain::EsmClass => esm_class(octet, false),
+            Explain::EsmClassDelivered => esm_class(octet, true),
+            Explain::ProtocolId => plain(protocol_id(octet)),
+            Explain::Priority => plain(match octet {
+                0 => "lowest, not a priority message",
+                1 => "priority",
+                2 => "urgent",
+                3 => "highest",
+                _ => "reserved",
+            }),
+            Explain::RegisteredDelivery => registered_delivery(octet),
+            Explain::Replace => plain(match octet {
+                0 => "a message of its own",
+                1 => "replaces a waiting one of the same addresses and service_type",
+                _ => "reserved",
+            }),
+            Explain::DataCoding => data_coding(octet),
+            Explain::InterfaceVersion => plain(match octet {
+                0x00..=0x33 => "SMPP 3.3 or older",
+                0x34 => "SMPP 3.4",
+                0x50 => "SMPP 5.0",
+                _ => "no version known",
+            }),
+            Explain::MessageState => plain(message_state(octet)),
+        }
+    }
+
+    /// Whether people write this octet in hexadecimal.
+    pub fn is_hexadecimal(self) -> bool {
+        matches!(
+            self,
+            Explain::EsmClass
+                | Explain::EsmClassDelivered
+                | Explain::ProtocolId
+                | Explain::RegisteredDelivery
+                | Explain::DataCoding
+                | Explain::InterfaceVersion
+        )
+    }
+}
+
+/// Type of number (§5.2.5).
+pub fn ton(octet: u8) -> &'static str {
+    match octet {
+        0 => "unknown",
+        1 => "international",
+        2 => "national",
+        3 => "network specific",
+        4 => "subscriber number",
+        5 => "alphanumeric",
+        6 => "abbreviated",
+        _ => "reserved",
+    }
+}
+
+/// Numbering plan (§5.2.6).
+pub fn npi(octet: u8) -> &'static str {
+    match octet {
+        0 => "unknown",
+        1 => "ISDN (E.164)",
+        3 => "data (X.121)",
+        4 => "telex (F.69)",
+        6 => "land mobile (E.212)",
+        8 => "national",
+        9 => "private",
+        10 => "ERMES",
+        14 => "internet (IP)",
+        18 => "WAP client id",
+        _ => "reserved",
+    }
+}
+
+/// message_state (§5.2.28, 5.0 §4.7.15).
+pub fn message_state(octet: u8) -> &'static str {
+    match octet {
+        0 => "SCHEDULED",
+        1 => "ENROUTE",
+        2 => "DELIVERED, final",
+        3 => "EXPIRED, final",
+        4 => "DELETED, final",
+        5 => "UNDELIVERABLE, final",
+        6 => "ACCEPTED, final",
+        7 => "UNKNOWN",
+        8 => "REJECTED, final",
+        9 => "SKIPPED",
+        _ => "no state known",
+    }
+}
+
+/// `bits 3-2`, `01`, what that means.
+fn bits(octet: u8, high: u8, low: u8, meaning: &str) -> Detail {
+    let width = usize::from(high - low) + 1;
+    let value = (octet >> low) & (0xFF >> (7 - (high - low)));
+    let name = match high == low {
+        true => format!("bit {high}"),
+        false => format!("bits {high}-{low}"),
+    };
+    Detail::new(name, format!("{value:0width$b}"), meaning)
+}
+
+fn esm_class(octet: u8, delivered: bool) -> Meaning {
+    let mode = match (delivered, octet & 0x03) {
+        (true, _) => "not used towards an ESME",
+        (false, 0) => "default mode of the SMSC",
+        (false, 1) => "datagram mode",
+        (false, 2) => "transaction (forward) mode",
+        (false, _) => "store and forward mode",
+    };
+    let kind = match ((octet >> 2) & 0x0F, delivered) {
+        (0b0000, _) => "an ordinary message",
+        (0b0001, true) => "a delivery receipt of the SMSC",
+        (0b0010, _) => "a delivery acknowledgement",
+        (0b0100, _) => "a manual acknowledgement of the user",
+        (0b0110, true) => "the end of a conversation (KCC)",
+        (0b1000, true) => "an intermediate notification",
+        _ => "reserved",
+    };
+    let features = match octet >> 6 {
+        0 => "neither header nor reply path",
+        1 => "the text begins with a user data header (UDHI)",
+        2 => "reply path",
+        _ => "the text begins with a user data header (UDHI), and reply path",
+    };
+    let details = vec![
+        bits(octet, 7, 6, features),
+        bits(octet, 5, 2, kind),
+        bits(octet, 1, 0, mode),
+    ];
+    let summary = match octet {
+        0 => "an ordinary message".to_owned(),
+        _ => {
+            let mut said = vec![kind];
+            said.extend((octet & 0x40 != 0).then_some("with a header"));
+            said.extend((octet & 0x80 != 0).then_some("with reply path"));
+            said.join(", ")
+        }
+    };
+    (summary, details)
+}
+
+fn registered_delivery(octet: u8) -> Meaning {
+    let receipt = match octet & 0x03 {
+        0 => "no receipt",
+        1 => "a receipt of success or failure",
+        2 => "a receipt of failure only",
+        _ => "a receipt of success only (5.0)",
+    };
+    let acknowledgement = match (octet >> 2) & 0x03 {
+        0 => "no acknowledgement of the recipient",
+        1 => "a delivery acknowledgement",
+        2 => "a manual acknowledgement",
+        _ => "a delivery and a manual acknowledgement",
+    };
+    let intermediate = match octet & 0x10 {
+        0 => "no intermediate notification",
+        _ => "an intermediate notification",
+    };
+    let mut details = vec![
+        bits(octet, 4, 4, intermediate),
+        bits(octet, 3, 2, acknowledgement),
+        bits(octet, 1, 0, receipt),
+    ];
+    if octet & 0xE0 != 0 {
+        details.insert(0, bits(octet, 7, 5, "reserved"));
+    }
+    (receipt.to_owned(), details)
+}
+
+/// TP-PID (3GPP TS 23.040 §9.2.3.9).
+fn protocol_id(octet: u8) -> &'static str {
+    match octet {
+        0x00 => "no interworking",
+        0x01..=0x1F => "SME to SME protocol",
+        0x20..=0x3F => "telematic interworking",
+        0x40 => "short message type 0: acknowledged, not shown",
+        0x41..=0x47 => "replaces the stored message of this type",
+        0x48 => "device triggering",
+        0x5E => "enhanced message service (obsolete)",
+        0x5F => "return call message",
+        0x7C => "ANSI-136 R-DATA",
+        0x7D => "data download to the phone",
+        0x7E => "de-personalization of the phone",
+        0x7F => "data download to the SIM",
+        0xC0..=0xFF => "specific to the SMSC",
+        _ => "reserved",
+    }
+}
+
+/// Below 0x10 the values are SMPP's (§5.2.19), above the groups of 3GPP TS 23.038 §4.
+fn data_coding(octet: u8) -> Meaning {
+    let own = match octet {
+        0 => "the SMSC's default alphabet",
+        1 => "ASCII (IA5)",
+        2 => "8-bit data (TDMA, CDMA)",
+        3 => "Latin-1 (ISO 8859-1)",
+        4 => "8-bit data",
+        5 => "JIS (X 0208)",
+        6 => "Cyrillic (ISO 8859-5)",
+        7 => "Latin and Hebrew (ISO 8859-8)",
+        8 => "UCS-2",
+        9 => "pictograms",
+        10 => "music codes (ISO 2022-JP)",
+        13 => "extended Kanji (JIS X 0212)",
+        14 => "Korean (KS C 5601)",
+        11 | 12 | 15 => "reserved",
+        _ => return group(octet),
+    };
+    (own.to_owned(), Vec::new())
+}
+
+fn group(octet: u8) -> Meaning {
+    let dcs = Dcs::parse(octet);
+    let charset = match dcs.charset {
+        Charset::Gsm7 => "the default alphabet",
+        Charset::Octets => "8-bit data",
+        Charset::Ucs2 => "UCS-2",
+    };
+    let class = match octet & 0x03 {
+        0 => "class 0: shown at once (flash)",
+        1 => "class 1: for the phone",
+        2 => "class 2: for the SIM",
+        _ => "class 3: for connected equipment",
+    };
+    let mut summary = vec![charset.to_owned()];
+    summary.extend(dcs.class.map(|class| match class {
+        0 => "class 0 (flash)".to_owned(),
+        other => format!("class {other}"),
+    }));
+    summary.extend(dcs.compressed.then(|| "compressed".to_owned()));
+    summary.extend(dcs.auto_delete.then(|| "deleted after reading".to_owned()));
+    let details = match octet >> 4 {
+        0x0..=0x7 => vec![
+            bits(
+                octet,
+                7,
+                6,
+                match octet & 0x40 {
+                    0 => "general group",
+                    _ => "general group, deleted after reading",
+                },
+            ),
+            bits(
+                octet,
+                5,
+                5,
+                if dcs.compressed {
+                    "compressed"
+                } else {
+                    "uncompressed"
+                },
+            ),
+            bits(
+                octet,
+                4,
+                4,
+                match octet & 0x10 {
+                    0 => "bits 1-0 mean nothing",
+                    _ => "bits 1-0 are a class",
+                },
+            ),
+            bits(
+                octet,
+                3,
+                2,
+                match octet & 0x0C {
+                    0x0C => "reserved, read as the default alphabet",
+                    _ => charset,
+                },
+            ),
+            bits(octet, 1, 0, if octet & 0x10 == 0 { "" } else { class }),
+        ],
+        0x8..=0xB => {
+            return (
+                "reserved".to_owned(),
+                vec![bits(octet, 7, 4, "reserved group")],
+            );
+        }
+        0xC..=0xE => {
+            let waiting = dcs.waiting.map(|waiting| {
+                let what = match waiting.indication {
+                    Indication::Voicemail => "voice mail",
+                    Indication::Fax => "a fax",
+                    Indication::Email => "e-mail",
+                    Indication::Other => "something else",
+                };
+                match waiting.active {
+                    true => format!("{what} waits"),
+                    false => format!("no {what} waits any more").replace("no a ", "no "),
+                }
+            });
+            let waiting = waiting.unwrap_or_default();
+            summary.push(waiting.clone());
+            let kind = match octet >> 4 {
+                0xC => "message waiting, the text may be discarded",
+                0xD => "message waiting, the text is stored",
+                _ => "message waiting, the text is stored, UCS-2",
+            };
+            vec![
+                bits(octet, 7, 4, kind),
+                bits(
+                    octet,
+                    3,
+                    3,
+                    if octet & 0x08 == 0 {
+                        "inactive"
+                    } else {
+                        "active"
+                    },
+                ),
+                bits(octet, 2, 2, "reserved"),
+                bits(octet, 1, 0, &waiting),
+            ]
+        }
+        _ => vec![
+            bits(octet, 7, 4, "data coding and class"),
+            bits(octet, 3, 3, "reserved"),
+            bits(octet, 2, 2, charset),
+            bits(octet, 1, 0, class),
+        ],
+    };
+    (summary.join(", "), details)
+}

@@ -1,0 +1,267 @@
+//! Takes the fields of one PDU off its octets and notes each with its place.
+//!
+//! Used by the tables of `pdu.rs`. Nothing is read past the end of the PDU; a field that has no octets
+//! left ends the reading with a [`Stop`] that says which field it was. Oddities that do not hinder
+//! reading on are noted as problems.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::bits::Explain;
+use super::report::{Field, Problem, Report};
+use super::{hex, times};
+
+/// Why nothing more can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop(pub Problem);
+
+/// The text of a message, as found in short_message or message_payload.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub at: usize,
+    pub octets: Bytes,
+}
+
+/// A position in a PDU, and what was found before it.
+#[derive(Debug)]
+pub struct Reader {
+    octets: Bytes,
+    /// Where the PDU starts in what was given.
+    base: usize,
+    at: usize,
+    /// What was found.
+    pub report: Report,
+    /// The last value of these fields.
+    pub esm_class: u8,
+    pub data_coding: u8,
+    pub message: Option<Message>,
+}
+
+// === impl Reader ===
+
+impl Reader {
+    /// Starts at the first octet of `octets`, which is number `base` of what was given.
+    pub fn new(octets: Bytes, base: usize, report: Report) -> Self {
+        Self {
+            octets,
+            base,
+            at: 0,
+            report,
+            esm_class: 0,
+            data_coding: 0,
+            message: None,
+        }
+    }
+
+    /// All octets of the PDU.
+    pub fn frame(&self) -> &Bytes {
+        &self.octets
+    }
+
+    /// Everything from here on belongs to something else.
+    pub fn end_at(&mut self, length: usize) {
+        self.octets.truncate(length);
+    }
+
+    /// Number of the next octet in what was given.
+    pub fn position(&self) -> usize {
+        self.base + self.at
+    }
+
+    /// Octets that were not read yet.
+    pub fn left(&self) -> usize {
+        self.octets.len() - self.at
+    }
+
+    /// Notes something wrong at an octet of what was given.
+    pub fn problem(&mut self, at: usize, field: &str, text: impl Into<String>) {
+        self.report.problems.push(Problem {
+            at,
+            field: field.to_owned(),
+            text: text.into(),
+        });
+    }
+
+    /// Notes a field.
+    pub fn note(&mut self, field: Field) {
+        self.report.fields.push(field);
+    }
+
+    /// An integer of one octet.
+    pub fn octet(&mut self, name: &str, explain: Explain) -> Result<u8, Stop> {
+        let at = self.position();
+        let octet = self.take(name, 1)?[0];
+        match explain {
+            Explain::EsmClass | Explain::EsmClassDelivered => self.esm_class = octet,
+            Explain::DataCoding => self.data_coding = octet,
+            _ => {}
+        }
+        let mut field = Field::number(at, 1, name, octet.into());
+        if explain.is_hexadecimal() {
+            field.shown = format!("0x{octet:02X}");
+        }
+        (field.meaning, field.details) = explain.octet(octet);
+        self.note(field);
+        Ok(octet)
+    }
+
+    /// An integer of four octets, written in decimal.
+    pub fn word(&mut self, name: &str) -> Result<u32, Stop> {
+        let at = self.position();
+        let word = self.four(name)?;
+        self.note(Field::number(at, 4, name, word));
+        Ok(word)
+    }
+
+    /// An integer of four octets, written in hexadecimal, with its meaning.
+    pub fn code(&mut self, name: &str, meaning: impl FnOnce(u32) -> String) -> Result<u32, Stop> {
+        let at = self.position();
+        let word = self.four(name)?;
+        let mut field = Field::number(at, 4, name, word).meaning(meaning(word));
+        field.shown = format!("0x{word:08X}");
+        self.note(field);
+        Ok(word)
+    }
+
+    /// A C-octet string, which the standard allows `max` octets, its NUL included (§3.1).
+    pub fn c_string(&mut self, name: &str, max: usize) -> Result<(), Stop> {
+        let at = self.position();
+        let string = self.until_nul(name, max)?;
+        self.note(Field::string(
+            at,
+            self.position() - at,
+            name,
+            &shown(&string),
+        ));
+        Ok(())
+    }
+
+    /// A C-octet string with a time (§7.1.1).
+    pub fn time(&mut self, name: &str) -> Result<(), Stop> {
+        let at = self.position();
+        let string = self.until_nul(name, 17)?;
+        let mut field = Field::string(at, self.position() - at, name, &shown(&string));
+        match times::explain(&string) {
+            Ok(meaning) => field.meaning = meaning,
+            Err(error) => self.problem(at, name, error),
+        }
+        self.note(field);
+        Ok(())
+    }
+
+    /// The text that sm_length counts (§5.2.22).
+    pub fn message(&mut self, name: &str, length: usize) -> Result<(), Stop> {
+        let at = self.position();
+        if length > self.left() {
+            let left = self.left();
+            self.problem(
+                at,
+                name,
+                format!("sm_length is {length}; left in the PDU: {left}"),
+            );
+        }
+        let octets = self.take(name, length.min(self.left()))?;
+        self.note(Field {
+            at,
+            octets: octets.len(),
+            name: name.to_owned(),
+            value: Value::String(hex::spaced(&octets)),
+            shown: hex::counted(octets.len(), "octet"),
+            meaning: String::new(),
+            details: Vec::new(),
+        });
+        if !octets.is_empty() {
+            self.message = Some(Message { at, octets });
+        }
+        Ok(())
+    }
+
+    /// Everything that is left, as octets.
+    pub fn rest(&mut self, name: &str) {
+        let at = self.position();
+        let octets = self.octets.slice(self.at..);
+        self.at = self.octets.len();
+        let mut field = Field::string(at, octets.len(), name, &hex::spaced(&octets));
+        field.shown = hex::spaced(&octets);
+        self.note(field);
+    }
+
+    /// The next so many octets.
+    pub fn take(&mut self, name: &str, length: usize) -> Result<Bytes, Stop> {
+        if length > self.left() {
+            let octets = match (length, self.left()) {
+                (_, 0) => "the PDU ends before it".to_owned(),
+                (length, left) => format!("it has {length} octets; left in the PDU: {left}"),
+            };
+            return Err(Stop::at(self.position(), name, octets));
+        }
+        let octets = self.octets.slice(self.at..self.at + length);
+        self.at += length;
+        Ok(octets)
+    }
+
+    /// The next octets, which stay to be read; fewer at the end.
+    pub fn peek(&self, length: usize) -> Bytes {
+        self.octets
+            .slice(self.at..self.octets.len().min(self.at + length))
+    }
+
+    fn four(&mut self, name: &str) -> Result<u32, Stop> {
+        let octets = self.take(name, 4)?;
+        Ok(octets
+            .iter()
+            .fold(0, |word, octet| word << 8 | u32::from(*octet)))
+    }
+
+    fn until_nul(&mut self, name: &str, max: usize) -> Result<Bytes, Stop> {
+        let at = self.position();
+        let rest = &self.octets[self.at..];
+        let Some(length) = rest.iter().position(|octet| *octet == 0) else {
+            if rest.is_empty() {
+                return Err(Stop::at(at, name, "the PDU ends before it"));
+            }
+            self.problem(
+                at,
+                name,
+                "the NUL at its end is missing; the PDU ends with it",
+            );
+            return self.take(name, self.left());
+        };
+        if length >= max {
+            let allowed = max - 1;
+            self.problem(
+                at,
+                name,
+                format!("{length} characters; the standard allows {allowed}"),
+            );
+        }
+        let string = self.take(name, length)?;
+        self.at += 1;
+        Ok(string)
+    }
+}
+
+// === impl Stop ===
+
+impl Stop {
+    /// Stops at an octet of what was given.
+    pub fn at(at: usize, field: &str, text: impl Into<String>) -> Self {
+        Self(Problem {
+            at,
+            field: field.to_owned(),
+            text: text.into(),
+        })
+    }
+}
+
+/// Octets of a C-octet string: ASCII as it is, others as `\xE9`.
+pub fn shown(octets: &[u8]) -> String {
+    let mut text = String::with_capacity(octets.len());
+    for octet in octets {
+        match octet {
+            b' '..=b'~' => text.push(char::from(*octet)),
+            other => text.push_str(&format!("\\x{other:02X}")),
+        }
+    }
+    text
+}

@@ -1,0 +1,153 @@
+//! What an explanation is made of, ready to be shown or written as JSON.
+//!
+//! Filled by the readers of this folder, shown by `show.rs`.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// One PDU, or one piece of user data.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// `pdu` or `user_data`.
+    pub kind: &'static str,
+    /// The operation's name, or what the octets are.
+    pub title: String,
+    /// Where it starts in what was given, in octets.
+    pub at: usize,
+    /// How many octets it has.
+    pub octets: usize,
+    /// Field by field in the order of the octets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
+    /// The text and what is in front of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<UserData>,
+    /// What a delivery receipt says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub receipt: Vec<Detail>,
+    /// What is wrong, in the order of the octets; empty when everything was read.
+    pub problems: Vec<Problem>,
+}
+
+/// One field.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Field {
+    /// Its first octet, counted from the start of what was given.
+    pub at: usize,
+    /// How many octets it has.
+    pub octets: usize,
+    /// Its name in the standard.
+    pub name: String,
+    /// A number, or a string.
+    pub value: Value,
+    /// The value as people read it.
+    #[serde(skip)]
+    pub shown: String,
+    /// What the value means.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub meaning: String,
+    /// Its bits or parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<Detail>,
+}
+
+/// A group of bits, an element, a part of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Detail {
+    /// Which part.
+    pub name: String,
+    /// Its value as people read it.
+    pub value: String,
+    /// What it means.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub meaning: String,
+}
+
+/// User data: a header and a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct UserData {
+    /// Its first octet, counted from the start of what was given.
+    pub at: usize,
+    /// How many octets it has.
+    pub octets: usize,
+    /// The elements of the header.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub header: Vec<Detail>,
+    /// How the octets behind the header are read.
+    pub alphabet: String,
+    /// How many characters that gives; for data, octets.
+    pub characters: usize,
+    /// The text; `None` for data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Data in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// What else the octets could be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub or: Vec<Detail>,
+}
+
+/// Something that is wrong with the octets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The octet at which it shows.
+    pub at: usize,
+    /// Which field was being read.
+    pub field: String,
+    /// What is wrong with it.
+    pub text: String,
+}
+
+// === impl Field ===
+
+impl Field {
+    /// A number of `octets` octets, shown in decimal.
+    pub fn number(at: usize, octets: usize, name: &str, value: u32) -> Self {
+        Self {
+            at,
+            octets,
+            name: name.to_owned(),
+            value: value.into(),
+            shown: value.to_string(),
+            meaning: String::new(),
+            details: Vec::new(),
+        }
+    }
+
+    /// A string, shown in quotes.
+    pub fn string(at: usize, octets: usize, name: &str, value: &str) -> Self {
+        Self {
+            at,
+            octets,
+            name: name.to_owned(),
+            value: value.into(),
+            shown: format!("\"{value}\""),
+            meaning: String::new(),
+            details: Vec::new(),
+        }
+    }
+
+    /// The same field with what its value means.
+    pub fn meaning(mut self, meaning: impl Into<String>) -> Self {
+        self.meaning = meaning.into();
+        self
+    }
+}
+
+// === impl Detail ===
+
+impl Detail {
+    /// One detail.
+    pub fn new(
+        name: impl Into<String>,
+        value: impl Into<String>,
+        meaning: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            meaning: meaning.into(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! User data: the elements of its header, its alphabet, its text (3GPP TS 23.038, 23.040 §9.2.3.24).
+
+use bytes::Bytes;
+
+use super::elements;
+use super::hex;
+use super::report::{Detail, UserData};
+use crate::sms::coding::{Coding, coding};
+use crate::sms::convert::{self, Alphabet};
+use crate::sms::language::{Language, Shifts};
+use crate::sms::udh::Header;
+use crate::sms::{gsm7, pack, ucs2};
+
+const GSM: &str = "GSM 7-bit, one septet per octet";
+const GSM_PACKED: &str = "GSM 7-bit, packed";
+
+/// What is known of user data before it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reading {
+    /// `None`: not told.
+    pub data_coding: Option<u8>,
+    /// Whether it begins with a header; `None`: to be guessed.
+    pub has_header: Option<bool>,
+    /// Whether septets are packed; `None`: to be guessed.
+    pub packed: Option<bool>,
+}
+
+/// Explains user data whose first octet is number `at` of what was given. The second value says what
+/// is wrong with the header; everything is read as text then.
+pub fn explain(octets: &Bytes, at: usize, reading: Reading) -> (UserData, Option<String>) {
+    let split = Header::split(octets);
+    let wanted = reading
+        .has_header
+        .unwrap_or_else(|| split.as_ref().is_ok_and(|(header, _)| is_likely(header)));
+    let (header, body, problem) = match (wanted, split) {
+        (false, _) => (Header::default(), octets.clone(), None),
+        (true, Ok((header, body))) => (header, body, None),
+        (true, Err(error)) => (
+            Header::default(),
+            octets.clone(),
+            Some(format!("{error}; phones ignore such a header")),
+        ),
+    };
+    let taken = octets.len() - body.len();
+    let mut user_data = UserData {
+        at,
+        octets: octets.len(),
+        header: elements::explain(&header),
+        ..UserData::default()
+    };
+    read(&mut user_data, &body, header.shifts(), taken, reading);
+    (user_data, problem)
+}
+
+/// Whether octets that were not said to have a header begin with one: only if it says something
+/// that phones know.
+fn is_likely(header: &Header) -> bool {
+    header.concat().is_some() || header.ports().is_some() || !header.shifts().is_default()
+}
+
+fn read(
+    user_data: &mut UserData,
+    body: &[u8],
+    shifts: Shifts,
+    header_octets: usize,
+    reading: Reading,
+) {
+    let data_coding = reading.data_coding.unwrap_or(0);
+    let is_guess = reading.data_coding.is_none();
+    let gsm = || gsm7::decode(body, shifts);
+    let packed = || unpacked(body, header_octets, shifts);
+    let latin1 = || convert::decode(Alphabet::Latin1, body, shifts);
+    let coding = match coding(data_coding) {
+        // Some peers call the 7-bit alphabet ASCII; a header that names its tables settles it.
+        Coding::Ascii if !shifts.is_default() => Coding::Default,
+        coding => coding,
+    };
+    let (alphabet, text) = match coding {
+        Coding::Default => {
+            let is_packed = match reading.packed {
+                Some(packed) => packed,
+                // A septet string has no octet above 0x7F.
+                None => is_guess && !body.is_ascii(),
+            };
+            match is_packed {
+                true => (with_tables(GSM_PACKED, shifts), Some(packed())),
+                false => (with_tables(GSM, shifts), Some(gsm())),
+            }
+        }
+        Coding::Ascii => ("ASCII".to_owned(), Some(latin1())),
+        Coding::Latin1 => ("Latin-1".to_owned(), Some(latin1())),
+        Coding::Ucs2 => ("UCS-2".to_owned(), Some(ucs2::decode(body))),
+        Coding::Octets => ("data".to_owned(), None),
+        Coding::Other(other) => (format!("data_coding {other}, not read here"), None),
+    };
+    let is_certain = matches!(coding, Coding::Latin1 | Coding::Ucs2) && !is_guess;
+    // Octets that a septet string of a text does not have: what was told may not be so.
+    let is_odd = is_guess || !body.is_ascii() || body.contains(&0);
+    if !is_certain {
+        user_data.or = alternatives(
+            body,
+            text.as_deref(),
+            &[
+                (GSM, gsm()),
+                (GSM_PACKED, if is_odd { packed() } else { String::new() }),
+                ("Latin-1", latin1()),
+                (
+                    "UTF-8",
+                    String::from_utf8(body.to_vec()).unwrap_or_default(),
+                ),
+                (
+                    "UCS-2",
+                    match is_odd && body.len().is_multiple_of(2) {
+                        true => ucs2::decode(body),
+                        false => String::new(),
+                    },
+                ),
+            ],
+        );
+    }
+    user_data.alphabet = alphabet;
+    user_data.characters = match &text {
+        Some(text) => text.chars().count(),
+        None => body.len(),
+    };
+    if text.is_none() {
+        user_data.data = Some(hex::spaced(body));
+    }
+    user_data.text = text;
+}
+
+/// Readings that give something printable, and something else than `text`.
+fn alternatives(body: &[u8], text: Option<&str>, readings: &[(&str, String)]) -> Vec<Detail> {
+    let mut seen: Vec<&str> = text.into_iter().collect();
+    let mut or = Vec::new();
+    for (alphabet, read) in readings {
+        let is_new = !body.is_empty() && is_printable(read) && !seen.contains(&read.as_str());
+        if is_new {
+            seen.push(read);
+            or.push(Detail::new(*alphabet, read.clone(), ""));
+        }
+    }
+    or
+}
+
+fn is_printable(text: &str) -> bool {
+    let odd = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+            || matches!(c, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}')
+    };
+    !text.is_empty() && !text.chars().any(odd)
+}
+
+fn unpacked(body: &[u8], header_octets: usize, shifts: Shifts) -> String {
+    let fill_bits = pack::fill_bits(header_octets);
+    let bits = (body.len() * 8).saturating_sub(fill_bits.into());
+    let mut septets = pack::unpack(body, fill_bits, bits / 7);
+    // Without a count, seven zero bits at the very end are padding rather than an @.
+    if bits.is_multiple_of(7) && septets.last() == Some(&0) {
+        septets.pop();
+    }
+    gsm7::decode(&septets, shifts)
+}
+
+fn with_tables(alphabet: &str, shifts: Shifts) -> String {
+    let mut said = alphabet.to_owned();
+    for (language, kind) in [(shifts.locking, "locking"), (shifts.single, "single")] {
+        if language != Language::Default {
+            said.push_str(&format!(", {language} {kind} shift"));
+        }
+    }
+    said
+}

@@ -1,0 +1,242 @@
+//! The conversation of `smsc send`: submits the messages, waits for every answer and receipt, tells.
+//!
+//! Invariant: a message that was submitted is told of once by its answer and, if receipts were asked
+//! for and it was accepted, once by its final receipt.
+
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+
+use crate::clock;
+use crate::domain::state;
+use crate::simulator::wire::Wire;
+use crate::smpp::codec::{Decoded, decode};
+use crate::smpp::{
+    Body, CommandId, CommandStatus, Leniency, Pdu, SubmitSm, encode_deliver_sm_resp,
+    encode_empty_resp, encode_submit_sm, receipt,
+};
+
+/// sequence_number of our first submit_sm; the bind had 1.
+const FIRST_SEQUENCE: u32 = 2;
+/// Messages without an answer; every SMSC allows a window of this size.
+const WINDOW: usize = 8;
+
+/// Messages under way.
+pub struct Conversation<'a> {
+    to: &'a str,
+    messages: &'a [SubmitSm],
+    wants_receipts: bool,
+    started: Instant,
+    /// How many were submitted.
+    sent: usize,
+    /// What was answered, by message.
+    answers: Vec<Answer>,
+    /// Receipts that came before the answer that names their message.
+    early: Vec<receipt::Extracted>,
+    /// What went wrong, the first.
+    failure: Option<String>,
+}
+
+/// Where a message stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Answer {
+    /// Not answered yet.
+    Open,
+    /// Accepted under this id.
+    Accepted(Bytes),
+    /// Nothing more is to come.
+    Over,
+}
+
+// === impl Conversation ===
+
+impl<'a> Conversation<'a> {
+    /// Nothing is sent yet.
+    pub fn new(to: &'a str, messages: &'a [SubmitSm], wants_receipts: bool) -> Self {
+        Self {
+            to,
+            messages,
+            wants_receipts,
+            started: Instant::now(),
+            sent: 0,
+            answers: vec![Answer::Open; messages.len()],
+            early: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The sequence_number that is free after all messages.
+    pub fn next_sequence(&self) -> u32 {
+        FIRST_SEQUENCE + self.messages.len() as u32
+    }
+
+    /// Submits, and waits until everything is over.
+    ///
+    /// # Errors
+    /// The connection ends before that, or a message was refused or not delivered.
+    pub async fn run(&mut self, wire: &mut Wire) -> anyhow::Result<()> {
+        loop {
+            self.submit(wire);
+            while let Some(frame) = wire.next_frame()? {
+                if let Decoded::Pdu(pdu) = decode(&frame, &Leniency::default()) {
+                    self.take(wire, &pdu)?;
+                }
+            }
+            if self.is_over() {
+                return match self.failure.take() {
+                    None => Ok(()),
+                    Some(failure) => bail!(failure),
+                };
+            }
+            self.submit(wire);
+            if !wire.receive().await.context("the connection broke")? {
+                bail!("the SMSC closed the connection before the end; see its log for the reason");
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.answers.iter().all(|answer| *answer == Answer::Over)
+    }
+
+    fn submit(&mut self, wire: &mut Wire) {
+        let open = |answers: &[Answer]| answers.iter().filter(|a| **a == Answer::Open).count();
+        while let Some(message) = self.messages.get(self.sent)
+            && open(&self.answers[..self.sent]) < WINDOW
+        {
+            let sequence = FIRST_SEQUENCE + self.sent as u32;
+            encode_submit_sm(&mut wire.output, sequence, message);
+            self.sent += 1;
+        }
+    }
+
+    fn take(&mut self, wire: &mut Wire, pdu: &Pdu) -> anyhow::Result<()> {
+        match &pdu.body {
+            Body::SubmitSmResp(answer) => self.answered(pdu, &answer.message_id),
+            Body::GenericNack => self.nacked(pdu),
+            Body::DeliverSm(deliver_sm) => {
+                let found = receipt::extract(deliver_sm, clock::now_ms());
+                self.early
+                    .extend(found.filter(|receipt| !receipt.intermediate));
+                encode_deliver_sm_resp(&mut wire.output, pdu.sequence, CommandStatus::ESME_ROK);
+            }
+            Body::EnquireLink => {
+                let (answer, ok) = (CommandId::ENQUIRE_LINK_RESP, CommandStatus::ESME_ROK);
+                encode_empty_resp(&mut wire.output, answer, pdu.sequence, ok);
+            }
+            Body::Unbind => bail!("the SMSC ended the session; is it being stopped?"),
+            _ => {}
+        }
+        self.match_receipts();
+        Ok(())
+    }
+
+    /// Which of our messages an answer is for, if it was open.
+    fn place(&self, sequence: u32) -> Option<usize> {
+        let place = sequence.checked_sub(FIRST_SEQUENCE)? as usize;
+        (self.answers.get(place)? == &Answer::Open).then_some(place)
+    }
+
+    fn answered(&mut self, pdu: &Pdu, message_id: &Bytes) {
+        let Some(place) = self.place(pdu.sequence) else {
+            return;
+        };
+        if !pdu.status.is_ok() {
+            let cure = match pdu.status {
+                CommandStatus::ESME_RINVDSTADR => {
+                    "no route for this number; see [[route]] in the configuration"
+                }
+                CommandStatus::ESME_RTHROTTLED => "the account is over its rate; try again later",
+                CommandStatus::ESME_RMSGQFUL => "a queue or the disk is full; see `smsc queues`",
+                _ => "see its log for the reason",
+            };
+            let which = self.which(place);
+            self.answers[place] = Answer::Over;
+            return self.fail(format!(
+                "the SMSC refuses the message{which}: {}, {cure}",
+                pdu.status
+            ));
+        }
+        println!(
+            "accepted   {} as {} in {:.1} ms{}",
+            self.to,
+            String::from_utf8_lossy(message_id),
+            self.started.elapsed().as_secs_f64() * 1000.0,
+            self.which(place),
+        );
+        self.answers[place] = match self.wants_receipts {
+            true => Answer::Accepted(message_id.clone()),
+            false => Answer::Over,
+        };
+    }
+
+    fn nacked(&mut self, pdu: &Pdu) {
+        if let Some(place) = self.place(pdu.sequence) {
+            self.answers[place] = Answer::Over;
+            self.fail(format!("the SMSC does not take submit_sm: {}", pdu.status));
+        }
+    }
+
+    /// Receipts whose message is known; others wait for its answer while one is open.
+    fn match_receipts(&mut self) {
+        for receipt in std::mem::take(&mut self.early) {
+            // An SMSC that puts parts together gives them one id, and one receipt.
+            let id = Answer::Accepted(receipt.message_id.clone());
+            let places: Vec<usize> = (0..self.answers.len())
+                .filter(|place| self.answers[*place] == id)
+                .collect();
+            if places.is_empty() {
+                if self.answers.contains(&Answer::Open) {
+                    self.early.push(receipt);
+                }
+                continue;
+            }
+            for place in places {
+                self.answers[place] = Answer::Over;
+                self.tell(place, &receipt);
+            }
+        }
+    }
+
+    fn tell(&mut self, place: usize, receipt: &receipt::Extracted) {
+        let name = state::name(receipt.state);
+        let done = jiff::Timestamp::from_millisecond(receipt.done_at_ms).unwrap_or_default();
+        let error = String::from_utf8_lossy(&receipt.error);
+        let error = match error.trim_start_matches('0') {
+            "" => String::new(),
+            _ => format!(", error {error}"),
+        };
+        let which = match self.messages.len() {
+            1 => String::new(),
+            _ => {
+                let id = String::from_utf8_lossy(&receipt.message_id);
+                format!("{}, {id}", self.which(place))
+            }
+        };
+        println!(
+            "{name:<10} {} after {:.1} ms, done {}{error}{which}",
+            self.to,
+            self.started.elapsed().as_secs_f64() * 1000.0,
+            done.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        );
+        if !matches!(receipt.state, state::DELIVERED | state::ACCEPTED) {
+            let which = self.which(place);
+            self.fail(format!(
+                "the message was not delivered{which}: {name}{error}"
+            ));
+        }
+    }
+
+    /// Names the part, when there are several.
+    fn which(&self, place: usize) -> String {
+        match self.messages.len() {
+            1 => String::new(),
+            total => format!(", part {} of {total}", place + 1),
+        }
+    }
+
+    fn fail(&mut self, text: String) {
+        self.failure.get_or_insert(text);
+    }
+}
