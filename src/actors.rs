@@ -8,6 +8,7 @@
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
+//!  ├─ Resolver                     looks numbers' networks up; serves a queue, ResolvedBatch ─→ Queue
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
@@ -48,6 +49,7 @@ pub mod posted;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
+pub mod resolver;
 pub mod settings;
 pub mod supervise;
 pub mod supervisor;

@@ -93,6 +93,10 @@ impl Cdr {
             message.short_message.len(),
         );
         quote(out, &ended.error);
+        if !message.network.is_empty() {
+            out.extend_from_slice(b",\"network\":");
+            quote(out, message.network.as_bytes());
+        }
         out.extend_from_slice(b"}\n");
     }
 

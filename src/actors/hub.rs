@@ -15,6 +15,7 @@ use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
+use crate::actors::resolver::Networks;
 use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
@@ -44,6 +45,8 @@ pub struct Hub {
     /// Tokens of the admin API.
     pub access: Arc<Access>,
     pub binds: BindBoard,
+    /// What this node knows of numbers' networks.
+    pub networks: Networks,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -91,6 +94,7 @@ impl Hub {
             passwords: Passwords::new(),
             access: Arc::default(),
             binds: BindBoard::default(),
+            networks: Networks::default(),
             correlation,
             receipts,
             throttle,
@@ -215,7 +219,9 @@ impl Hub {
 
     /// Whether a queue has partitions by destination.
     pub fn is_split(&self, queue: u32) -> bool {
-        self.plan.load().name_of(queue).starts_with("operator:")
+        let plan = self.plan.load();
+        let name = plan.name_of(queue);
+        name.starts_with("operator:") || name.starts_with("internal:")
     }
 
     pub fn name_of(&self, id: u32) -> String {

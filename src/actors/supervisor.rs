@@ -9,7 +9,7 @@ use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::operator_session::SlotOptions;
-use crate::actors::plan::{OperatorPlan, Plan};
+use crate::actors::plan::{OperatorPlan, Plan, RESOLVE};
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::queue::{self, Queue, Seed};
 use crate::actors::supervise::{self, Escalate, Health};
@@ -60,6 +60,9 @@ impl Supervisor {
         let plan = self.hub.full_plan();
         for id in &plan.built_in {
             self.ensure_queue(*id, plan.name_of(*id), QueueKind::Test);
+        }
+        if let Some(id) = plan.resolve_queue {
+            self.ensure_queue(id, RESOLVE, QueueKind::Internal);
         }
         for account in plan.accounts() {
             self.ensure_queue(account.id, plan.name_of(account.id), QueueKind::Account);

@@ -3,6 +3,7 @@
 //! ```text
 //! submit ─┬─ route
 //!         ├─ store
+//!         ├─ resolve         while its network was looked up
 //!         ├─ queue           once per time it waited
 //!         ├─ attempt ─┬─ answer
 //!         │           └─ receipt ─┬─ queue
@@ -16,6 +17,7 @@
 
 mod attempt;
 mod failure;
+mod lookup;
 mod parts;
 
 use std::net::SocketAddr;
@@ -23,6 +25,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 
 pub use self::attempt::Attempt;
+pub use self::lookup::resolved;
 use crate::actors::hub::Hub;
 use crate::clock;
 use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, span_id};

@@ -44,6 +44,8 @@ section! {
         priority_max: u8 = 3,
         /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
+        /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
+        resolve: bool = false,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
         /// Whether it may bind.
@@ -190,6 +192,8 @@ section! {
         source_prefix: Option<String> = None,
         /// Only messages of this account.
         account: Option<String> = None,
+        /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
+        network: Option<String> = None,
         /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
     }
@@ -204,6 +208,7 @@ impl Route {
             prefix: self.prefix.clone(),
             source_prefix: self.source_prefix.clone().unwrap_or_default(),
             account: self.account.clone(),
+            network: self.network.clone(),
             steps: self.to.clone(),
         }
     }
