@@ -57,6 +57,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "domain",
             "pb",
             "smpp",
+            "sms",
             "store",
             "config",
             "telemetry",
