@@ -21,6 +21,7 @@ pub mod archive;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod content;
 pub mod convert;
 pub mod domain;
 pub mod http;

@@ -7,6 +7,8 @@
 
 use bytes::Bytes;
 
+use crate::sms::{Language, Shifts};
+
 /// Concatenation with an 8-bit reference (§9.2.3.24.1).
 pub const CONCAT_8: u8 = 0x00;
 /// Application ports of 8 bits (§9.2.3.24.3).
@@ -203,6 +205,40 @@ impl Header {
         self.remove(&[CONCAT_8, CONCAT_16]);
         if let Some(concat) = concat {
             self.elements.insert(place, concat.element());
+        }
+    }
+
+    /// The national tables in which the text is written (§9.2.3.24.15, .16); the default alphabet's
+    /// where the header names none, or one that is not known.
+    pub fn shifts(&self) -> Shifts {
+        let language = |wanted: u8| {
+            let last = self
+                .elements
+                .iter()
+                .rev()
+                .find(|element| element.id == wanted)?;
+            Language::from_identifier(*last.data.first()?)
+        };
+        Shifts {
+            locking: language(LOCKING_SHIFT).unwrap_or_default(),
+            single: language(SINGLE_SHIFT).unwrap_or_default(),
+        }
+    }
+
+    /// Names the national tables; without any, the elements go.
+    pub fn set_shifts(&mut self, shifts: Shifts) {
+        let is_shift = |element: &Element| matches!(element.id, SINGLE_SHIFT | LOCKING_SHIFT);
+        self.elements.retain(|element| !is_shift(element));
+        for (id, language) in [
+            (SINGLE_SHIFT, shifts.single),
+            (LOCKING_SHIFT, shifts.locking),
+        ] {
+            if language != Language::Default {
+                self.elements.push(Element {
+                    id,
+                    data: Bytes::copy_from_slice(&[language.identifier()]),
+                });
+            }
         }
     }
 
