@@ -113,7 +113,7 @@ pub async fn start(
         receipts,
         throttle,
     );
-    hub.set_unfinished(seeds.unfinished);
+    hub.unfinished.set(seeds.unfinished);
     check_resolver(&hub, &config)?;
 
     let start = Starter {

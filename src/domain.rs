@@ -15,7 +15,6 @@ pub mod limit;
 pub mod moment;
 pub mod network;
 pub mod partition;
-pub mod readable;
 pub mod retry;
 pub mod route;
 pub mod settings;

@@ -5,7 +5,7 @@ mod harness;
 mod lookup;
 
 use harness::{
-    Cluster, PATIENCE, Peer, Simulator, Smsc, SmscBuilder, free_port, redis_database, submit, until,
+    Cluster, Peer, Simulator, Smsc, SmscBuilder, free_port, redis_database, submit, until,
 };
 use lookup::{Lookup, Mood};
 use serde_json::Value;
@@ -325,7 +325,7 @@ fn answers_outlive_the_process_in_redis() {
     .start();
     let connected = |smsc: &Smsc| {
         until("Redis to be connected", || {
-            (smsc.admin().metric("smsc_redis_up")? == 1.0).then_some(())
+            (smsc.admin().metric("smsc_throttle_redis_up")? == 1.0).then_some(())
         });
     };
     connected(&smsc);
@@ -458,5 +458,11 @@ fn three_nodes_ask_once_and_the_death_of_one_loses_nothing() {
         fresh.iter().all(has).then_some(journal)
     });
     assert!(journal.len() >= 4 * NUMBERS);
-    cluster.wait_until_idle(PATIENCE);
+    // Receipts wait for peers that do not read.
+    until("every message to be finished", || {
+        let rows = cluster
+            .postgres
+            .rows("SELECT count(*) FROM active WHERE stage <> 'untold'");
+        (rows[0].get::<_, i64>(0) == 0).then_some(())
+    });
 }

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, ReceiptRequest, Retry, Route, SendAs,
-    TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
+    Route, SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
@@ -15,6 +16,7 @@ use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
+use crate::sms::convert::Alphabet;
 use crate::store::{Store, StoreError};
 
 pub struct Plan {
@@ -40,6 +42,10 @@ pub struct Plan {
     resolving: HashSet<u32>,
     /// Whether anything is looked up at all.
     resolves: bool,
+    /// The queue in which parts wait for the rest of their message.
+    pub assembly: u32,
+    /// In whose hands a message is that was divided: no queue, only a name.
+    pub divided: u32,
     names: HashMap<u32, String>,
     /// Queues by what routes call them.
     by_target: HashMap<String, u32>,
@@ -52,6 +58,7 @@ pub struct AccountPlan {
     pub config: Account,
     pub allow: AllowList,
     pub priority_max: u8,
+    pub taste: Taste,
 }
 
 /// An upstream that we bind to.
@@ -59,10 +66,15 @@ pub struct OperatorPlan {
     pub id: u32,
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
+    pub taste: Taste,
 }
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
 pub const RESOLVE: &str = "internal:resolve";
+/// The queue of parts that wait for the rest of their message; every delivering node serves it.
+pub const ASSEMBLY: &str = "internal:assembly";
+/// Stands in the history of a message that its parts carry.
+pub const DIVIDED: &str = "internal:divided";
 
 /// The interned name of an account.
 pub fn account_name(system_id: &str) -> String {
@@ -92,6 +104,8 @@ impl Plan {
         if config.resolver.url.is_some() {
             store.intern(RESOLVE)?;
         }
+        let assembly = store.intern(ASSEMBLY)?;
+        let divided = store.intern(DIVIDED)?;
         let mut accounts = HashMap::new();
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
@@ -114,6 +128,7 @@ impl Plan {
                     id,
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
+                    taste: Taste::of_account(account),
                     config: account.clone(),
                 }),
             );
@@ -133,6 +148,7 @@ impl Plan {
                 Arc::new(OperatorPlan {
                     id,
                     retry: operator.retry.as_ref().map(Retry::policy),
+                    taste: Taste::of_operator(operator),
                     config: operator.clone(),
                 }),
             );
@@ -186,6 +202,8 @@ impl Plan {
             shares,
             built_in,
             names,
+            assembly,
+            divided,
             by_target,
             config,
         })
@@ -240,6 +258,11 @@ impl Plan {
         self.names.get(&id).map_or("", String::as_str)
     }
 
+    /// Whether a message in these hands is carried by others of ours, not by an operator.
+    pub fn is_carrier(&self, queue: u32) -> bool {
+        queue == self.divided || queue == self.assembly
+    }
+
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
@@ -249,6 +272,29 @@ impl Plan {
     pub fn trace_ratio(&self, sender: u32) -> Ratio {
         let own = self.trace_ratios.get(&sender);
         own.copied().unwrap_or(self.trace_ratio)
+    }
+
+    /// How the peer behind a queue wants its messages; `None` for a built-in target.
+    pub fn taste_of(&self, queue: u32) -> Option<&Taste> {
+        let operator = self.operators.get(&queue).map(|operator| &operator.taste);
+        operator.or_else(|| {
+            self.accounts_by_id
+                .get(&queue)
+                .map(|account| &account.taste)
+        })
+    }
+
+    /// What data_coding 0 means in what an account or operator sends.
+    pub fn alphabet_of(&self, sender: u32) -> Alphabet {
+        self.taste_of(sender)
+            .map_or(Alphabet::Gsm, |taste| taste.alphabet)
+    }
+
+    /// How the receipts of parts that went to a queue become one.
+    pub fn part_receipts(&self, queue: u32) -> PartReceipts {
+        self.operators
+            .get(&queue)
+            .map_or(PartReceipts::All, |operator| operator.config.part_receipts)
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {

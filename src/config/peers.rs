@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::section::{choice, section};
 use super::server::Retry;
 use super::value::Hex;
@@ -36,7 +37,7 @@ section! {
         rate: Option<f64> = None,
         /// Messages that it may submit at once; without it, one second's worth.
         burst: Option<u32> = None,
-        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL.
+        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
         max_waiting: Option<u64> = None,
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
@@ -46,6 +47,12 @@ section! {
         registered_delivery: Option<u8> = None,
         /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
         resolve: bool = false,
+        /// What data_coding 0 means, in what it submits and in what it is sent.
+        alphabet: Alphabet = Alphabet::Gsm,
+        /// How long messages travel to it.
+        long_messages: LongMessages = LongMessages::AsIs,
+        /// What becomes of a character that its `alphabet` does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
         /// Whether it may bind.
@@ -154,6 +161,16 @@ section! {
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.
         receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
+        /// What data_coding 0 means, in what it is sent and in what it sends.
+        alphabet: Alphabet = Alphabet::Gsm,
+        /// How long messages travel to it.
+        long_messages: LongMessages = LongMessages::AsIs,
+        /// How the receipts of the parts become the one receipt of a long message.
+        part_receipts: PartReceipts = PartReceipts::All,
+        /// What becomes of a character that its `alphabet` does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet before UCS-2 is: `turkish`, `hindi`, ….
+        languages: Vec<String> = Vec::new(),
         /// How its message ids are compared.
         message_id: MessageIdForm = MessageIdForm::Auto,
         /// What becomes of a message whose answer never came.

@@ -62,6 +62,8 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         trace_context,
         text_erased,
         network,
+        alphabet,
+        composition,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -97,6 +99,12 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *text_erased {
         flag::encode(27, text_erased, buffer);
     }
+    if *alphabet != 0 {
+        int32::encode(28, alphabet, buffer);
+    }
+    if let Some(composition) = composition {
+        prost::encoding::message::encode(29, composition.as_ref(), buffer);
+    }
     if !network.is_empty() {
         string::encode(50, network, buffer);
     }
@@ -128,6 +136,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use crate::pb::Composition;
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -161,6 +170,14 @@ mod tests {
             trace_context: text("t"),
             text_erased: true,
             network: "23415".to_owned(),
+            alphabet: 3,
+            composition: Some(Box::new(Composition {
+                parent: 1 << 59,
+                part: 2,
+                parts: 3,
+                sent_as: vec![4, 5],
+                made_of: vec![6],
+            })),
         }
     }
 

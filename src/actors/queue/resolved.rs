@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix::{AsyncContext, Context, Handler};
 
 use super::{Item, Queue};
+use crate::actors::content::{self, Way};
 use crate::actors::hand_over::Parcel;
 use crate::actors::posted::measured;
 use crate::actors::traced;
@@ -59,9 +60,14 @@ impl Queue {
     /// Where it goes; `None` when it goes nowhere.
     fn target_of(&self, one: &Resolved) -> Option<u32> {
         let message = one.message.as_ref().filter(|_| !one.refused)?;
-        let hub = &self.hub;
-        hub.plan()
-            .first_target(message, message.id, |queue| hub.available(queue))
+        let (hub, plan) = (&self.hub, self.hub.plan());
+        let queue = plan.first_target(message, message.id, |queue| hub.available(queue))?;
+        let way = plan.taste_of(queue).map(|to| content::way(message, to));
+        Some(match way {
+            // It is given the form that its peer wants there, durable as here.
+            Some(Way::Gather | Way::Divide) => plan.assembly,
+            _ => queue,
+        })
     }
 
     fn sent_on(
