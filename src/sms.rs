@@ -21,6 +21,9 @@
 //! | [`ucs2`] | characters ↔ UTF-16 in octets |
 //! | [`mod@coding`] | what a data coding scheme says of the octets |
 //! | [`convert`] | from any alphabet of a peer to any other, and which one is shortest |
+//! | [`udh`] | the header in front of the text |
+//! | [`segment`] | a long text as parts that fit |
+//! | [`reassemble`] | parts as the text again |
 //!
 //! A *septet string* is one septet in each octet, as SMPP carries the default alphabet. Sections are
 //! those of 3GPP TS 23.038 unless 23.040 or SMPP is written.
@@ -32,8 +35,11 @@ pub mod gsm7;
 mod hex;
 pub mod language;
 pub mod pack;
+pub mod reassemble;
+pub mod segment;
 mod tables;
 pub mod ucs2;
+pub mod udh;
 
 pub use coding::{Charset, Coding, Dcs, Waiting, coding, with_charset};
 pub use gsm7::Unrepresentable;

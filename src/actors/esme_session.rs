@@ -20,6 +20,7 @@ use secrecy::ExposeSecret;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use crate::actors::content::shape;
 use crate::actors::convert;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
@@ -390,10 +391,15 @@ impl Handler<DeliverBatch> for EsmeSession {
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
         let operation = ("deliver_sm", encode_deliver_sm as Encode);
+        let account = self.account.as_ref();
+        let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             serving.deliver(core, batch, now, out, operation, |message| {
                 let mut pdu = convert::deliver_sm_of(message);
+                if let Some(account) = account {
+                    changed += shape::shape(&mut pdu, message, &account.taste);
+                }
                 if !with_tlvs {
                     // SMPP 3.4 §2.10: no optional parameters to peers below 0x34.
                     pdu.tlvs = crate::smpp::Tlvs::default();
@@ -405,6 +411,7 @@ impl Handler<DeliverBatch> for EsmeSession {
                 }
             });
         });
+        self.hub.metrics.characters_changed.inc_by(changed as u64);
     }
 }
 
