@@ -31,6 +31,8 @@
 pub mod coding;
 pub mod convert;
 pub mod gsm7;
+#[cfg(test)]
+mod hex;
 pub mod language;
 pub mod pack;
 pub mod reassemble;
