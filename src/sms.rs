@@ -20,6 +20,9 @@
 //! | [`mod@pack`] | septets ↔ octets |
 //! | [`ucs2`] | characters ↔ UTF-16 in octets |
 //! | [`mod@coding`] | what a data coding scheme says of the octets |
+//! | [`udh`] | the header: which part of which text, ports, languages |
+//! | [`segment`] | a text into parts that fit beside their header |
+//! | [`reassemble`] | parts back into texts |
 //! | [`convert`] | from any alphabet of a peer to any other, and which one is shortest |
 //! | [`udh`] | the header in front of the text |
 //! | [`segment`] | a long text as parts that fit |
