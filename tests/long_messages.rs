@@ -330,11 +330,7 @@ fn a_cancel_of_the_whole_reaches_its_parts() {
     let parts = message["parts"]["sent_as"].as_array().unwrap().clone();
     assert!(parts.len() > 4);
     let (status, answer) = admin.post(&format!("/v1/messages/{id}/cancel"));
-    assert_eq!(
-        (status, &answer["count"]),
-        (200, &parts.len().into()),
-        "{answer}"
-    );
+    assert_eq!((status, &answer["count"]), (200, &1.into()), "{answer}");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 4), "DELETED");
     for part in &parts {
         let part = admin.get(&format!("/v1/messages/{}", part.as_str().unwrap()));
