@@ -242,6 +242,19 @@ impl Hub {
         true
     }
 
+    /// How full a sender's cap of unfinished messages is, percent; 0 without a cap.
+    pub fn filled(&self, sender: u32) -> usize {
+        let plan = self.plan.load();
+        let cap = plan
+            .account_by_id(sender)
+            .and_then(|account| account.config.max_waiting);
+        let Some(cap) = cap.filter(|cap| *cap > 0 && !self.tenure.is_shared()) else {
+            return 0;
+        };
+        let count = self.unfinished(sender).load(Ordering::Relaxed);
+        (count.saturating_mul(100) / cap) as usize
+    }
+
     /// One message of a sender has ended, or was refused after all.
     pub fn release(&self, sender: u32) {
         let counter = self.unfinished(sender);

@@ -12,6 +12,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 use crate::actors::hand_over::{Parcel, pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::shown_id;
 use crate::actors::traced::{self, Submitted};
 use crate::clock;
 use crate::domain::trace::Ratio;
@@ -84,6 +85,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let now = read / 1_000;
     let sender = batch.sender;
     let peer = batch.peer;
+    let is_group = batch.group;
     let count = batch.submissions.len();
     let granted = granted(&hub, sender, count).await;
     let mut results = Vec::with_capacity(count);
@@ -112,6 +114,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         message.id = id;
         route_by_id(&hub, message);
         traced::pick(&hub, ratio, message);
+    }
+    if is_group {
+        shown_id::group(&mut checked);
     }
     let routed = clock::now_us();
     let accept = checked.iter().map(|(_, message)| message.clone()).collect();
@@ -177,7 +182,8 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     Accepted::new(results, hub, accepted)
 }
 
-async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
+/// How many of `count` submissions the account's rate lets through now.
+pub async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
     if hub.plan().rate_of(sender).is_none() || !hub.is_account(sender) {
         return count;
     }

@@ -30,6 +30,13 @@ pub struct StateLabel {
     pub state: String,
 }
 
+/// An operation of SMPP about messages that were submitted before, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperationLabel {
+    pub operation: &'static str,
+    pub status: String,
+}
+
 /// Actors of one kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
@@ -109,6 +116,8 @@ metrics! {
     accepted: Counter = "messages_accepted", Counter::default();
     /// Submissions refused, by the command_status of the answer.
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
+    /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
+    operations: Family<OperationLabel, Counter> = "operations", Family::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
     /// Submissions without a matching route.
