@@ -3,11 +3,13 @@
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
 //!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
+//!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
 //!  ├─ Ingest                       one per session thread      write ─→ store;  Enqueue ─→ Queue
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
+//!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
@@ -27,8 +29,11 @@
 
 pub mod access;
 pub mod admin;
+pub mod alert;
+pub mod assembly;
 pub mod cdr;
 pub mod cluster;
+pub mod content;
 pub mod convert;
 pub mod correlation;
 pub mod data_sm;
@@ -43,7 +48,9 @@ pub mod link;
 pub mod listener;
 pub mod operations;
 pub mod operator_session;
+pub mod outbind;
 pub mod outgoing;
+pub mod parts;
 pub mod plan;
 pub mod ports;
 pub mod posted;
@@ -52,6 +59,7 @@ pub mod receipts;
 pub mod registry;
 pub mod settings;
 pub mod shown_id;
+pub mod stage;
 pub mod supervise;
 pub mod supervisor;
 pub mod tenure;

@@ -5,6 +5,7 @@
 //! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
+mod content;
 mod outputs;
 mod peers;
 mod problem;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use section::section;
 
+pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
@@ -70,6 +72,8 @@ section! {
         retry: Retry = Retry::default(),
         /// From an operator's message id back to the message.
         correlation: Correlation = Correlation::default(),
+        /// Putting long messages together.
+        content: Content = Content::default(),
         /// Call detail records, one JSON object per line.
         cdr: Cdr = Cdr::default(),
         /// Metrics for a daemon that is pushed to.

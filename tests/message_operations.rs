@@ -313,7 +313,7 @@ fn the_last_replacement_wins_and_survives_a_restart() {
     };
     assert_eq!(replace(&mut esme, last), ok);
     let before = smsc.admin().get(&format!("/v1/messages/{id}"));
-    assert_eq!(before["state"], "SCHEDULED", "{before}");
+    assert_eq!(before["stage"], "scheduled", "{before}");
 
     smsc.kill();
     drop(link);
@@ -321,7 +321,7 @@ fn the_last_replacement_wins_and_survives_a_restart() {
     link = operator.accept_bind();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let after = smsc.admin().get(&format!("/v1/messages/{id}"));
-    for field in ["due_at", "expires_at", "state"] {
+    for field in ["due_at", "expires_at", "stage"] {
         assert_eq!(after[field], before[field], "{field}: {before} {after}");
     }
     // Due now: the schedule is what is replaced last.

@@ -40,6 +40,7 @@ use crate::pb::{
 };
 use crate::store::StoreError;
 
+pub use abroad::to_node as send_to;
 pub(super) use abroad::to_others;
 pub use command::execute;
 pub use messages::{due_at, handed_over, history};

@@ -5,6 +5,7 @@
 //! answers on the same sequence number; only broken framing, timers and unbind end it.
 
 mod binding;
+mod delivery;
 mod intake;
 mod multi;
 mod operations;
@@ -18,11 +19,12 @@ use actix::{
     Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, WrapFuture,
 };
 use bytes::{Bytes, BytesMut};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::operations::Operation;
+use crate::actors::content::shape;
 use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::hub::Hub;
@@ -38,14 +40,15 @@ use crate::clock;
 use crate::config::DeliverAs;
 use crate::pb::delivery::What;
 use crate::pb::{
-    BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch, SubmitReply,
+    BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission, SubmitBatch,
+    SubmitReply,
 };
-use crate::smpp::codec::next_frame;
+use crate::smpp::codec::{decode, next_frame};
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandId, CommandStatus, Leniency, Pdu, SubmitSm, encode_data_sm,
-    encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp,
+    Bind, Body, CommandId, CommandStatus, Decoded, Leniency, Outbind, Pdu, SubmitSm,
+    encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp,
 };
 use crate::telemetry::metrics::status_label;
 
@@ -78,7 +81,10 @@ pub struct EsmeSession {
     answer_as: Vec<(u32, CommandId)>,
     stalled_since: Option<Instant>,
     snapshot: BindSnapshot,
-    _admitted: Admitted,
+    /// What is said first, on a connection that we have made.
+    outbind: Option<Outbind>,
+    /// `None` when we have called it.
+    _admitted: Option<Admitted>,
 }
 
 // === impl EsmeSession ===
@@ -89,7 +95,7 @@ impl EsmeSession {
         ingest: Addr<Ingest>,
         socket: TcpStream,
         peer: SocketAddr,
-        admitted: Admitted,
+        admitted: Option<Admitted>,
     ) -> Self {
         let config = hub.config();
         let smpp = &config.smpp;
@@ -107,7 +113,7 @@ impl EsmeSession {
                 },
                 leniency: Leniency::default(),
                 max_pdu: smpp.max_pdu as usize,
-                interface_version: 0x34,
+                interface_version: 0x50,
                 system_id: Bytes::copy_from_slice(smpp.system_id.as_bytes()),
             },
             Instant::now().into_std(),
@@ -138,8 +144,27 @@ impl EsmeSession {
             answer_as: Vec::new(),
             stalled_since: None,
             snapshot,
+            outbind: None,
             _admitted: admitted,
         }
+    }
+
+    /// A session on a connection that we have made: it begins with outbind.
+    pub fn calling(
+        hub: Arc<Hub>,
+        ingest: Addr<Ingest>,
+        socket: TcpStream,
+        peer: SocketAddr,
+        password: SecretString,
+    ) -> Self {
+        let system_id = Bytes::copy_from_slice(hub.config().smpp.system_id.as_bytes());
+        let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
+        let mut session = Self::new(hub, ingest, socket, peer, None);
+        session.outbind = Some(Outbind {
+            system_id,
+            password,
+        });
+        session
     }
 
     fn write<T>(
@@ -380,6 +405,9 @@ impl Actor for EsmeSession {
             let (reader, writer) = socket.into_split();
             self.outbox = Some(link::attach(ctx, reader, writer, limit));
         }
+        if let Some(outbind) = self.outbind.take() {
+            self.write(|core, out| core.outbind(outbind, out));
+        }
         ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
         self.publish();
     }
@@ -434,51 +462,6 @@ impl Linked for EsmeSession {
             || self.core.state() == State::Binding
             || self.operations.is_full()
             || self.outbox.as_ref().is_some_and(Outbox::is_filling)
-    }
-}
-
-impl Handler<DeliverBatch> for EsmeSession {
-    type Result = ();
-
-    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
-            return;
-        };
-        self.snapshot.sent_total += batch.deliveries.len() as u64;
-        let core = &mut self.core;
-        let with_tlvs = core.peer_version() >= 0x34;
-        let as_data_sm = with_tlvs
-            && self
-                .account
-                .as_ref()
-                .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
-        let operation = match as_data_sm {
-            true => ("data_sm", encode_data_sm as Encode),
-            false => ("deliver_sm", encode_deliver_sm as Encode),
-        };
-        outbox.write(|out| {
-            let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, operation, |message| {
-                let mut pdu = convert::deliver_sm_of(message);
-                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
-                Prepared {
-                    pdu,
-                    keep_message: false,
-                    receipt_expected: false,
-                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
-                }
-            });
-        });
-    }
-}
-
-impl Handler<ReportHeld> for EsmeSession {
-    type Result = ();
-
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        if let Some(serving) = &self.serving {
-            serving.report(&self.core);
-        }
     }
 }
 

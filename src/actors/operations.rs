@@ -18,10 +18,10 @@ pub use self::replace::{Replaced, replace_present, replace_sm};
 
 use crate::actors::admin;
 use crate::actors::hub::Hub;
-use crate::actors::ingest;
+use crate::actors::posted::Posted;
 use crate::clock;
 use crate::pb::queue_command::Verb;
-use crate::pb::{CommandMessage, MessageState, Refusal, Replacement, refusal};
+use crate::pb::{CommandMessage, MessageState, Refusal, Replacement, TakeTokens, refusal};
 use crate::smpp::{CancelSm, CommandStatus, QuerySm, QuerySmResp, time};
 use crate::store::{FinRow, History, SentRow};
 
@@ -107,10 +107,11 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
         let ids = page
             .messages
             .iter()
-            .filter(|message| {
-                cancel.service_type.is_empty() || message.service_type == cancel.service_type
+            .filter(|stored| {
+                let of_service = &stored.message.service_type;
+                cancel.service_type.is_empty() || *of_service == cancel.service_type
             })
-            .map(|message| message.id)
+            .map(|stored| stored.message.id)
             .collect();
         cancelled += cancel_each(asker, ids, fail).await.unwrap_or(0);
         match page.next_below {
@@ -151,9 +152,18 @@ async fn cancel_each(
 impl Asker {
     /// Counts the request against the account's rate, as a message.
     async fn admit(&self) -> Result<(), CommandStatus> {
-        match ingest::granted(&self.hub, self.account, 1).await {
-            0 => Err(CommandStatus::ESME_RTHROTTLED),
-            _ => Ok(()),
+        if self.hub.plan().rate_of(self.account).is_none() {
+            return Ok(());
+        }
+        let ask = TakeTokens {
+            key: self.account,
+            wanted: 1,
+        };
+        let ask = Posted::new(ask, &self.hub.mailboxes.throttle);
+        match self.hub.throttle.send(ask).await {
+            Ok(taken) if taken.granted > 0 => Ok(()),
+            // Throttle is restarting: refusing is safe, the sender tries again.
+            _ => Err(CommandStatus::ESME_RTHROTTLED),
         }
     }
 

@@ -22,6 +22,8 @@ use secrecy::ExposeSecret;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use crate::actors::alert;
+use crate::actors::content::shape;
 use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::esme_session::keep;
@@ -401,6 +403,7 @@ impl Handler<DeliverBatch> for OperatorSession {
             SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
             SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
+        let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             let prepare = |message: &crate::pb::Message| {
@@ -410,6 +413,7 @@ impl Handler<DeliverBatch> for OperatorSession {
                     _ => convert::submit_sm_of(message, registered),
                 };
                 pdu.registered_delivery = registered;
+                changed += shape::shape(&mut pdu, message, &plan.taste);
                 if send_as == SendAs::DataSm {
                     data_sm::prepare(&mut pdu, message);
                 }
@@ -423,6 +427,11 @@ impl Handler<DeliverBatch> for OperatorSession {
             };
             serving.deliver(core, batch, now, out, operation, prepare);
         });
+        self.options
+            .hub
+            .metrics
+            .characters_changed
+            .inc_by(changed as u64);
     }
 }
 

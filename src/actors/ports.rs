@@ -29,6 +29,8 @@ pub enum QueueKind {
     Account,
     /// The built-in target that delivers, fails or is unreachable.
     Test,
+    /// An actor of every delivering node, which gives what it takes to other queues.
+    Internal,
 }
 
 /// A queue as others see it.
@@ -95,6 +97,8 @@ pub struct BindPort {
     pub slot: AtomicU32,
     pub snapshot: Published<pb::BindSnapshot>,
     pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
+    /// Where alert_notifications for its account go, when it receives.
+    pub alerts: Mutex<Option<Recipient<pb::ForwardAlert>>>,
     /// Where answers to its receipts go.
     pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
     /// Suspended by an operator's command, until resumed by one.
@@ -182,7 +186,8 @@ impl QueuePort {
     /// Whether a message put here now would be sent soon.
     pub fn available(&self) -> bool {
         !self.suspended.load(Ordering::Relaxed)
-            && (self.kind == QueueKind::Test || self.bound.load(Ordering::Relaxed) > 0)
+            && (matches!(self.kind, QueueKind::Test | QueueKind::Internal)
+                || self.bound.load(Ordering::Relaxed) > 0)
     }
 }
 
@@ -282,6 +287,7 @@ impl BindPort {
             slot: AtomicU32::new(u32::MAX),
             snapshot: Published::default(),
             commands: Mutex::default(),
+            alerts: Mutex::default(),
             replies: Mutex::default(),
             suspended: AtomicBool::new(false),
             health,

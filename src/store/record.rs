@@ -23,6 +23,7 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
             message.protocol_id = new.protocol_id;
             message.registered_delivery = new.registered_delivery;
             message.data_coding = new.data_coding;
+            message.alphabet = new.alphabet;
             message.sm_default_msg_id = new.sm_default_msg_id;
             message.short_message = new.short_message;
             message.tlvs = new.tlvs;
@@ -85,6 +86,8 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         validity_period,
         trace_context,
         text_erased,
+        alphabet,
+        composition,
         group_first,
         group_size,
         short_id,
@@ -123,6 +126,12 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *text_erased {
         flag::encode(27, text_erased, buffer);
     }
+    if *alphabet != 0 {
+        int32::encode(28, alphabet, buffer);
+    }
+    if let Some(composition) = composition {
+        prost::encoding::message::encode(29, composition.as_ref(), buffer);
+    }
     if *group_size != 0 {
         uint64::encode(50, group_first, buffer);
         uint32::encode(51, group_size, buffer);
@@ -148,6 +157,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use crate::pb::Composition;
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -180,6 +190,14 @@ mod tests {
             validity_period: text("v"),
             trace_context: text("t"),
             text_erased: true,
+            alphabet: 3,
+            composition: Some(Box::new(Composition {
+                parent: 1 << 59,
+                part: 2,
+                parts: 3,
+                sent_as: vec![4, 5],
+                made_of: vec![6],
+            })),
             group_first: 1 << 59,
             group_size: 3,
             short_id: true,

@@ -118,8 +118,24 @@ metrics! {
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
     /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
+    /// alert_notifications of operators that were passed on to an account.
+    alerts: Counter = "alerts_forwarded", Counter::default();
+    /// alert_notifications of operators without an account, or without a receiver of it.
+    alerts_dropped: Counter = "alerts_dropped", Counter::default();
+    /// Calls of accounts by outbind.
+    outbinds: Counter = "outbinds", Counter::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
+    /// Long messages that were divided into parts for their peer.
+    divided: Counter = "messages_divided", Counter::default();
+    /// Messages that were put together from the parts that came.
+    assembled: Counter = "messages_assembled", Counter::default();
+    /// Parts that came again, with the same text, and were not sent again.
+    parts_repeated: Counter = "parts_repeated", Counter::default();
+    /// Parts that went on as they came because the rest of their message did not come in time or had no room, or because their reference was used for another message.
+    parts_given_up: Counter = "parts_given_up", Counter::default();
+    /// Characters that a peer's alphabet does not have and that were written otherwise.
+    characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
     /// Submissions refused because the queue was at its cap.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::abroad;
 use super::orders;
 use super::transfer;
+use crate::actors::alert;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
 use crate::actors::settings;
@@ -84,6 +85,11 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let result = orders::carry_out(&hub, &order).await;
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Alert(forward)) => {
+            if !alert::deliver(&hub, &forward) {
+                hub.metrics.alerts_dropped.inc();
+            }
         }
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),

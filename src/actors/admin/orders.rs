@@ -72,6 +72,13 @@ pub async fn carry_out(hub: &Hub, order: &CommandMessage) -> Result<Commanded, R
             )));
         }
         let history = messages::history(hub, id).await?;
+        if let Some(composition) = &history.stored.message.composition
+            && !composition.sent_as.is_empty()
+            && history.stored.fin.is_none()
+            && order.verb() != queue_command::Verb::Replace
+        {
+            return parts_ordered(hub, order, &composition.sent_as).await;
+        }
         refuse_when_over(hub, &history)?;
         let passed = pass_to_queue(hub, order, &history).await?;
         let queue = passed.queue;
@@ -93,6 +100,33 @@ pub async fn carry_out(hub: &Hub, order: &CommandMessage) -> Result<Commanded, R
                 )));
             }
         }
+    }
+}
+
+/// Commands the parts that carry a message; those that are over already are left alone.
+async fn parts_ordered(
+    hub: &Hub,
+    order: &CommandMessage,
+    parts: &[u64],
+) -> Result<Commanded, Refusal> {
+    let mut all = Commanded::default();
+    let mut refused = None;
+    for part in parts {
+        let order = CommandMessage {
+            id: *part,
+            ..order.clone()
+        };
+        match Box::pin(carry_out(hub, &order)).await {
+            Ok(done) => {
+                all.count += done.count;
+                all.pending |= done.pending;
+            }
+            Err(error) => refused = Some(error),
+        }
+    }
+    match refused {
+        Some(error) if all.count == 0 => Err(error),
+        _ => Ok(all),
     }
 }
 

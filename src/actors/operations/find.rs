@@ -6,10 +6,11 @@ use futures_util::future::join_all;
 use super::{Asker, trouble};
 use crate::actors::admin;
 use crate::actors::shown_id;
+use crate::content;
 use crate::domain::address::normalise;
-use crate::pb::{Kind, Message, MessageState};
+use crate::pb::{Kind, MessageState};
 use crate::smpp::CommandStatus;
-use crate::store::{History, Search, StoreError};
+use crate::store::{History, Search, StoreError, Stored};
 
 /// Messages looked at per page.
 const PAGE: usize = 1_000;
@@ -18,7 +19,7 @@ const NEWEST: usize = 10_000;
 
 /// Messages that wait between two addresses, newest first.
 pub(super) struct Page {
-    pub messages: Vec<Message>,
+    pub messages: Vec<Stored>,
     /// Where the next page begins; `None` when this was the last one.
     pub next_below: Option<u64>,
 }
@@ -44,7 +45,7 @@ pub(super) async fn own(
     if message.sender != asker.account || !is_same(&message.source, source) {
         return Err(fail);
     }
-    if shown_id::number(message) != id {
+    if shown_id::number(message) != id || content::is_internal(message) {
         // Its sender was never told this one.
         return Err(unknown);
     }
@@ -107,9 +108,11 @@ pub(super) async fn waiting(
     };
     let messages = found
         .into_iter()
-        .map(|stored| stored.message)
-        .filter(|message| {
-            message.kind() == Kind::Mt
+        .filter(|stored| {
+            let message = &stored.message;
+            // What others carry or are carried by is not the sender's business.
+            !content::is_internal(message)
+                && message.kind() == Kind::Mt
                 && message.sender == asker.account
                 && is_same(&message.source, source)
                 && is_same(&message.destination, destination)

@@ -6,11 +6,14 @@ use bytes::Bytes;
 
 use super::{Asker, find};
 use crate::actors::admin;
+use crate::actors::content::{self as actors_content, Way};
 use crate::actors::hub::Hub;
+use crate::actors::shown_id;
 use crate::clock;
+use crate::content;
 use crate::domain::validity::{self, Times};
 use crate::pb::queue_command::Verb;
-use crate::pb::{Message, Replacement};
+use crate::pb::{self, Message, Replacement};
 use crate::smpp::{CommandStatus, ReplaceSm, Tlvs, tag, time};
 use crate::store::History;
 
@@ -26,7 +29,8 @@ pub enum Replaced {
 ///
 /// # Errors
 /// ESME_RINVMSGID for an id of no message, ESME_RREPLACEFAIL for another's message, another source or
-/// one that has been handed over, ESME_RINVSCHED and ESME_RINVEXPIRY for times that make no sense,
+/// one that has been handed over or divided, ESME_RINVMSGLEN for a text that would have to be divided,
+/// ESME_RINVSCHED and ESME_RINVEXPIRY for times that make no sense,
 /// ESME_RTHROTTLED above the account's rate, ESME_RSYSERR when the store does not answer.
 pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), CommandStatus> {
     asker.admit().await?;
@@ -56,10 +60,12 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
     let page = find::waiting(asker, &message.source, &message.destination, None)
         .await
         .map_err(|_| CommandStatus::ESME_RINVSUBREP)?;
+    let mut message = message;
+    message.set_alphabet(alphabet(hub, asker.account));
     let present = page
         .messages
         .iter()
-        .filter(|old| old.service_type == message.service_type);
+        .filter(|old| old.message.service_type == message.service_type);
     for old in present {
         asker.admit().await?;
         let wished = |field: &[u8]| time::parse_time(field, now);
@@ -70,15 +76,37 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
             hub.plan().lifetime(),
         )
         .map_err(|error| CommandStatus(error.command_status()))?;
-        let new = replacement(hub, message.clone(), times);
-        match asker.order(old.id, Verb::Replace, Some(new)).await {
-            Ok(()) => return Ok(Replaced::Old(old.id)),
+        let id = old.message.id;
+        let in_place = content::parts(&old.message) == 1 && is_single(hub, old.queue, &message);
+        let ordered = match in_place {
+            true => {
+                let new = replacement(hub, message.clone(), times);
+                asker.order(id, Verb::Replace, Some(new)).await
+            }
+            // Parts cannot become others: the old one goes, the new one is a message of its own.
+            false => asker.order(id, Verb::Cancel, None).await,
+        };
+        match ordered {
+            Ok(()) if in_place => return Ok(Replaced::Old(shown_id::number(&old.message))),
+            Ok(()) => break,
             // Handed over meanwhile: perhaps an older one waits.
             Err(None) => {}
             Err(Some(status)) => return Err(status),
         }
     }
     Ok(Replaced::Nothing(Box::new(message)))
+}
+
+/// Whether a message goes to the peer of a queue as one message.
+fn is_single(hub: &Hub, queue: u32, message: &Message) -> bool {
+    let plan = hub.plan();
+    plan.taste_of(queue)
+        .is_none_or(|taste| actors_content::way(message, taste) == Way::Single)
+}
+
+/// What data_coding 0 means in the submissions of an account.
+fn alphabet(hub: &Hub, account: u32) -> pb::Alphabet {
+    content::as_stored(hub.plan().alphabet_of(account))
 }
 
 fn is_over(history: &History) -> bool {
@@ -128,6 +156,10 @@ fn changed(
             tlvs.push(tag, value);
         }
         message.tlvs = tlvs.raw().clone();
+        message.set_alphabet(alphabet(hub, message.sender));
+        if !is_single(hub, history.stored.queue, &message) {
+            return Err(CommandStatus::ESME_RINVMSGLEN);
+        }
     }
     Ok(replacement(hub, message, times))
 }
@@ -143,6 +175,7 @@ fn replacement(hub: &Hub, message: Message, times: Times) -> Replacement {
         protocol_id: message.protocol_id,
         registered_delivery: message.registered_delivery,
         data_coding: message.data_coding,
+        alphabet: message.alphabet,
         sm_default_msg_id: message.sm_default_msg_id,
         schedule_delivery_time: own(&message.schedule_delivery_time),
         validity_period: own(&message.validity_period),

@@ -44,7 +44,8 @@ impl OperatorSession {
                     message: Some(convert::message_of(deliver, kind)),
                 });
             }
-            Body::AlertNotification(_) | Body::Outbind(_) => {}
+            Body::AlertNotification(alert) => alert::pass_on(self.hub(), alert),
+            Body::Outbind(_) => {}
             _ => {
                 self.snapshot.errors_total += 1;
                 self.write(|_, out| {
