@@ -25,6 +25,7 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
 use crate::actors::listener::Listener;
+use crate::actors::outbind::Outbind;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::registry::Registry as SessionRegistry;
 use crate::actors::resolver::{self, Resolver};
@@ -195,6 +196,11 @@ pub async fn start(
             Listener::new(hub, socket, lanes)
         });
     }
+    let (_, outbind_slot) = supervise::slot(CONTROL_MAILBOX);
+    let for_outbind = lanes.clone();
+    start.actor("outbind", outbind_slot, move |hub, _| {
+        Outbind::new(hub, for_outbind)
+    });
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     let for_admin = supervisor.clone();
     start.actor("admin", admin_slot, move |hub, _| {

@@ -26,8 +26,8 @@ use section::section;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest, Route,
-    RouteStep, SendAs,
+    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
+    Route, RouteStep, SendAs,
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
@@ -38,7 +38,7 @@ pub use server::{
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
-pub use value::show_duration;
+pub use value::{Lists, show_duration};
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];

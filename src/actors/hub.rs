@@ -240,6 +240,19 @@ impl Hub {
         self.unfinished.reserve(sender, cap)
     }
 
+    /// How full a sender's cap of unfinished messages is, percent; 0 without a cap.
+    pub fn filled(&self, sender: u32) -> usize {
+        let plan = self.plan.load();
+        let cap = plan
+            .account_by_id(sender)
+            .and_then(|account| account.config.max_waiting);
+        let Some(cap) = cap.filter(|cap| *cap > 0) else {
+            return 0;
+        };
+        let count = self.unfinished.count(sender);
+        (count.saturating_mul(100) / cap) as usize
+    }
+
     /// Counts the parts that a message of a sender was divided into: each is kept by itself.
     pub fn reserve_parts(&self, sender: u32, parts: u64) {
         self.unfinished.add(sender, parts as i64);

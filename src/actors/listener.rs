@@ -64,7 +64,7 @@ impl Listener {
         };
         arbiter.spawn_fn(move || {
             if let Ok(socket) = TcpStream::from_std(socket) {
-                EsmeSession::new(hub, ingest, socket, peer, admitted).start();
+                EsmeSession::new(hub, ingest, socket, peer, Some(admitted)).start();
             }
         });
     }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::section::{choice, section};
 use super::server::Retry;
-use super::value::Hex;
+use super::value::{Hex, Lists};
 use crate::domain::route::{Route as DomainRoute, Step};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -55,8 +55,26 @@ section! {
         unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
+        /// Distribution lists for its submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
+        lists: Lists = Lists::default(),
+        /// Which operation carries MO and receipts to it.
+        deliver_as: DeliverAs = DeliverAs::DeliverSm,
+        /// Host and port that are dialled with outbind when something waits for it and no receiver is bound.
+        outbind: Option<String> = None,
+        /// The password of the outbind; `smpp.system_id` is its system_id.
+        outbind_password: SecretString = SecretString::default(),
         /// Whether it may bind.
         enabled: bool = true,
+    }
+}
+
+choice! {
+    /// Which operation carries messages to an account.
+    pub enum DeliverAs {
+        /// As an SMSC delivers.
+        DeliverSm = "deliver_sm",
+        /// The text is in message_payload; binds below 3.4 get deliver_sm all the same.
+        DataSm = "data_sm",
     }
 }
 
@@ -89,6 +107,8 @@ choice! {
         SubmitSm = "submit_sm",
         /// We are its SMSC: a peer that receives mobile-terminated messages by deliver_sm.
         DeliverSm = "deliver_sm",
+        /// The text is in message_payload; binds below 3.4 get submit_sm all the same.
+        DataSm = "data_sm",
     }
 }
 
