@@ -11,6 +11,7 @@ mod grant;
 mod move_on;
 mod partitions;
 mod recovery;
+mod resolved;
 mod settle;
 mod transfer;
 mod waiting;

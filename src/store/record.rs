@@ -5,9 +5,11 @@
 //! columns' fields left out, so that any protobuf tool reads it.
 
 use bytes::Bytes;
-use prost::encoding::{bool as flag, bytes as octets, int32, uint32};
+use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32};
 
+use crate::domain::network;
 use crate::pb::Message;
+use crate::store::Stored;
 
 /// TON and NPI of both addresses, one octet each, for the column `numbering`; `None` when one of
 /// them does not fit and all four stay in the blob.
@@ -59,6 +61,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         validity_period,
         trace_context,
         text_erased,
+        network,
         alphabet,
         composition,
     } = message;
@@ -101,6 +104,19 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if let Some(composition) = composition {
         prost::encoding::message::encode(29, composition.as_ref(), buffer);
+    }
+    if !network.is_empty() {
+        string::encode(50, network, buffer);
+    }
+}
+
+/// What a move means for the message: its queue, and its network when it was moved for that.
+pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+    stored.queue = queue;
+    if let Some(network) = network::noted(by) {
+        network.clone_into(&mut stored.message.network);
+        // It had waited to be routed at all.
+        stored.message.queue = queue;
     }
 }
 
@@ -153,6 +169,7 @@ mod tests {
             validity_period: text("v"),
             trace_context: text("t"),
             text_erased: true,
+            network: "23415".to_owned(),
             alphabet: 3,
             composition: Some(Box::new(Composition {
                 parent: 1 << 59,

@@ -1,6 +1,8 @@
 //! Texts of 700 characters, how an ESME writes them, and a reader of what arrives that shares no
 //! code with the SMSC.
 
+#![allow(dead_code)] // Each test crate uses a part of it.
+
 use bytes::Bytes;
 use smsc::smpp::{SubmitSm, Tlvs, tag};
 

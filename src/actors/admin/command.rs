@@ -249,7 +249,8 @@ async fn parts_ordered(
         };
         match Box::pin(message_ordered(hub, &order)).await {
             Ok(done) => {
-                all.count += done.count;
+                // One message, in however many parts.
+                all.count = 1;
                 all.pending |= done.pending;
             }
             Err(error) => refused = Some(error),

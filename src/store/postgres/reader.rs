@@ -13,6 +13,7 @@ use super::failure::Failure;
 use super::record::{
     MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
 };
+use crate::store::record::moved;
 use crate::store::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored};
 
 /// Opens a snapshot that several statements share.
@@ -120,7 +121,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
         if change.kind == ChangeKind::Move
             && let Some(stored) = found.get_mut(&change.id)
         {
-            stored.queue = change.queue;
+            moved(stored, change.queue, &change.by);
         }
     }
     if keys.len() == ids.len() {

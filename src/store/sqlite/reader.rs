@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use crate::pb::MessageState;
+use crate::store::record::moved;
 use crate::store::{ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, SentRow, Stored};
 
 /// Rows stepped over before seeking is cheaper.
@@ -69,12 +70,13 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
         Ok(())
     })?;
     // In the order of the key (id, seq): the last move wins.
-    let moves = "SELECT id, queue, kind FROM change";
+    let moves = "SELECT id, queue, kind, by FROM change";
     gather(&snapshot, moves, "id", ids, |index, row| {
         if let Some(stored) = &mut found[index]
             && row.get::<_, i64>(2)? == ChangeKind::Move as i64
         {
-            stored.queue = row.get(1)?;
+            let by = row.get_ref(3)?;
+            moved(stored, row.get(1)?, by.as_str().unwrap_or_default());
         }
         Ok(())
     })?;
