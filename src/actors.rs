@@ -28,6 +28,7 @@
 pub mod access;
 pub mod admin;
 pub mod cdr;
+pub mod certificates;
 pub mod cluster;
 pub mod convert;
 pub mod correlation;
@@ -48,6 +49,7 @@ pub mod posted;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
+pub mod seats;
 pub mod settings;
 pub mod supervise;
 pub mod supervisor;

@@ -3,6 +3,7 @@
 //! ```text
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
 //!            │       │                  ├→ store ┴→ domain, pb
+//!            │       │                  └→ tls
 //!            │       └→ telemetry, config
 //!            ├→ convert
 //!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them
@@ -30,3 +31,4 @@ pub mod simulator;
 pub mod smpp;
 pub mod store;
 pub mod telemetry;
+pub mod tls;

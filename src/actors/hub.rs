@@ -10,6 +10,7 @@ use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
+use crate::actors::certificates::Certificates;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
@@ -44,6 +45,7 @@ pub struct Hub {
     /// Tokens of the admin API.
     pub access: Arc<Access>,
     pub binds: BindBoard,
+    pub certificates: Certificates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -91,6 +93,7 @@ impl Hub {
             passwords: Passwords::new(),
             access: Arc::default(),
             binds: BindBoard::default(),
+            certificates: Certificates::default(),
             correlation,
             receipts,
             throttle,
