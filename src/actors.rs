@@ -8,6 +8,7 @@
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
+//!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
@@ -27,9 +28,11 @@
 
 pub mod access;
 pub mod admin;
+pub mod assembly;
 pub mod cdr;
 pub mod certificates;
 pub mod cluster;
+pub mod content;
 pub mod convert;
 pub mod correlation;
 pub mod esme_session;
@@ -43,6 +46,7 @@ pub mod link;
 pub mod listener;
 pub mod operator_session;
 pub mod outgoing;
+pub mod parts;
 pub mod plan;
 pub mod ports;
 pub mod posted;
@@ -51,6 +55,7 @@ pub mod receipts;
 pub mod registry;
 pub mod seats;
 pub mod settings;
+pub mod stage;
 pub mod supervise;
 pub mod supervisor;
 pub mod tenure;

@@ -35,6 +35,7 @@ use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
 use crate::app::stock::Stock;
 use crate::config::{self, Config, Http, NodeRole};
+use crate::content::as_stored;
 use crate::domain::allow::AllowList;
 use crate::domain::id::IdGenerator;
 use crate::http;
@@ -200,6 +201,7 @@ pub async fn start(
                 name: listener.name(),
                 tls: server.clone(),
                 proxy_from: balancers(&listener)?,
+                alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
             };
             let (_, slot) = supervise::slot(CONTROL_MAILBOX);
             let (lanes, connections) = (lanes.clone(), connections.clone());

@@ -5,6 +5,7 @@
 //! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
+mod content;
 mod listener;
 mod outputs;
 mod peers;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use section::section;
 
+pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
@@ -74,6 +76,8 @@ section! {
         retry: Retry = Retry::default(),
         /// From an operator's message id back to the message.
         correlation: Correlation = Correlation::default(),
+        /// Putting long messages together.
+        content: Content = Content::default(),
         /// Call detail records, one JSON object per line.
         cdr: Cdr = Cdr::default(),
         /// Metrics for a daemon that is pushed to.

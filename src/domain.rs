@@ -13,7 +13,6 @@ pub mod id;
 pub mod limit;
 pub mod moment;
 pub mod partition;
-pub mod readable;
 pub mod retry;
 pub mod route;
 pub mod settings;

@@ -145,7 +145,7 @@ impl Cluster {
             .queues()
             .iter()
             .filter(|port| match port.kind {
-                QueueKind::Test => delivers,
+                QueueKind::Test | QueueKind::Internal => delivers,
                 _ => port.bound.load(Ordering::Relaxed) > 0,
             })
             .map(|port| port.id)
@@ -253,7 +253,7 @@ impl Cluster {
             .map(|port| QueueNeed {
                 queue: port.id,
                 is_account: port.kind == QueueKind::Account,
-                is_split: port.kind == QueueKind::Operator,
+                is_split: matches!(port.kind, QueueKind::Operator | QueueKind::Internal),
             })
             .collect();
         let binds: Vec<BindNeed> = self

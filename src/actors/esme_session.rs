@@ -20,6 +20,7 @@ use bytes::{Bytes, BytesMut};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
+use crate::actors::content::shape;
 use crate::actors::convert;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
@@ -33,7 +34,8 @@ use crate::actors::seats::{self, Seat};
 use crate::clock;
 use crate::pb::delivery::What;
 use crate::pb::{
-    BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch, SubmitReply,
+    Alphabet, BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch,
+    SubmitReply,
 };
 use crate::smpp::codec::next_frame;
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
@@ -58,6 +60,8 @@ pub struct EsmeSession {
     wire: Option<Wire>,
     /// The ESME, also behind a load balancer that announces it.
     peer: SocketAddr,
+    /// What its listener says about the default alphabet.
+    alphabet: Option<Alphabet>,
     core: Session<InFlight>,
     outbox: Option<Outbox>,
     port: Arc<BindPort>,
@@ -88,6 +92,7 @@ impl EsmeSession {
         ingest: Addr<Ingest>,
         wire: Wire,
         peer: SocketAddr,
+        alphabet: Option<Alphabet>,
         admitted: Admitted,
     ) -> Self {
         let config = hub.config();
@@ -125,6 +130,7 @@ impl EsmeSession {
             ingest,
             wire: Some(wire),
             peer,
+            alphabet,
             core,
             outbox: None,
             port,
@@ -374,10 +380,15 @@ impl Handler<DeliverBatch> for EsmeSession {
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
         let operation = ("deliver_sm", encode_deliver_sm as Encode);
+        let account = self.account.as_ref();
+        let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             serving.deliver(core, batch, now, out, operation, |message| {
                 let mut pdu = convert::deliver_sm_of(message);
+                if let Some(account) = account {
+                    changed += shape::shape(&mut pdu, message, &account.taste);
+                }
                 if !with_tlvs {
                     // SMPP 3.4 §2.10: no optional parameters to peers below 0x34.
                     pdu.tlvs = crate::smpp::Tlvs::default();
@@ -389,6 +400,7 @@ impl Handler<DeliverBatch> for EsmeSession {
                 }
             });
         });
+        self.hub.metrics.characters_changed.inc_by(changed as u64);
     }
 }
 

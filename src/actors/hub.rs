@@ -11,6 +11,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
 use crate::actors::certificates::Certificates;
+use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
@@ -59,6 +60,7 @@ pub struct Hub {
     queues: ArcSwap<HashMap<u32, Arc<QueuePort>>>,
     /// Unfinished messages per sender, compared with the account's cap.
     unfinished: ArcSwap<HashMap<u32, Arc<AtomicU64>>>,
+    references: Mutex<References>,
 }
 
 // === impl Hub ===
@@ -104,6 +106,7 @@ impl Hub {
             plan: ArcSwap::from_pointee(plan),
             queues: ArcSwap::default(),
             unfinished: ArcSwap::default(),
+            references: Mutex::default(),
         })
     }
 
@@ -218,7 +221,9 @@ impl Hub {
 
     /// Whether a queue has partitions by destination.
     pub fn is_split(&self, queue: u32) -> bool {
-        self.plan.load().name_of(queue).starts_with("operator:")
+        let plan = self.plan.load();
+        let name = plan.name_of(queue);
+        name.starts_with("operator:") || name.starts_with("internal:")
     }
 
     pub fn name_of(&self, id: u32) -> String {
@@ -243,6 +248,19 @@ impl Hub {
             return false;
         }
         true
+    }
+
+    /// Counts the parts that a message of a sender was divided into: each is kept by itself.
+    pub fn reserve_parts(&self, sender: u32, parts: u64) {
+        if !self.tenure.is_shared() {
+            self.unfinished(sender).fetch_add(parts, Ordering::Relaxed);
+        }
+    }
+
+    /// A number for the parts of the next long message of this pair.
+    pub fn reference(&self, source: &[u8], destination: &[u8], now: i64) -> u16 {
+        let mut references = lock(&self.references);
+        references.next(source, destination, now / 1_000, self.ids.node())
     }
 
     /// One message of a sender has ended, or was refused after all.

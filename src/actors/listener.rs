@@ -22,6 +22,7 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::link::{Wire, tune};
 use crate::domain::allow::AllowList;
+use crate::pb::Alphabet;
 use crate::telemetry::metrics::ReasonLabel;
 use crate::tls::Server;
 
@@ -35,6 +36,8 @@ pub struct Door {
     pub tls: Option<Arc<Server>>,
     /// The load balancers that announce their clients; `None`: clients come by themselves.
     pub proxy_from: Option<AllowList>,
+    /// The default alphabet of who comes in here, for accounts that do not say.
+    pub alphabet: Option<Alphabet>,
 }
 
 /// The connections of ESMEs that there are, over all listeners.
@@ -97,11 +100,12 @@ impl Listener {
             };
             if door.is_open() {
                 let wire = Wire::Plain(socket);
-                EsmeSession::new(hub, ingest, wire, peer, admitted).start();
+                EsmeSession::new(hub, ingest, wire, peer, door.alphabet, admitted).start();
             } else {
                 actix::spawn(async move {
                     if let Some((wire, peer)) = door.pass(&hub, socket, peer).await {
-                        EsmeSession::new(hub, ingest, wire, peer, admitted).start();
+                        let alphabet = door.alphabet;
+                        EsmeSession::new(hub, ingest, wire, peer, alphabet, admitted).start();
                     }
                 });
             }

@@ -23,6 +23,7 @@ use bytes::{Bytes, BytesMut};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
+use crate::actors::content::shape;
 use crate::actors::convert;
 use crate::actors::esme_session::keep;
 use crate::actors::hub::Hub;
@@ -388,6 +389,7 @@ impl Handler<DeliverBatch> for OperatorSession {
         } else {
             ("submit_sm", encode_submit_sm as Encode)
         };
+        let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             let prepare = |message: &crate::pb::Message| {
@@ -398,6 +400,7 @@ impl Handler<DeliverBatch> for OperatorSession {
                     convert::submit_sm_of(message, registered)
                 };
                 pdu.registered_delivery = registered;
+                changed += shape::shape(&mut pdu, message, &plan.taste);
                 if !with_tlvs {
                     pdu.tlvs = crate::smpp::Tlvs::default();
                 }
@@ -409,6 +412,11 @@ impl Handler<DeliverBatch> for OperatorSession {
             };
             serving.deliver(core, batch, now, out, operation, prepare);
         });
+        self.options
+            .hub
+            .metrics
+            .characters_changed
+            .inc_by(changed as u64);
     }
 }
 

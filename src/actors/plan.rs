@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, ReceiptRequest, Retry, Route, SendAs,
-    TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
+    Route, SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
@@ -15,6 +16,7 @@ use crate::domain::route::{MoTable, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
+use crate::sms::convert::Alphabet;
 use crate::store::{Store, StoreError};
 
 pub struct Plan {
@@ -34,6 +36,10 @@ pub struct Plan {
     shares: bool,
     /// Queues of the built-in targets.
     pub built_in: Vec<u32>,
+    /// The queue in which parts wait for the rest of their message.
+    pub assembly: u32,
+    /// In whose hands a message is that was divided: no queue, only a name.
+    pub divided: u32,
     names: HashMap<u32, String>,
     /// Queues by what routes call them.
     by_target: HashMap<String, u32>,
@@ -46,6 +52,7 @@ pub struct AccountPlan {
     pub config: Account,
     pub allow: AllowList,
     pub priority_max: u8,
+    pub taste: Taste,
 }
 
 /// An upstream that we bind to.
@@ -53,7 +60,13 @@ pub struct OperatorPlan {
     pub id: u32,
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
+    pub taste: Taste,
 }
+
+/// The queue of parts that wait for the rest of their message; every delivering node serves it.
+pub const ASSEMBLY: &str = "internal:assembly";
+/// Stands in the history of a message that its parts carry.
+pub const DIVIDED: &str = "internal:divided";
 
 /// The interned name of an account.
 pub fn account_name(system_id: &str) -> String {
@@ -79,6 +92,8 @@ impl Plan {
             built_in.push(id);
             by_target.insert(target.to_owned(), id);
         }
+        let assembly = store.intern(ASSEMBLY)?;
+        let divided = store.intern(DIVIDED)?;
         let mut accounts = HashMap::new();
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
@@ -98,6 +113,7 @@ impl Plan {
                     id,
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
+                    taste: Taste::of_account(account),
                     config: account.clone(),
                 }),
             );
@@ -117,6 +133,7 @@ impl Plan {
                 Arc::new(OperatorPlan {
                     id,
                     retry: operator.retry.as_ref().map(Retry::policy),
+                    taste: Taste::of_operator(operator),
                     config: operator.clone(),
                 }),
             );
@@ -160,6 +177,8 @@ impl Plan {
             alternatives,
             shares,
             built_in,
+            assembly,
+            divided,
             names: store.names()?.into_iter().collect(),
             by_target,
             config,
@@ -215,6 +234,11 @@ impl Plan {
         self.names.get(&id).map_or("", String::as_str)
     }
 
+    /// Whether a message in these hands is carried by others of ours, not by an operator.
+    pub fn is_carrier(&self, queue: u32) -> bool {
+        queue == self.divided || queue == self.assembly
+    }
+
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
@@ -224,6 +248,29 @@ impl Plan {
     pub fn trace_ratio(&self, sender: u32) -> Ratio {
         let own = self.trace_ratios.get(&sender);
         own.copied().unwrap_or(self.trace_ratio)
+    }
+
+    /// How the peer behind a queue wants its messages; `None` for a built-in target.
+    pub fn taste_of(&self, queue: u32) -> Option<&Taste> {
+        let operator = self.operators.get(&queue).map(|operator| &operator.taste);
+        operator.or_else(|| {
+            self.accounts_by_id
+                .get(&queue)
+                .map(|account| &account.taste)
+        })
+    }
+
+    /// What data_coding 0 means in what an account or operator sends.
+    pub fn alphabet_of(&self, sender: u32) -> Alphabet {
+        self.taste_of(sender)
+            .map_or(Alphabet::Gsm, |taste| taste.alphabet)
+    }
+
+    /// How the receipts of parts that went to a queue become one.
+    pub fn part_receipts(&self, queue: u32) -> PartReceipts {
+        self.operators
+            .get(&queue)
+            .map_or(PartReceipts::All, |operator| operator.config.part_receipts)
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {

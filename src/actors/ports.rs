@@ -30,6 +30,8 @@ pub enum QueueKind {
     Account,
     /// The built-in target that delivers, fails or is unreachable.
     Test,
+    /// An actor of every delivering node, which gives what it takes to other queues.
+    Internal,
 }
 
 /// A queue as others see it.
@@ -186,7 +188,8 @@ impl QueuePort {
     /// Whether a message put here now would be sent soon.
     pub fn available(&self) -> bool {
         !self.suspended.load(Ordering::Relaxed)
-            && (self.kind == QueueKind::Test || self.bound.load(Ordering::Relaxed) > 0)
+            && (matches!(self.kind, QueueKind::Test | QueueKind::Internal)
+                || self.bound.load(Ordering::Relaxed) > 0)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::content::Alphabet;
 use super::section::section;
 
 section! {
@@ -12,6 +13,8 @@ section! {
         @required listen: Vec<SocketAddr> = Vec::new(),
         /// Its name in logs and metrics; without it, its first address.
         name: Option<String> = None,
+        /// What data_coding 0 means in what ESMEs submit here, for accounts that do not say.
+        alphabet: Option<Alphabet> = None,
         /// File with the certificate chain (PEM); with it, ESMEs must speak TLS. Read again when it changes, without touching the sessions there are.
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::section::{choice, section};
 use super::server::Retry;
 use super::value::Hex;
@@ -57,6 +58,12 @@ section! {
         priority_max: u8 = 3,
         /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
+        /// What data_coding 0 means, in what it submits and in what it is sent.
+        alphabet: Alphabet = Alphabet::Gsm,
+        /// How long messages travel to it.
+        long_messages: LongMessages = LongMessages::AsIs,
+        /// What becomes of a character that its `alphabet` does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
         /// Whether it may bind.
@@ -175,6 +182,16 @@ section! {
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.
         receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
+        /// What data_coding 0 means, in what it is sent and in what it sends.
+        alphabet: Alphabet = Alphabet::Gsm,
+        /// How long messages travel to it.
+        long_messages: LongMessages = LongMessages::AsIs,
+        /// How the receipts of the parts become the one receipt of a long message.
+        part_receipts: PartReceipts = PartReceipts::All,
+        /// What becomes of a character that its `alphabet` does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet before UCS-2 is: `turkish`, `hindi`, ….
+        languages: Vec<String> = Vec::new(),
         /// How its message ids are compared.
         message_id: MessageIdForm = MessageIdForm::Auto,
         /// What becomes of a message whose answer never came.

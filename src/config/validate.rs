@@ -171,6 +171,9 @@ fn check_server(config: &Config, found: &mut Findings) {
         );
     }
     found.check_positive("correlation.ttl", config.correlation.ttl);
+    let content = &config.content;
+    found.check_positive("content.reassembly_timeout", content.reassembly_timeout);
+    found.at_least_one("content.reassembly_parts", content.reassembly_parts.into());
     found.check_positive("correlation.sweep", config.correlation.sweep);
     found.at_least_one("correlation.memory", config.correlation.memory as u64);
     found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);

@@ -59,6 +59,8 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         validity_period,
         trace_context,
         text_erased,
+        alphabet,
+        composition,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -94,6 +96,12 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *text_erased {
         flag::encode(27, text_erased, buffer);
     }
+    if *alphabet != 0 {
+        int32::encode(28, alphabet, buffer);
+    }
+    if let Some(composition) = composition {
+        prost::encoding::message::encode(29, composition.as_ref(), buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
@@ -112,6 +120,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use crate::pb::Composition;
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -144,6 +153,14 @@ mod tests {
             validity_period: text("v"),
             trace_context: text("t"),
             text_erased: true,
+            alphabet: 3,
+            composition: Some(Box::new(Composition {
+                parent: 1 << 59,
+                part: 2,
+                parts: 3,
+                sent_as: vec![4, 5],
+                made_of: vec![6],
+            })),
         }
     }
 

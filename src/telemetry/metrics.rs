@@ -111,6 +111,16 @@ metrics! {
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
+    /// Long messages that were divided into parts for their peer.
+    divided: Counter = "messages_divided", Counter::default();
+    /// Messages that were put together from the parts that came.
+    assembled: Counter = "messages_assembled", Counter::default();
+    /// Parts that came again, with the same text, and were not sent again.
+    parts_repeated: Counter = "parts_repeated", Counter::default();
+    /// Parts that went on as they came because the rest of their message did not come in time or had no room, or because their reference was used for another message.
+    parts_given_up: Counter = "parts_given_up", Counter::default();
+    /// Characters that a peer's alphabet does not have and that were written otherwise.
+    characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
     /// Submissions refused because the queue was at its cap.

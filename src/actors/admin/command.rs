@@ -180,6 +180,12 @@ pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Comm
 async fn message_ordered(hub: &Hub, order: &CommandMessage) -> Result<Commanded, Refusal> {
     let (id, verb) = (order.id, order.verb());
     let history = messages::history(hub, id).await?;
+    if let Some(composition) = &history.stored.message.composition
+        && !composition.sent_as.is_empty()
+        && history.stored.fin.is_none()
+    {
+        return parts_ordered(hub, order, &composition.sent_as).await;
+    }
     refuse_when_over(hub, &history)?;
     let queue = history.stored.queue;
     let port = hub.queue(queue).ok_or_else(|| {
@@ -229,6 +235,33 @@ async fn message_ordered(hub: &Hub, order: &CommandMessage) -> Result<Commanded,
                 port.name
             )))
         }
+    }
+}
+
+/// Commands the parts that carry a message; those that are over already are left alone.
+async fn parts_ordered(
+    hub: &Hub,
+    order: &CommandMessage,
+    parts: &[u64],
+) -> Result<Commanded, Refusal> {
+    let mut all = Commanded::default();
+    let mut refused = None;
+    for part in parts {
+        let order = CommandMessage {
+            id: *part,
+            ..order.clone()
+        };
+        match Box::pin(message_ordered(hub, &order)).await {
+            Ok(done) => {
+                all.count += done.count;
+                all.pending |= done.pending;
+            }
+            Err(error) => refused = Some(error),
+        }
+    }
+    match refused {
+        Some(error) if all.count == 0 => Err(error),
+        _ => Ok(all),
     }
 }
 

@@ -35,6 +35,7 @@ impl EsmeSession {
             sender: account.id,
             submissions,
             peer: self.snapshot.peer.clone(),
+            alphabet: self.alphabet.map(Into::into),
         };
         let request = self
             .ingest

@@ -139,6 +139,7 @@ impl OperatorSession {
                 sender: operator,
                 submissions,
                 peer: self.snapshot.peer.clone(),
+                ..SubmitBatch::default()
             };
             let request = self
                 .options

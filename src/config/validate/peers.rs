@@ -13,6 +13,7 @@ use crate::config::{Config, Operator, OutcomePolicy, ReceiptRequest};
 use crate::domain::account;
 use crate::domain::address;
 use crate::domain::allow::Network;
+use crate::sms::Language;
 
 /// priority_flag 0-3 (SMPP 3.4 §5.2.14).
 const MAX_PRIORITY: u8 = 3;
@@ -148,6 +149,13 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         {
             let message = "\"wait\" needs receipts, but `receipts` is \"never\"; write \"resend\"";
             found.problem(key("outcome_unknown"), message);
+        }
+        for (at, name) in operator.languages.iter().enumerate() {
+            if name.parse::<Language>().is_err() {
+                let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();
+                let message = format!("{name:?} has no table; write one of {}", known.join(", "));
+                found.problem(format!("{base}.languages[{at}]"), message);
+            }
         }
         if let Some(retry) = &operator.retry {
             check_retry(retry, &key("retry"), found);

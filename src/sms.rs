@@ -1,0 +1,44 @@
+//! What a short message carries: alphabets, data coding schemes, user data headers, long messages.
+//!
+//! Pure: octets and characters in, octets and characters out. Called by the actors that take
+//! messages in and hand them out, by the HTTP side that shows them, by the load generator and the
+//! simulator. Calls nothing of ours, knows no clock and no socket.
+//!
+//! ```text
+//!            ┌──────────────── user data: at most 140 octets ────────────────┐
+//!            │ UDHL │ IEI len data │ IEI len data │ fill bits │ septets or octets │
+//!            └──┬───┴──────┬───────┴──────┬───────┴─────┬─────┴───────┬───────────┘
+//!       header's length    │        24, 25: which       │      text: gsm7, ucs2
+//!                   00, 08: part n      national table  │      data: as it is
+//!                   of m (concat)       (language)      └ pack: text begins on a septet
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`language`] | the national languages and which of their tables are in use ([`Shifts`]) |
+//! | [`gsm7`] | characters ↔ septets, by the tables of `tables/` |
+//! | [`mod@pack`] | septets ↔ octets |
+//! | [`ucs2`] | characters ↔ UTF-16 in octets |
+//! | [`mod@coding`] | what a data coding scheme says of the octets |
+//! | [`convert`] | from any alphabet of a peer to any other, and which one is shortest |
+//! | [`udh`] | the header in front of the text |
+//! | [`segment`] | a long text as parts that fit |
+//! | [`reassemble`] | parts as the text again |
+//!
+//! A *septet string* is one septet in each octet, as SMPP carries the default alphabet. Sections are
+//! those of 3GPP TS 23.038 unless 23.040 or SMPP is written.
+
+pub mod coding;
+pub mod convert;
+pub mod gsm7;
+pub mod language;
+pub mod pack;
+pub mod reassemble;
+pub mod segment;
+mod tables;
+pub mod ucs2;
+pub mod udh;
+
+pub use coding::{Charset, Coding, Dcs, Waiting, coding, with_charset};
+pub use gsm7::Unrepresentable;
+pub use language::{Language, Shifts, UnknownName};

@@ -1,0 +1,102 @@
+//! Characters ↔ septets by the 7-bit alphabets: the default one with its extension, and the national
+//! ones (§6.2.1, Annex A).
+//!
+//! A septet string is one septet in each octet; [`super::pack`] packs it. What is decoded and encoded
+//! again with the same tables has the same characters; the octets may differ where a table has a
+//! character twice.
+
+use thiserror::Error;
+
+use super::language::Shifts;
+use super::tables::Tables;
+
+/// The septet before a character of the extension or single shift table (§6.2.1).
+pub const ESCAPE: u8 = 0x1B;
+
+/// A character that an alphabet does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{character:?} (U+{code:04X}), character {at} of the text, is not in the alphabet", code = *character as u32)]
+pub struct Unrepresentable {
+    /// The first such character.
+    pub character: char,
+    /// How many characters stand before it.
+    pub at: usize,
+}
+
+/// The septet string of a text.
+///
+/// # Errors
+///
+/// The first character that the tables do not have.
+pub fn encode(text: &str, shifts: Shifts) -> Result<Vec<u8>, Unrepresentable> {
+    let tables = Tables::of(shifts);
+    let mut septets = Vec::with_capacity(text.len());
+    for (at, character) in text.chars().enumerate() {
+        if !tables.push(&mut septets, character) {
+            return Err(Unrepresentable { character, at });
+        }
+    }
+    Ok(septets)
+}
+
+/// The text of a septet string. Never fails:
+///
+/// - a pair of escape and septet that the extension does not have is the character of the basic
+///   table, and a pair of two escapes a space (§6.2.1.1);
+/// - a position that a locking table leaves free, and an octet above 0x7F, is U+FFFD;
+/// - an escape at the very end is nothing: what it announced is not there.
+#[must_use]
+pub fn decode(septets: &[u8], shifts: Shifts) -> String {
+    let tables = Tables::of(shifts);
+    let mut text = String::with_capacity(septets.len());
+    let mut rest = septets.iter().copied();
+    while let Some(septet) = rest.next() {
+        let character = if septet != ESCAPE {
+            tables.basic.character(septet)
+        } else {
+            match rest.next() {
+                None => break,
+                Some(ESCAPE) => Some(' '),
+                Some(second) => tables
+                    .extension
+                    .character(second)
+                    .or_else(|| tables.basic.character(second)),
+            }
+        };
+        text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+    }
+    text
+}
+
+/// How many septets a character takes: 1, or 2 with its escape; none when the tables lack it.
+#[must_use]
+pub fn septets_of(character: char, shifts: Shifts) -> Option<usize> {
+    Tables::of(shifts).width(character)
+}
+
+// === impl Tables ===
+
+impl Tables {
+    /// Appends a character; `false` when the tables lack it, and then nothing is appended.
+    #[inline]
+    pub(super) fn push(self, septets: &mut Vec<u8>, character: char) -> bool {
+        if let Some(septet) = self.basic.septet(character) {
+            septets.push(septet);
+            return true;
+        }
+        if let Some(septet) = self.extension.septet(character) {
+            septets.extend_from_slice(&[ESCAPE, septet]);
+            return true;
+        }
+        false
+    }
+
+    /// As [`septets_of`].
+    #[inline]
+    pub(super) fn width(self, character: char) -> Option<usize> {
+        if self.basic.septet(character).is_some() {
+            return Some(1);
+        }
+        self.extension.septet(character).map(|_| 2)
+    }
+}

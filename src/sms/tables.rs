@@ -1,0 +1,183 @@
+//! The tables of the 7-bit alphabets, readable in both directions without a search at run time for
+//! the characters that most texts are made of.
+//!
+//! Used by [`super::gsm7`] alone. The data stand in `tables/`, as 3GPP TS 23.038 V18.0.0 has them
+//! (§6.2.1, Annex A); the reverse direction is made by the compiler. Where the printed standard
+//! contradicts itself, what handsets do is written, with a remark at the place. Of two positions
+//! with the same character the lower one is written; both are read.
+
+mod latin;
+mod locking;
+mod single;
+
+use super::language::{Language, Shifts};
+
+/// A position without a character. U+0000 itself is in no table.
+const NONE: char = '\0';
+/// No code: above every septet.
+const NO_CODE: u8 = 0xFF;
+/// Positions of a table.
+const SEPTETS: usize = 128;
+/// Characters of Latin-1, whose codes are looked up by index.
+const LATIN_1: usize = 256;
+
+/// One table of 128 positions.
+pub(super) struct Table {
+    /// Characters by code.
+    characters: [char; SEPTETS],
+    /// Codes of characters below U+0100, by character.
+    low: [u8; LATIN_1],
+    /// Characters from U+0100 with their codes, sorted; the first `high_len` count.
+    high: [(char, u8); SEPTETS],
+    high_len: usize,
+}
+
+/// The two tables of a text.
+#[derive(Clone, Copy)]
+pub(super) struct Tables {
+    /// Characters of one septet.
+    pub basic: &'static Table,
+    /// Characters after an escape.
+    pub extension: &'static Table,
+}
+
+// === impl Table ===
+
+impl Table {
+    /// A default alphabet or a locking shift table.
+    const fn basic(characters: [char; SEPTETS]) -> Self {
+        let mut table = Self {
+            characters,
+            low: [NO_CODE; LATIN_1],
+            high: [(NONE, NO_CODE); SEPTETS],
+            high_len: 0,
+        };
+        let mut code = 0;
+        while code < SEPTETS {
+            if characters[code] != NONE {
+                table.learn(characters[code], code as u8);
+            }
+            code += 1;
+        }
+        table
+    }
+
+    /// An extension table.
+    const fn extension(entries: &[(u8, char)]) -> Self {
+        Self::basic(place(entries, [NONE; SEPTETS]))
+    }
+
+    /// A single shift table with the Latin capitals where all of these have them.
+    const fn national(entries: &[(u8, char)]) -> Self {
+        let mut characters = [NONE; SEPTETS];
+        let mut code = b'A';
+        while code <= b'Z' {
+            characters[code as usize] = code as char;
+            code += 1;
+        }
+        Self::basic(place(entries, characters))
+    }
+
+    /// Keeps the code of a character; the first code that it is given stays.
+    const fn learn(&mut self, character: char, code: u8) {
+        if (character as usize) < LATIN_1 {
+            if self.low[character as usize] == NO_CODE {
+                self.low[character as usize] = code;
+            }
+            return;
+        }
+        let mut at = self.high_len;
+        while at > 0 && self.high[at - 1].0 as u32 >= character as u32 {
+            at -= 1;
+        }
+        if at < self.high_len && self.high[at].0 as u32 == character as u32 {
+            return;
+        }
+        let mut moved = self.high_len;
+        while moved > at {
+            self.high[moved] = self.high[moved - 1];
+            moved -= 1;
+        }
+        self.high[at] = (character, code);
+        self.high_len += 1;
+    }
+
+    /// The character at a septet, if there is one.
+    pub fn character(&self, septet: u8) -> Option<char> {
+        self.characters
+            .get(usize::from(septet))
+            .copied()
+            .filter(|character| *character != NONE)
+    }
+
+    /// The septet of a character, if it is in the table.
+    #[inline]
+    pub fn septet(&self, character: char) -> Option<u8> {
+        if let Some(code) = self.low.get(character as usize) {
+            return (*code != NO_CODE).then_some(*code);
+        }
+        let high = &self.high[..self.high_len];
+        high.binary_search_by_key(&character, |entry| entry.0)
+            .ok()
+            .map(|at| high[at].1)
+    }
+}
+
+// === impl Tables ===
+
+impl Tables {
+    /// The tables of a text with these shifts.
+    pub fn of(shifts: Shifts) -> Self {
+        Self {
+            basic: basic(shifts.locking),
+            extension: extension(shifts.single),
+        }
+    }
+}
+
+/// Puts characters at their codes.
+const fn place(entries: &[(u8, char)], mut characters: [char; SEPTETS]) -> [char; SEPTETS] {
+    let mut at = 0;
+    while at < entries.len() {
+        characters[entries[at].0 as usize] = entries[at].1;
+        at += 1;
+    }
+    characters
+}
+
+fn basic(language: Language) -> &'static Table {
+    match language {
+        Language::Default | Language::Spanish => &latin::DEFAULT,
+        Language::Turkish => &latin::TURKISH,
+        Language::Portuguese => &latin::PORTUGUESE,
+        Language::Bengali => &locking::BENGALI,
+        Language::Gujarati => &locking::GUJARATI,
+        Language::Hindi => &locking::HINDI,
+        Language::Kannada => &locking::KANNADA,
+        Language::Malayalam => &locking::MALAYALAM,
+        Language::Oriya => &locking::ORIYA,
+        Language::Punjabi => &locking::PUNJABI,
+        Language::Tamil => &locking::TAMIL,
+        Language::Telugu => &locking::TELUGU,
+        Language::Urdu => &locking::URDU,
+    }
+}
+
+fn extension(language: Language) -> &'static Table {
+    match language {
+        Language::Default => &latin::DEFAULT_EXTENSION,
+        Language::Turkish => &latin::TURKISH_EXTENSION,
+        Language::Spanish => &latin::SPANISH_EXTENSION,
+        Language::Portuguese => &latin::PORTUGUESE_EXTENSION,
+        Language::Bengali => &single::BENGALI,
+        Language::Gujarati => &single::GUJARATI,
+        Language::Hindi => &single::HINDI,
+        Language::Kannada => &single::KANNADA,
+        Language::Malayalam => &single::MALAYALAM,
+        Language::Oriya => &single::ORIYA,
+        Language::Punjabi => &single::PUNJABI,
+        Language::Tamil => &single::TAMIL,
+        Language::Telugu => &single::TELUGU,
+        Language::Urdu => &single::URDU,
+    }
+}
