@@ -36,6 +36,7 @@ actix_messages! {
     TakeTokens => TakenTokens;
     BindCommand => ();
     PlanChanged => ();
+    ForwardAlert => ();
     ListQueues => QueueList;
     ListBinds => BindList;
     ListOperators => OperatorList;

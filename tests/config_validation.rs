@@ -68,7 +68,7 @@ fn server_tables() {
         ),
         (
             "smpp.listen = []",
-            "smpp.listen: is empty; write \"127.0.0.1:2775\"",
+            "smpp.listen: is empty; write \"127.0.0.1:2775\", or a [[listener]]",
         ),
         (
             "smpp.system_id = '1234567890123456'",

@@ -10,6 +10,7 @@ use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
+use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
@@ -49,6 +50,7 @@ pub struct Hub {
     pub binds: BindBoard,
     /// What this node knows of numbers' networks.
     pub networks: Networks,
+    pub certificates: Certificates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -98,6 +100,7 @@ impl Hub {
             access: Arc::default(),
             binds: BindBoard::default(),
             networks: Networks::default(),
+            certificates: Certificates::default(),
             correlation,
             receipts,
             throttle,
@@ -238,6 +241,19 @@ impl Hub {
         let account = plan.account_by_id(sender);
         let cap = account.and_then(|account| account.config.max_waiting);
         self.unfinished.reserve(sender, cap)
+    }
+
+    /// How full a sender's cap of unfinished messages is, percent; 0 without a cap.
+    pub fn filled(&self, sender: u32) -> usize {
+        let plan = self.plan.load();
+        let cap = plan
+            .account_by_id(sender)
+            .and_then(|account| account.config.max_waiting);
+        let Some(cap) = cap.filter(|cap| *cap > 0) else {
+            return 0;
+        };
+        let count = self.unfinished.count(sender);
+        (count.saturating_mul(100) / cap) as usize
     }
 
     /// Counts the parts that a message of a sender was divided into: each is kept by itself.

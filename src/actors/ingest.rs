@@ -12,6 +12,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::shown_id;
 use crate::actors::stage::{self, Staged};
 use crate::actors::traced::{self, Submitted};
 use crate::clock;
@@ -88,6 +89,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let now = read / 1_000;
     let sender = batch.sender;
     let peer = batch.peer;
+    let is_group = batch.group;
     let count = batch.submissions.len();
     let alphabet = content::as_stored(hub.plan().alphabet_of(sender));
     let mut submissions = batch.submissions;
@@ -122,6 +124,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         message.id = id;
         route_by_id(&hub, message);
         traced::pick(&hub, ratio, message);
+    }
+    if is_group {
+        shown_id::group(&mut checked);
     }
     let routed = clock::now_us();
     let mut accepted: Vec<Taken> = Vec::with_capacity(checked.len());

@@ -428,7 +428,11 @@ impl OperatorPlan {
         }
     }
 
-    pub fn sends_deliver_sm(&self) -> bool {
-        self.config.send_as == SendAs::DeliverSm
+    /// The operation that carries messages to it, on a bind of this interface_version.
+    pub fn send_as(&self, version: u8) -> SendAs {
+        match self.config.send_as {
+            SendAs::DataSm if version < 0x34 => SendAs::SubmitSm,
+            other => other,
+        }
     }
 }

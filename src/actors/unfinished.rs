@@ -56,6 +56,13 @@ impl Unfinished {
         true
     }
 
+    /// How many there are, as far as this node knows.
+    pub fn count(&self, sender: u32) -> u64 {
+        let counter = self.of(sender);
+        let count = counter.all.load(Ordering::Relaxed) + counter.own.load(Ordering::Relaxed);
+        u64::try_from(count).unwrap_or(0)
+    }
+
     /// Counts more, or fewer, in any case.
     pub fn add(&self, sender: u32, count: i64) {
         self.of(sender).own.fetch_add(count, Ordering::Relaxed);

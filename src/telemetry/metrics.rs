@@ -30,6 +30,13 @@ pub struct StateLabel {
     pub state: String,
 }
 
+/// An operation of SMPP about messages that were submitted before, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperationLabel {
+    pub operation: &'static str,
+    pub status: String,
+}
+
 /// Actors of one kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
@@ -115,6 +122,14 @@ metrics! {
     accepted: Counter = "messages_accepted", Counter::default();
     /// Submissions refused, by the command_status of the answer.
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
+    /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
+    operations: Family<OperationLabel, Counter> = "operations", Family::default();
+    /// alert_notifications of operators that were passed on to an account.
+    alerts: Counter = "alerts_forwarded", Counter::default();
+    /// alert_notifications of operators without an account, or without a receiver of it.
+    alerts_dropped: Counter = "alerts_dropped", Counter::default();
+    /// Calls of accounts by outbind.
+    outbinds: Counter = "outbinds", Counter::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
     /// Long messages that were divided into parts for their peer.
@@ -179,6 +194,12 @@ metrics! {
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed) or late.
+    connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
+    /// Connections that were cut off because the peer did not read, in or out.
+    slow_readers: Counter = "slow_readers_cut_off", Counter::default();
+    /// Silent binds that made room for a new one of their account.
+    binds_replaced: Counter = "binds_replaced", Counter::default();
     /// PDUs that could not be read, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
     /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.

@@ -107,6 +107,8 @@ fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
         kind,
         queue,
         by: "token:ops".to_owned(),
+        expires_at: 0,
+        body: Bytes::new(),
     }
 }
 

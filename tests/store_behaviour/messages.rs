@@ -185,6 +185,8 @@ pub fn changes(h: &mut Harness) {
         kind,
         queue,
         by: by.to_owned(),
+        expires_at: 0,
+        body: Bytes::new(),
     };
     h.accept([id(1)]);
     let rows = vec![
@@ -275,6 +277,8 @@ pub fn recover_by_queue(h: &mut Harness) {
         kind: ChangeKind::Move,
         queue: 8,
         by: String::new(),
+        expires_at: 0,
+        body: Bytes::new(),
     };
     h.write(WriteBatch {
         change: vec![change],

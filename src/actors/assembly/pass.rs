@@ -90,6 +90,8 @@ pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
             kind: ChangeKind::Move,
             queue,
             by: hub.name_of(from),
+            expires_at: 0,
+            body: bytes::Bytes::new(),
         });
         staged.push(Staged::single(&hub, Message { queue, ..part }));
     }

@@ -85,6 +85,8 @@ impl Queue {
             kind: ChangeKind::Move,
             queue,
             by: network::note(&message.network, &one.origin),
+            expires_at: 0,
+            body: bytes::Bytes::new(),
         });
         // As it will be read from the store.
         message.queue = queue;
