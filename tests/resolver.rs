@@ -5,7 +5,7 @@ mod harness;
 mod lookup;
 
 use harness::{
-    Cluster, Peer, Simulator, Smsc, SmscBuilder, free_port, redis_database, submit, until,
+    Cluster, Peer, Simulator, Smsc, SmscBuilder, free_port, redis_database, stat_of, submit, until,
 };
 use lookup::{Lookup, Mood};
 use serde_json::Value;
@@ -249,6 +249,34 @@ fn a_service_that_is_broken_for_a_moment_is_asked_again() {
     });
     service.set(Mood::Good);
     assert_eq!(smsc.wait_for_final(&id)["network"], NEW);
+}
+
+#[test]
+fn a_long_text_is_divided_for_the_peer_that_it_turns_out_to_be_for() {
+    let service = Lookup::start(&[(PORTED, NEW)]);
+    let folder = tempfile::tempdir().unwrap();
+    let new = Simulator::new().start();
+    let smsc = routes(
+        resolving(&service.url(), "", folder.path()),
+        "new",
+        "test:failed",
+    )
+    .operator_with("new", new.address(), "long_messages = \"udh\"")
+    .start();
+    smsc.wait_for_binds("new", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    // The first one waits for its network, the second one is known.
+    for parts in [2, 4] {
+        let id = esme.submit(submit(PORTED, &"a".repeat(200)));
+        assert_eq!(new.wait_for(parts).len(), parts);
+        let shown = smsc.wait_for_final(&id);
+        assert_eq!(shown["state"], "DELIVERED");
+        assert_eq!(shown["network"], NEW);
+        let (told, state) = stat_of(&esme.deliver());
+        assert_eq!((told, state), (id, 2));
+    }
+    assert_eq!(service.asked(PORTED), 1);
+    smsc.assert_no_panic();
 }
 
 #[test]
