@@ -9,6 +9,7 @@
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
+//!  ├─ Resolver                     looks numbers' networks up; serves a queue, ResolvedBatch ─→ Queue
 //!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
@@ -57,6 +58,7 @@ pub mod posted;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
+pub mod resolver;
 pub mod settings;
 pub mod shown_id;
 pub mod stage;
@@ -66,3 +68,4 @@ pub mod tenure;
 pub mod test_target;
 pub mod throttle;
 pub mod traced;
+pub mod unfinished;

@@ -28,6 +28,7 @@ use crate::actors::listener::Listener;
 use crate::actors::outbind::Outbind;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::registry::Registry as SessionRegistry;
+use crate::actors::resolver::{self, Resolver};
 use crate::actors::settings::{self, Follower};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
@@ -113,7 +114,8 @@ pub async fn start(
         receipts,
         throttle,
     );
-    hub.set_unfinished(seeds.unfinished);
+    hub.unfinished.set(seeds.unfinished);
+    check_resolver(&hub, &config)?;
 
     let start = Starter {
         hub: &hub,
@@ -125,6 +127,9 @@ pub async fn start(
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }
+    let (_, slot) = supervise::slot(resolver::MAILBOX);
+    let for_resolver = redis.clone();
+    start.actor("resolver", slot, |hub, _| Resolver::new(hub, for_resolver));
     start.actor("throttle", throttle_slot, |hub, health| {
         Throttle::new(hub, health, redis)
     });
@@ -268,6 +273,17 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
     };
     let redis = Redis::open(&options).context("redis.url")?;
     Ok(Some(Arc::new(redis)))
+}
+
+/// Reads the table of networks, so that no message comes before it. A service that is away stops no
+/// start.
+fn check_resolver(hub: &Hub, config: &Config) -> anyhow::Result<()> {
+    resolver::Service::new(&config.resolver).map_err(anyhow::Error::msg)?;
+    let table = hub.networks.refresh(&config.resolver);
+    table
+        .map_err(anyhow::Error::msg)
+        .context("resolver.table")?;
+    Ok(())
 }
 
 /// Starts actors on the core arbiter.

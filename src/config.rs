@@ -10,6 +10,7 @@ mod outputs;
 mod peers;
 mod problem;
 mod reference;
+mod resolver;
 mod resource;
 mod section;
 mod server;
@@ -30,6 +31,7 @@ pub use peers::{
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
+pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use server::{
     Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
@@ -72,6 +74,8 @@ section! {
         retry: Retry = Retry::default(),
         /// From an operator's message id back to the message.
         correlation: Correlation = Correlation::default(),
+        /// Which network a number belongs to.
+        resolver: Resolver = Resolver::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
         /// Call detail records, one JSON object per line.

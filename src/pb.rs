@@ -30,6 +30,7 @@ actix_messages! {
     QueueCommand => QueueCommandReply;
     SentBatch => ();
     ReceiptBatch => ();
+    ResolvedBatch => ();
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;

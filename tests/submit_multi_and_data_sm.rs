@@ -214,18 +214,21 @@ fn lists_come_by_the_admin_api_too() {
         .route("", "up")
         .start();
     let admin = smsc.admin();
-    let mut account = admin.get("/v1/accounts/test");
-    account["lists"] = serde_json::json!({ "late": ["447700900007"] });
-    let changes = serde_json::json!({ "lists": { "late": ["447700900007"] } });
-    let (status, changed) = admin.call("PATCH", "/v1/accounts/test", Some(&changes));
-    assert_eq!(status, 200, "{changed}");
+    let account = |members: serde_json::Value| serde_json::json!({ "password": "test", "lists": { "late": members } });
+    let right = account(serde_json::json!(["447700900007"]));
+    admin.put("/v1/accounts/test", &right);
+    assert_eq!(
+        admin.get("/v1/accounts/test")["settings"]["lists"],
+        right["lists"],
+        "read back"
+    );
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     until("the list to be known", || {
         let answer = answer(&mut esme, Body::SubmitMulti(multi(vec![list("late")])));
         answer.status.is_ok().then_some(())
     });
-    let wrong = serde_json::json!({ "lists": { "late": ["nonsense"] } });
-    let (status, refused) = admin.call("PATCH", "/v1/accounts/test", Some(&wrong));
+    let wrong = account(serde_json::json!(["nonsense"]));
+    let (status, refused) = admin.call("PUT", "/v1/accounts/test", Some(&wrong));
     assert_eq!(status, 422, "{refused}");
     assert!(refused.to_string().contains("lists.late"), "{refused}");
 }

@@ -133,3 +133,6 @@ fn parts_of(content: &Content, to: &Taste) -> usize {
         Err(_) => 2,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -267,7 +267,12 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
     }
-    let Some(queue) = plan.first_target(&message, 0, |queue| hub.available(queue)) else {
+    let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
+        // It is accepted now, and routed when its network is known.
+        true => plan.resolve_queue,
+        false => plan.first_target(&message, 0, |queue| hub.available(queue)),
+    };
+    let Some(queue) = target else {
         tracing::warn!(
             to = %address::mask(&message.destination),
             sender = %hub.name_of(sender),
@@ -294,6 +299,7 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
 fn route_by_id(hub: &Hub, message: &mut Message) {
     let plan = hub.plan();
     if plan.shares()
+        && Some(message.queue) != plan.resolve_queue
         && let Some(queue) = plan.first_target(message, message.id, |queue| hub.available(queue))
     {
         message.queue = queue;

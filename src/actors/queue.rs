@@ -12,6 +12,7 @@ mod move_on;
 mod partitions;
 mod recovery;
 mod replace;
+mod resolved;
 mod settle;
 mod transfer;
 mod waiting;

@@ -48,7 +48,7 @@ impl Staged {
             return Ok(Self::single(hub, message));
         };
         match content::way(&message, taste) {
-            Way::Single => {}
+            Way::Single => divide::check(&message, taste)?,
             Way::Gather => message.queue = plan.assembly,
             Way::Divide => {
                 let now = clock::now_ms();

@@ -37,7 +37,7 @@ section! {
         rate: Option<f64> = None,
         /// Messages that it may submit at once; without it, one second's worth.
         burst: Option<u32> = None,
-        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL.
+        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
         max_waiting: Option<u64> = None,
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
@@ -45,6 +45,8 @@ section! {
         priority_max: u8 = 3,
         /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
+        /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
+        resolve: bool = false,
         /// What data_coding 0 means, in what it submits and in what it is sent.
         alphabet: Alphabet = Alphabet::Gsm,
         /// How long messages travel to it.
@@ -227,6 +229,8 @@ section! {
         source_prefix: Option<String> = None,
         /// Only messages of this account.
         account: Option<String> = None,
+        /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
+        network: Option<String> = None,
         /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
     }
@@ -241,6 +245,7 @@ impl Route {
             prefix: self.prefix.clone(),
             source_prefix: self.source_prefix.clone().unwrap_or_default(),
             account: self.account.clone(),
+            network: self.network.clone(),
             steps: self.to.clone(),
         }
     }

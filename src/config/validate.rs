@@ -6,6 +6,7 @@
 mod cluster;
 mod peers;
 mod redis;
+mod resolver;
 mod routes;
 
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     check_server(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
+    resolver::check_resolver(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);

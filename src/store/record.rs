@@ -5,9 +5,11 @@
 //! columns' fields left out, so that any protobuf tool reads it.
 
 use bytes::Bytes;
-use prost::encoding::{bool as flag, bytes as octets, int32, uint32, uint64};
+use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
 
+use crate::domain::network;
 use crate::pb::{Message, Replacement};
+use crate::store::Stored;
 
 /// Gives a message the values of a `change` row's body. One that cannot be read leaves it as it was
 /// accepted: erased texts are empty.
@@ -86,6 +88,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         validity_period,
         trace_context,
         text_erased,
+        network,
         alphabet,
         composition,
         group_first,
@@ -132,12 +135,25 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if let Some(composition) = composition {
         prost::encoding::message::encode(29, composition.as_ref(), buffer);
     }
+    if !network.is_empty() {
+        string::encode(50, network, buffer);
+    }
     if *group_size != 0 {
-        uint64::encode(50, group_first, buffer);
-        uint32::encode(51, group_size, buffer);
+        uint64::encode(51, group_first, buffer);
+        uint32::encode(52, group_size, buffer);
     }
     if *short_id {
-        flag::encode(52, short_id, buffer);
+        flag::encode(53, short_id, buffer);
+    }
+}
+
+/// What a move means for the message: its queue, and its network when it was moved for that.
+pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+    stored.queue = queue;
+    if let Some(network) = network::noted(by) {
+        network.clone_into(&mut stored.message.network);
+        // It had waited to be routed at all.
+        stored.message.queue = queue;
     }
 }
 
@@ -190,6 +206,7 @@ mod tests {
             validity_period: text("v"),
             trace_context: text("t"),
             text_erased: true,
+            network: "23415".to_owned(),
             alphabet: 3,
             composition: Some(Box::new(Composition {
                 parent: 1 << 59,

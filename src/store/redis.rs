@@ -1,11 +1,12 @@
-//! Redis: what nodes share that may be lost, which is limits and who is bound where.
+//! Redis: what nodes share that may be lost: limits, who is bound where, and numbers' networks.
 //!
-//! Used by Throttle and the session registry. Nothing waits for Redis to come up: it is connected
+//! Used by Throttle, the session registry and the resolver. Nothing waits for Redis to come up: it is connected
 //! in the background ([`Redis::keep_connected`]), and while it is down every call fails at once, so
 //! that the caller decides by itself. One multiplexed connection serves all calls, which pipeline on
 //! it; the pool, which pings at every checkout, is gone back to only after an error.
 
 mod limits;
+mod networks;
 mod registry;
 
 use std::future::Future;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 use limits::Scripts;
 pub use limits::Shared;
+pub use networks::KnownNetwork;
 pub use registry::{OperatorHealth, SessionEntry};
 
 /// Between two attempts to connect; also the least time between two calls that find out, at the

@@ -56,6 +56,12 @@ pub struct AttemptLabel {
     pub result: &'static str,
 }
 
+/// How something went, out of a few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ResultLabel {
+    pub result: &'static str,
+}
+
 /// Why something happened, out of a few words.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReasonLabel {
@@ -202,6 +208,14 @@ metrics! {
     receipt_seconds: Histogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Numbers whose network was wanted by messages that wait for it, by result: cached (this node knew), shared (Redis knew), found, not_ported or failed.
+    lookups: Family<ResultLabel, Counter> = "resolver_lookups", Family::default();
+    /// Seconds that the look-up service took for a number, failures included.
+    lookup_seconds: Histogram = "resolver_lookup_seconds", outside();
+    /// Messages whose number could not be looked up, by what became of them: routed or refused.
+    lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
+    /// 1 while the look-up service counts as away (resolver.breaker_failures).
+    resolver_away: Gauge = "resolver_service_away", Gauge::default();
     /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
     mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
     /// Seconds that messages between actors waited, by kind of actor.

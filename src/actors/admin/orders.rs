@@ -118,7 +118,8 @@ async fn parts_ordered(
         };
         match Box::pin(carry_out(hub, &order)).await {
             Ok(done) => {
-                all.count += done.count;
+                // One message, in however many parts.
+                all.count = 1;
                 all.pending |= done.pending;
             }
             Err(error) => refused = Some(error),

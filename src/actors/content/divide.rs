@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{CARRIERS, Taste};
 use crate::config::{LongMessages, Unrepresentable};
-use crate::content::{Content, UDHI};
+use crate::content::{Content, UDHI, alphabet_of};
 use crate::pb::{self, Composition, Message};
 use crate::smpp::{Tlvs, tag};
 use crate::sms::coding::{Coding, with_charset};
@@ -92,6 +92,17 @@ pub fn written(content: &Content, to: &Taste) -> Result<Written, Refused> {
             }))
         }
     }
+}
+
+/// Whether a message may be sent to a peer that refuses what its alphabet does not have.
+///
+/// # Errors
+/// [`Refused::Character`].
+pub fn check(message: &Message, to: &Taste) -> Result<(), Refused> {
+    if to.policy != Unrepresentable::Refuse || alphabet_of(message) == to.alphabet {
+        return Ok(());
+    }
+    written(&Content::read(message), to).map(drop)
 }
 
 pub fn is_gsm(alphabet: Alphabet) -> bool {

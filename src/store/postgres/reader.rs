@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::record::{
     MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
 };
-use crate::store::record::replace;
+use crate::store::record::{moved, replace};
 use crate::store::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored};
 
 /// Opens a snapshot that several statements share.
@@ -122,7 +122,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
             continue;
         };
         match change.kind {
-            ChangeKind::Move => stored.queue = change.queue,
+            ChangeKind::Move => moved(stored, change.queue, &change.by),
             ChangeKind::Replace => {
                 replace(&mut stored.message, change.body, change.expires_at);
             }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use crate::pb::MessageState;
-use crate::store::record::replace;
+use crate::store::record::{moved, replace};
 use crate::store::{ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, SentRow, Stored};
 
 /// Every column: a backup of an older release, which is read as it is, has fewer.
@@ -78,7 +78,7 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
         };
         let change = read_change(row)?;
         match change.kind {
-            ChangeKind::Move => stored.queue = change.queue,
+            ChangeKind::Move => moved(stored, change.queue, &change.by),
             ChangeKind::Replace => {
                 replace(&mut stored.message, change.body, change.expires_at);
             }
