@@ -246,10 +246,11 @@ impl Hub {
         let cap = plan
             .account_by_id(sender)
             .and_then(|account| account.config.max_waiting);
-        match cap {
-            Some(cap) if cap > 0 => (self.unfinished.count(sender) * 100 / cap) as usize,
-            _ => 0,
-        }
+        let Some(cap) = cap.filter(|cap| *cap > 0) else {
+            return 0;
+        };
+        let count = self.unfinished.count(sender);
+        (count.saturating_mul(100) / cap) as usize
     }
 
     /// Counts the parts that a message of a sender was divided into: each is kept by itself.

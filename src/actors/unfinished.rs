@@ -56,16 +56,16 @@ impl Unfinished {
         true
     }
 
-    /// Counts more, or fewer, in any case.
-    pub fn add(&self, sender: u32, count: i64) {
-        self.of(sender).own.fetch_add(count, Ordering::Relaxed);
-    }
-
-    /// How many there are, as far as is known here.
+    /// How many there are, as far as this node knows.
     pub fn count(&self, sender: u32) -> u64 {
         let counter = self.of(sender);
         let count = counter.all.load(Ordering::Relaxed) + counter.own.load(Ordering::Relaxed);
         u64::try_from(count).unwrap_or(0)
+    }
+
+    /// Counts more, or fewer, in any case.
+    pub fn add(&self, sender: u32, count: i64) {
+        self.of(sender).own.fetch_add(count, Ordering::Relaxed);
     }
 
     /// What has changed for these accounts since the last call; of all others, nothing is kept.

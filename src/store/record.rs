@@ -11,6 +11,16 @@ use crate::domain::network;
 use crate::pb::{Message, Replacement};
 use crate::store::Stored;
 
+/// What a move means for the message: its queue, and its network when it was moved for that.
+pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+    stored.queue = queue;
+    if let Some(network) = network::noted(by) {
+        network.clone_into(&mut stored.message.network);
+        // It had waited to be routed at all.
+        stored.message.queue = queue;
+    }
+}
+
 /// Gives a message the values of a `change` row's body. One that cannot be read leaves it as it was
 /// accepted: erased texts are empty.
 pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
@@ -135,25 +145,15 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if let Some(composition) = composition {
         prost::encoding::message::encode(29, composition.as_ref(), buffer);
     }
-    if !network.is_empty() {
-        string::encode(50, network, buffer);
-    }
     if *group_size != 0 {
-        uint64::encode(51, group_first, buffer);
-        uint32::encode(52, group_size, buffer);
+        uint64::encode(50, group_first, buffer);
+        uint32::encode(51, group_size, buffer);
     }
     if *short_id {
-        flag::encode(53, short_id, buffer);
+        flag::encode(52, short_id, buffer);
     }
-}
-
-/// What a move means for the message: its queue, and its network when it was moved for that.
-pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
-    stored.queue = queue;
-    if let Some(network) = network::noted(by) {
-        network.clone_into(&mut stored.message.network);
-        // It had waited to be routed at all.
-        stored.message.queue = queue;
+    if !network.is_empty() {
+        string::encode(53, network, buffer);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which tables make a text shortest.
 
 use super::super::language::{Language, Shifts};
+use super::super::segment::{Units, room};
 use super::super::tables::Tables;
 
 /// How a text is best sent.
@@ -12,9 +13,7 @@ pub enum Choice {
     Ucs2,
 }
 
-/// Bits of the user data of one short message (23.040 §9.2.3.24).
-const USER_DATA_BITS: usize = 140 * 8;
-/// Octets of the element that numbers the parts (23.040 §9.2.3.24.1).
+/// Octets of the element that numbers the parts, with an 8-bit reference (23.040 §9.2.3.24.1).
 const CONCAT_ELEMENT: usize = 5;
 
 /// The way that takes the fewest short messages, the header that announces national tables counted.
@@ -62,8 +61,8 @@ fn candidates(languages: &[Language]) -> impl Iterator<Item = Shifts> {
 fn parts(text: &str, shifts: Shifts) -> Option<usize> {
     let tables = Tables::of(shifts);
     let header = shifts.header_octets();
-    let whole = septets_beside(header);
-    let part = septets_beside(header.max(1) + CONCAT_ELEMENT);
+    let whole = room(Units::Septets, header);
+    let part = room(Units::Septets, header.max(1) + CONCAT_ELEMENT);
     let (mut total, mut parts, mut used) = (0, 1, 0);
     for character in text.chars() {
         let width = tables.width(character)?;
@@ -76,9 +75,4 @@ fn parts(text: &str, shifts: Shifts) -> Option<usize> {
         }
     }
     Some(if total <= whole { 1 } else { parts })
-}
-
-/// Septets that fit beside a header of that many octets, its length octet included.
-fn septets_beside(header_octets: usize) -> usize {
-    (USER_DATA_BITS - header_octets * 8) / 7
 }

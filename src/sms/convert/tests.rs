@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use super::super::Language;
 use super::super::hex::octets;
+use super::super::segment::{self, Form, Units};
+use super::super::udh::Header;
 use super::*;
 
 /// Alphabet, text, octets.
@@ -182,35 +184,18 @@ fn names_are_read_and_others_are_answered_with_them() {
     assert!("default".parse::<Language>().is_err());
 }
 
-/// The segments of a text, counted from what is encoded: independent of how `choose` counts.
+/// How many messages a text takes, counted in what is encoded: `choose` counts characters.
 fn segments(text: &str, choice: Choice) -> Option<usize> {
-    let (units, bits, header) = match choice {
-        Choice::Gsm(shifts) => (
-            super::gsm7::encode(text, shifts).ok()?,
-            7,
-            shifts.header_octets(),
-        ),
-        Choice::Ucs2 => (super::ucs2::encode(text), 8, 0),
-    };
-    let room = |header: usize| (140 * 8 - header * 8) / bits;
-    if units.len() <= room(header) {
-        return Some(1);
-    }
-    let room = room(header.max(1) + 5);
-    let (mut at, mut parts) = (0, 0);
-    while at < units.len() {
-        let mut end = (at + room).min(units.len());
-        if end < units.len() {
-            let parted = match choice {
-                Choice::Gsm(_) => usize::from(units[end - 1] == super::gsm7::ESCAPE),
-                Choice::Ucs2 if units[at..end].len() % 2 == 1 => 1,
-                Choice::Ucs2 => 0,
-            };
-            end -= parted;
+    let mut header = Header::default();
+    let (octets, units) = match choice {
+        Choice::Gsm(shifts) => {
+            header.set_shifts(shifts);
+            assert_eq!(header.octets(), shifts.header_octets());
+            (encode(text, Alphabet::Gsm, shifts).ok()?, Units::Septets)
         }
-        (at, parts) = (end, parts + 1);
-    }
-    Some(parts)
+        Choice::Ucs2 => (super::ucs2::encode(text), Units::Ucs2),
+    };
+    Some(segment::count(&octets, units, &header, Form::Eight))
 }
 
 fn any_language() -> impl Strategy<Value = Language> {
