@@ -7,9 +7,10 @@ use bytes::Bytes;
 use harness::{Cluster, FakeOperator, Peer, Simulator, Smsc, accept, stat_of, submit, until};
 use smsc::smpp::time::parse_time;
 use smsc::smpp::{
-    Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm, SubmitSm, Tlvs, tag,
+    Bind, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm, SubmitSm, Tlvs, tag,
 };
 
+const SCHEDULED: u8 = 0;
 const ENROUTE: u8 = 1;
 const DELIVERED: u8 = 2;
 const DELETED: u8 = 4;
@@ -365,6 +366,28 @@ fn a_submission_may_replace_what_waits() {
     assert_eq!(shown["content"]["text"], "two", "{shown}");
     assert_eq!(shown["changes"][0]["kind"], "replace", "{shown}");
     smsc.assert_no_panic();
+}
+
+#[test]
+fn a_scheduled_message_is_scheduled_to_peers_of_5_0() {
+    let smsc = waiting();
+    for (interface_version, expected) in [(0x34, ENROUTE), (0x50, SCHEDULED)] {
+        let mut esme = Peer::connect(smsc.smpp());
+        let bind = esme.request(Body::BindTransceiver(Bind {
+            system_id: text("test"),
+            password: text("test"),
+            interface_version,
+            ..Bind::default()
+        }));
+        assert_eq!(esme.answer_to(bind).status, CommandStatus::ESME_ROK);
+        let id = esme.submit(SubmitSm {
+            schedule_delivery_time: text(IN_AN_HOUR),
+            ..submit(TO, "later")
+        });
+        assert_eq!(query(&mut esme, &id).message_state, expected);
+        let id = esme.submit(submit(TO, "now"));
+        assert_eq!(query(&mut esme, &id).message_state, ENROUTE);
+    }
 }
 
 #[test]

@@ -172,10 +172,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 !bad
             });
             accepted.iter().for_each(|taken| trace(taken, None));
-            results.extend(accepted.iter().map(|taken| SubmitResult {
-                sequence: taken.sequence,
-                status: 0,
-                id: taken.staged.id(),
+            results.extend(accepted.iter().map(|taken| {
+                SubmitResult {
+                    sequence: taken.sequence,
+                    status: 0,
+                    id: taken
+                        .staged
+                        .message()
+                        .map_or(taken.staged.id(), shown_id::number),
+                }
             }));
         }
         Err(error) => {
