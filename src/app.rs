@@ -326,10 +326,11 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
     };
     let options = RedisOptions {
         url,
+        ca_file: config.redis.ca_file.clone(),
         timeout: config.redis.timeout,
         hash_tags: config.redis.hash_tags,
     };
-    let redis = Redis::open(&options).context("redis.url")?;
+    let redis = Redis::open(&options)?;
     Ok(Some(Arc::new(redis)))
 }
 
