@@ -6,6 +6,7 @@
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
 mod content;
+mod listener;
 mod outputs;
 mod peers;
 mod problem;
@@ -24,10 +25,11 @@ use std::path::{Path, PathBuf};
 use section::section;
 
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
+pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
-    Route, RouteStep, SendAs,
+    Route, RouteStep, SendAs, WhenFull,
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
@@ -54,8 +56,10 @@ section! {
         log: Log = Log::default(),
         /// Traces of messages, for a collector.
         telemetry: Telemetry = Telemetry::default(),
-        /// The listener for ESMEs.
+        /// Sessions with ESMEs and operators, and the plain listener for ESMEs.
         smpp: Smpp = Smpp::default(),
+        /// Addresses for ESMEs with settings of their own, such as TLS.
+        listener: Vec<Listener> = Vec::new(),
         /// The admin API, health and metrics.
         http: Http = Http::default(),
         /// The embedded store in the data folder.
@@ -145,11 +149,16 @@ impl Config {
     }
 
     /// Where this node listens for ESMEs: nowhere without that role.
-    pub fn esme_listeners(&self) -> &[std::net::SocketAddr] {
-        match self.cluster.roles.contains(&NodeRole::Smpp) {
-            true => &self.smpp.listen,
-            false => &[],
+    pub fn esme_listeners(&self) -> Vec<Listener> {
+        if !self.cluster.roles.contains(&NodeRole::Smpp) {
+            return Vec::new();
         }
+        let plain = Listener {
+            listen: self.smpp.listen.clone(),
+            ..Listener::default()
+        };
+        let plain = Some(plain).filter(|plain| !plain.listen.is_empty());
+        plain.into_iter().chain(self.listener.clone()).collect()
     }
 
     /// Folder of the CDR files.

@@ -3,6 +3,7 @@
 //! ```text
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp, content ─┐
 //!            │       │                  ├→ store ─────────┴→ domain, sms, pb
+//!            │       │                  └→ tls
 //!            │       └→ telemetry, config
 //!            ├→ convert
 //!            └→ archive → smpp, content, store     arrows never point up; tests/architecture.rs holds them
@@ -32,3 +33,4 @@ pub mod smpp;
 pub mod sms;
 pub mod store;
 pub mod telemetry;
+pub mod tls;

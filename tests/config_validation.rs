@@ -68,7 +68,7 @@ fn server_tables() {
         ),
         (
             "smpp.listen = []",
-            "smpp.listen: is empty; write \"127.0.0.1:2775\"",
+            "smpp.listen: is empty; write \"127.0.0.1:2775\", or a [[listener]]",
         ),
         (
             "smpp.system_id = '1234567890123456'",
@@ -117,9 +117,18 @@ fn server_tables() {
             "redis.url: is no URL of a Redis; write \"redis://:password@redis.example:6379/0\"",
         ),
         (
-            "redis.url = 'rediss://:hush@h'",
-            "redis.url: asks for TLS, which this build does not speak to Redis; write \"redis://\" \
-             and a private network or a tunnel",
+            "redis.url = 'redis://:hush@h'\nredis.ca_file = 'ca.pem'",
+            "redis.ca_file: means nothing without TLS; write the URL with \"rediss://\", or remove it",
+        ),
+        (
+            "resolver.url = 'http://mnp.example/'",
+            "resolver.url: must be an http or https URL with {msisdn} where the number goes; write \
+             \"https://mnp.example/v1/{msisdn}\"",
+        ),
+        (
+            "resolver.pointer = 'network'",
+            "resolver.pointer: is no JSON pointer; write \"/network\", or \"\" when the whole answer \
+             is the network",
         ),
         (
             "redis.timeout = '2s'",

@@ -7,6 +7,7 @@
 mod binding;
 mod delivery;
 mod intake;
+mod life;
 mod multi;
 mod operations;
 
@@ -20,7 +21,6 @@ use actix::{
 };
 use bytes::{Bytes, BytesMut};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::operations::Operation;
@@ -29,19 +29,20 @@ use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
-use crate::actors::link::{self, Linked, Outbox};
+use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::listener::Admitted;
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::seats::{self, Seat};
 use crate::actors::shown_id;
 use crate::clock;
 use crate::config::DeliverAs;
 use crate::pb::delivery::What;
 use crate::pb::{
-    BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission, SubmitBatch,
-    SubmitReply,
+    Alphabet, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission,
+    SubmitBatch, SubmitReply,
 };
 use crate::smpp::codec::{decode, next_frame};
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
@@ -63,12 +64,17 @@ const LINGER: Duration = Duration::from_millis(500);
 pub struct EsmeSession {
     hub: Arc<Hub>,
     ingest: Addr<Ingest>,
-    socket: Option<TcpStream>,
+    wire: Option<Wire>,
+    /// The ESME, also behind a load balancer that announces it.
     peer: SocketAddr,
+    /// What its listener says about the default alphabet.
+    alphabet: Option<Alphabet>,
     core: Session<InFlight>,
     outbox: Option<Outbox>,
     port: Arc<BindPort>,
     account: Option<Arc<AccountPlan>>,
+    /// Among the binds of its account over all nodes, if there are others.
+    seat: Option<Seat>,
     serving: Option<Serving>,
     /// Submissions that wait for their commit.
     intake: usize,
@@ -80,6 +86,10 @@ pub struct EsmeSession {
     /// Sequence numbers that came as deliver_sm or data_sm and are answered so.
     answer_as: Vec<(u32, CommandId)>,
     stalled_since: Option<Instant>,
+    /// Octets written as of the last tick.
+    written: u64,
+    /// Since when the node drains; its queue was told that it takes no more.
+    draining_since: Option<Instant>,
     snapshot: BindSnapshot,
     /// What is said first, on a connection that we have made.
     outbind: Option<Outbind>,
@@ -93,8 +103,9 @@ impl EsmeSession {
     pub fn new(
         hub: Arc<Hub>,
         ingest: Addr<Ingest>,
-        socket: TcpStream,
+        wire: Wire,
         peer: SocketAddr,
+        alphabet: Option<Alphabet>,
         admitted: Option<Admitted>,
     ) -> Self {
         let config = hub.config();
@@ -130,12 +141,14 @@ impl EsmeSession {
         Self {
             hub,
             ingest,
-            socket: Some(socket),
+            wire: Some(wire),
             peer,
+            alphabet,
             core,
             outbox: None,
             port,
             account: None,
+            seat: None,
             serving: None,
             intake: 0,
             submissions: Vec::new(),
@@ -143,6 +156,8 @@ impl EsmeSession {
             multis: Vec::new(),
             answer_as: Vec::new(),
             stalled_since: None,
+            written: 0,
+            draining_since: None,
             snapshot,
             outbind: None,
             _admitted: admitted,
@@ -153,13 +168,13 @@ impl EsmeSession {
     pub fn calling(
         hub: Arc<Hub>,
         ingest: Addr<Ingest>,
-        socket: TcpStream,
+        socket: tokio::net::TcpStream,
         peer: SocketAddr,
         password: SecretString,
     ) -> Self {
         let system_id = Bytes::copy_from_slice(hub.config().smpp.system_id.as_bytes());
         let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
-        let mut session = Self::new(hub, ingest, socket, peer, None);
+        let mut session = Self::new(hub, ingest, Wire::Plain(socket), peer, None, None);
         session.outbind = Some(Outbind {
             system_id,
             password,
@@ -313,44 +328,11 @@ impl EsmeSession {
             tracing::info!(peer = %self.peer, ?reason, "session ended");
             self.close();
         }
-        // A session that ends writes its last answers first; a peer that does not read must not
-        // keep it by that.
-        let is_ending = self.core.state() == State::Closed;
-        if is_ending || self.outbox.as_ref().is_some_and(Outbox::is_over) {
-            let since = *self.stalled_since.get_or_insert(now);
-            if now.duration_since(since) > self.core.config().response_timeout {
-                tracing::warn!(peer = %self.peer, "session ended: the peer does not read");
-                ctx.stop();
-            }
-        } else {
-            self.stalled_since = None;
-        }
-        if self.hub.draining.load(std::sync::atomic::Ordering::Relaxed)
-            && self.intake == 0
-            && self.operations.is_idle()
-        {
-            match self.core.state() {
-                State::Bound(_) => {
-                    self.write(|core, out| core.unbind(now.into_std(), out));
-                }
-                State::Unbinding => {}
-                State::Open | State::Binding | State::Closed => self.close(),
-            }
-        }
+        self.cut_off_if_stuck(now, ctx);
+        self.finish_if_draining(now);
+        self.keep_seat(ctx);
         self.drop_if_removed();
         self.publish();
-    }
-
-    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
-    /// binds: who rotates it must not lose what is bound.
-    fn drop_if_removed(&mut self) {
-        let Some(account) = &self.account else { return };
-        match self.hub.plan().account_by_id(account.id).cloned() {
-            Some(current) => self.account = Some(current),
-            None => {
-                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
-            }
-        }
     }
 
     fn publish(&mut self) {
@@ -381,6 +363,7 @@ impl EsmeSession {
             }
             serving.flush();
         }
+        self.seat = None;
         self.hub.binds.remove(self.port.session);
     }
 }
@@ -398,12 +381,11 @@ impl Actor for EsmeSession {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
+        self.port.listen(ctx.address().recipient());
         self.hub.binds.add(Arc::clone(&self.port));
-        if let Some(socket) = self.socket.take() {
-            let _ = socket.set_nodelay(true);
+        if let Some(wire) = self.wire.take() {
             let limit = self.hub.config().smpp.write_buffer_kib * 1024;
-            let (reader, writer) = socket.into_split();
-            self.outbox = Some(link::attach(ctx, reader, writer, limit));
+            self.outbox = Some(wire.attach(ctx, limit));
         }
         if let Some(outbind) = self.outbind.take() {
             self.write(|core, out| core.outbind(outbind, out));
@@ -419,14 +401,17 @@ impl Actor for EsmeSession {
 
 impl Linked for EsmeSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
-        let now = Instant::now().into_std();
+        let now = Instant::now();
+        self.port.hear(now);
+        let now = now.into_std();
         let max_pdu = self.core.config().max_pdu;
         loop {
             let frame = match next_frame(octets, max_pdu) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
                 Err(bad) => {
-                    tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length");
+                    let hint = life::what_it_may_be(octets);
+                    tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     self.write(|core, out| core.on_bad_length(bad, out));
                     octets.clear();
                     self.close();

@@ -10,6 +10,7 @@ use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
+use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
@@ -49,6 +50,7 @@ pub struct Hub {
     pub binds: BindBoard,
     /// What this node knows of numbers' networks.
     pub networks: Networks,
+    pub certificates: Certificates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -98,6 +100,7 @@ impl Hub {
             access: Arc::default(),
             binds: BindBoard::default(),
             networks: Networks::default(),
+            certificates: Certificates::default(),
             correlation,
             receipts,
             throttle,

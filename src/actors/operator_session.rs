@@ -6,6 +6,8 @@
 //! down until an operator resumes it. Neither counts against the restart budget.
 
 mod binding;
+mod dial;
+mod life;
 mod traffic;
 
 use std::io;
@@ -19,7 +21,6 @@ use actix::{
 };
 use bytes::{Bytes, BytesMut};
 use secrecy::ExposeSecret;
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::actors::alert;
@@ -29,7 +30,7 @@ use crate::actors::data_sm;
 use crate::actors::esme_session::keep;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
-use crate::actors::link::{self, Linked, Outbox};
+use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::BindPort;
@@ -81,6 +82,11 @@ pub struct OperatorSession {
     plan: Option<Arc<OperatorPlan>>,
     core: Session<InFlight>,
     outbox: Option<Outbox>,
+    /// Octets written as of the last tick, and since when it stands at that.
+    written: u64,
+    stuck_since: Option<Instant>,
+    /// Since when the node drains.
+    draining_since: Option<Instant>,
     serving: Option<Serving>,
     /// Receipts and MO that wait for their commit.
     intake: usize,
@@ -152,6 +158,9 @@ impl OperatorSession {
             port,
             plan,
             outbox: None,
+            written: 0,
+            stuck_since: None,
+            draining_since: None,
             serving: None,
             intake: 0,
             sent: Vec::new(),
@@ -191,7 +200,8 @@ impl OperatorSession {
                 self.come_back(&format!("{reason:?}"), ctx);
                 return;
             }
-            if self.outbox.as_ref().is_some_and(Outbox::is_over) {
+            if self.does_not_read(Instant::now()) {
+                self.hub().metrics.slow_readers.inc();
                 self.come_back("the operator does not read", ctx);
                 return;
             }
@@ -208,7 +218,11 @@ impl OperatorSession {
                 serving.retire();
                 self.retired = true;
             }
-            if self.core.in_flight() == 0 && self.intake == 0 {
+            let time_is_over = self.drained_long_enough();
+            if time_is_over && self.core.state() == State::Unbinding {
+                return self.come_back("unbound at the end of the drain", ctx);
+            }
+            if time_is_over || (self.core.in_flight() == 0 && self.intake == 0) {
                 self.write(|core, out| core.unbind(now, out));
             }
         } else if self.retired {
@@ -216,29 +230,6 @@ impl OperatorSession {
             return self.come_back("wanted again while it was leaving", ctx);
         }
         self.publish();
-    }
-
-    /// Whether the windows are to be finished and the bind ended: the process stops, another node
-    /// shall have this slot, or there are to be fewer.
-    fn is_leaving(&self) -> bool {
-        let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
-        self.hub().draining.load(Ordering::Relaxed)
-            || !self.holds_slot()
-            || self.plan.as_ref().is_some_and(is_beyond)
-    }
-
-    /// What does not need another bind is as the newest plan says. An operator that is gone is the
-    /// Supervisor's business.
-    fn take_plan(&mut self) {
-        if let Some(plan) = self.hub().plan().operator(self.options.operator).cloned() {
-            self.plan = Some(plan);
-        }
-    }
-
-    fn holds_slot(&self) -> bool {
-        self.hub()
-            .tenure
-            .holds_bind(self.options.operator, self.options.slot)
     }
 
     fn state(&mut self, state: BindState) {
@@ -257,6 +248,8 @@ impl OperatorSession {
     /// Gives back everything that is still unanswered; idempotent.
     fn leave(&mut self) {
         self.outbox = None;
+        self.written = 0;
+        self.stuck_since = None;
         self.intake = 0;
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
@@ -466,7 +459,8 @@ impl Handler<BindCommand> for OperatorSession {
 
     fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
         match command.verb() {
-            Verb::Unspecified => {}
+            // The last two are for inbound binds.
+            Verb::Unspecified | Verb::Prove | Verb::Replace => {}
             // A session that waits or is paused was woken by this command already.
             Verb::Resume => {}
             Verb::Rebind => {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
 use arc_swap::ArcSwap;
+use tokio::time::Instant;
 
 use crate::actors::posted::Posted;
 use crate::actors::queue::Queue;
@@ -105,6 +106,9 @@ pub struct BindPort {
     pub suspended: AtomicBool,
     /// Ends a reconnect pause, so that a command is handled at once.
     pub health: Option<Arc<Health>>,
+    made: Instant,
+    /// When the peer was last heard, in milliseconds since `made`.
+    heard: AtomicU64,
 }
 
 // === impl QueuePort ===
@@ -247,6 +251,13 @@ impl BindBoard {
         }
     }
 
+    /// A session is nobody's bind after all.
+    pub fn unclaim(&self, session: u64) {
+        if let Some(port) = lock(&self.binds).get(&session) {
+            port.owner.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Makes a session a bind of `owner`, unless that has as many as it may.
     pub fn claim(&self, session: u64, owner: u32, most: usize) -> bool {
         let binds = lock(&self.binds);
@@ -291,7 +302,20 @@ impl BindPort {
             replies: Mutex::default(),
             suspended: AtomicBool::new(false),
             health,
+            made: Instant::now(),
+            heard: AtomicU64::new(0),
         })
+    }
+
+    /// The peer has said something.
+    pub fn hear(&self, now: Instant) {
+        let since = now.saturating_duration_since(self.made).as_millis() as u64;
+        self.heard.store(since, Ordering::Relaxed);
+    }
+
+    /// When the peer last said something, to the millisecond.
+    pub fn heard_at(&self) -> Instant {
+        self.made + Duration::from_millis(self.heard.load(Ordering::Relaxed))
     }
 
     pub fn listen(&self, recipient: Recipient<pb::BindCommand>) {

@@ -16,6 +16,17 @@ const SECOND: Duration = Duration::from_secs(1);
 /// One step of a route: a target, or targets that share by weight.
 pub type RouteStep = Step<String>;
 
+choice! {
+    /// What becomes of a bind when an account has as many as it may.
+    pub enum WhenFull {
+        /// It is refused with ESME_RALYBND.
+        Refuse = "refuse",
+        /// Silent binds are asked for life; the one that has been silent for longest is replaced if it
+        /// does not answer in time. Binds that answer stay, and then the new one is refused.
+        Replace = "replace",
+    }
+}
+
 section! {
     /// `[[account]]`: an ESME that may bind to us.
     pub struct Account {
@@ -29,6 +40,8 @@ section! {
         system_type: Option<String> = None,
         /// Binds at once, over all nodes and bind types.
         max_binds: u32 = 10,
+        /// What becomes of one bind more.
+        on_full: WhenFull = WhenFull::Refuse,
         /// Most unanswered deliver_sm that we send on one bind.
         window: u32 = 10,
         /// IP addresses and CIDR blocks it may come from; everywhere when empty.
@@ -47,8 +60,8 @@ section! {
         registered_delivery: Option<u8> = None,
         /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
         resolve: bool = false,
-        /// What data_coding 0 means, in what it submits and in what it is sent.
-        alphabet: Alphabet = Alphabet::Gsm,
+        /// What data_coding 0 means, in what it submits and in what it is sent; without it, what its listener says, else `gsm`.
+        alphabet: Option<Alphabet> = None,
         /// How long messages travel to it.
         long_messages: LongMessages = LongMessages::AsIs,
         /// What becomes of a character that its `alphabet` does not have.
@@ -159,6 +172,16 @@ section! {
         protocol: Protocol = Protocol::Smpp,
         /// Host and port.
         @required address: String = String::new(),
+        /// Whether we speak TLS with it. Its certificate must descend from an authority that is trusted.
+        tls: bool = false,
+        /// The name that its certificate must be for, told to it as SNI; without it, the host of `address`.
+        tls_name: Option<String> = None,
+        /// File with the authorities (PEM) that are trusted; without it, those that the machine trusts. Read at each connect.
+        tls_ca_file: Option<PathBuf> = None,
+        /// File with the certificate chain (PEM) that we show, for an operator that asks for one. Read at each connect.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
         /// The system_id we bind with, at most 15 octets.
         @required system_id: String = String::new(),
         /// The password we bind with, at most 8 octets by the standard.

@@ -179,6 +179,26 @@ impl<T: Clone> Session<T> {
         encode_empty_resp(out, CommandId::UNBIND, sequence, CommandStatus::ESME_ROK);
     }
 
+    /// Sends enquire_link before its time (§4.11.1), unless one waits for its answer already. Does
+    /// nothing unless bound.
+    pub fn enquire(&mut self, now: Instant, out: &mut BytesMut) {
+        if matches!(self.state, State::Bound(_)) && !self.watch.is_enquiring() {
+            let sequence = self.window.reserve_sequence();
+            encode_empty_resp(
+                out,
+                CommandId::ENQUIRE_LINK,
+                sequence,
+                CommandStatus::ESME_ROK,
+            );
+            self.watch.enquired(now);
+        }
+    }
+
+    /// Whether an enquire_link of ours has found no sign of life yet.
+    pub fn is_enquiring(&self) -> bool {
+        self.watch.is_enquiring()
+    }
+
     /// Does what time demands: expires requests, sends enquire_link, ends the session.
     pub fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<T> {
         let mut expired = Vec::new();

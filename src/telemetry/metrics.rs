@@ -194,6 +194,12 @@ metrics! {
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed) or late.
+    connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
+    /// Connections that were cut off because the peer did not read, in or out.
+    slow_readers: Counter = "slow_readers_cut_off", Counter::default();
+    /// Silent binds that made room for a new one of their account.
+    binds_replaced: Counter = "binds_replaced", Counter::default();
     /// PDUs that could not be read, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
     /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.

@@ -10,6 +10,7 @@ use super::transfer;
 use crate::actors::alert;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::seats;
 use crate::actors::settings;
 use crate::pb::order::What;
 use crate::pb::{
@@ -93,6 +94,9 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
         }
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
+        Some(What::MakeRoom(order)) => {
+            seats::make_room(&hub, order.account, Duration::from_millis(order.within_ms)).await;
+        }
         None => {}
     }
 }
@@ -148,7 +152,7 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
         BindState::Waiting | BindState::Paused
     );
     match (verb, sleeps) {
-        (Verb::Unspecified, _) | (Verb::Resume, false) => false,
+        (Verb::Unspecified | Verb::Prove | Verb::Replace, _) | (Verb::Resume, false) => false,
         // Coming back is binding again.
         (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
         (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,

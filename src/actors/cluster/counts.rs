@@ -12,10 +12,13 @@ use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use tokio::time::Instant;
 
 use super::Cluster;
+use crate::store::StoreError;
 use crate::store::cluster::View;
 
-/// Counting reads everything active.
-const RECOUNT_EVERY: Duration = Duration::from_secs(600);
+/// What is counted while messages come and go is off by what nodes had not said then: counted again.
+const RECOUNT_EVERY: Duration = Duration::from_secs(10);
+/// Counting reads everything active: it may take this part of the time.
+const SHARE: u32 = 100;
 /// After a change of members, for what is taken over to have been said.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
@@ -84,21 +87,23 @@ impl Cluster {
             return;
         }
         self.counts.recounting = true;
-        self.counts.next = Some(Instant::now() + RECOUNT_EVERY);
+        let began = Instant::now();
         let store = Arc::clone(&self.store);
         let count = async move {
             let counted = store.recount_unfinished(capped.clone()).await;
             (capped, counted)
         };
-        ctx.spawn(count.into_actor(self).map(|(capped, counted), cluster, _| {
+        let done = move |(capped, counted): (Vec<u32>, Result<(), StoreError>),
+                         cluster: &mut Self,
+                         _: &mut Context<Self>| {
+            let pause = RECOUNT_EVERY.max(began.elapsed() * SHARE);
             cluster.counts.recounting = false;
-            match counted {
-                Ok(()) => cluster.counts.counted = capped.into_iter().collect(),
-                Err(error) => {
-                    tracing::warn!(%error, "unfinished messages were not counted");
-                    cluster.counts.next = Some(Instant::now() + SETTLED_AFTER);
-                }
+            cluster.counts.next = Some(Instant::now() + pause);
+            cluster.counts.counted = capped.into_iter().collect();
+            if let Err(error) = counted {
+                tracing::warn!(%error, "unfinished messages were not counted");
             }
-        }));
+        };
+        ctx.spawn(count.into_actor(self).map(done));
     }
 }

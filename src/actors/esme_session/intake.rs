@@ -55,6 +55,7 @@ impl EsmeSession {
             submissions,
             peer: self.snapshot.peer.clone(),
             group: false,
+            alphabet: self.alphabet.map(Into::into),
         };
         let request = self
             .ingest

@@ -180,6 +180,7 @@ impl EsmeSession {
                 submissions: std::mem::take(&mut multi.submissions),
                 peer: self.snapshot.peer.clone(),
                 group: true,
+                alphabet: self.alphabet.map(Into::into),
             };
             let count = batch.submissions.len();
             self.intake += count;

@@ -154,7 +154,7 @@ impl OperatorSession {
                 sender: operator,
                 submissions,
                 peer: self.snapshot.peer.clone(),
-                group: false,
+                ..SubmitBatch::default()
             };
             let request = self
                 .options

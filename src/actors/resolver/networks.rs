@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(networks.of_range(b"447700"), "23410");
         assert_eq!(networks.settle("23415", b"447700"), "23415");
         assert_eq!(networks.settle("", b"447700"), "23410");
-        std::fs::write(&file, "nonsense,,").unwrap();
+        std::fs::write(&file, "12x,1").unwrap();
         let later = SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000);
         let open = std::fs::File::options().write(true).open(&file).unwrap();
         open.set_modified(later).unwrap();

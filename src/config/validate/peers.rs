@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret;
 
 use super::{
@@ -160,6 +161,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             found.problem(key("id"), message);
         }
         check_address(&key("address"), &operator.address, found);
+        check_tls(&base, operator, found);
         found.require(
             &key("system_id"),
             !operator.system_id.is_empty(),
@@ -203,6 +205,31 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         if let Some(retry) = &operator.retry {
             check_retry(retry, &key("retry"), found);
         }
+    }
+}
+
+fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
+    let key = |name: &str| format!("{base}.{name}");
+    match (&operator.tls_cert, &operator.tls_key) {
+        (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
+        (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
+        _ => {}
+    }
+    let without_tls = [
+        ("tls_name", operator.tls_name.is_some()),
+        ("tls_ca_file", operator.tls_ca_file.is_some()),
+        ("tls_cert", operator.tls_cert.is_some()),
+    ];
+    for (name, given) in without_tls {
+        if given && !operator.tls {
+            found.problem(key(name), "means nothing without TLS; add `tls = true`");
+        }
+    }
+    if let Some(name) = &operator.tls_name
+        && ServerName::try_from(name.as_str()).is_err()
+    {
+        let message = format!("{name:?} is neither a host name nor an IP address");
+        found.problem(key("tls_name"), message);
     }
 }
 

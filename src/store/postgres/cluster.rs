@@ -7,6 +7,7 @@ mod collect;
 mod lease;
 mod member;
 mod orders;
+mod seat;
 mod take_over;
 mod unfinished;
 mod wake;
@@ -138,6 +139,18 @@ impl ClusterStore for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { lease::release(&shared, resources).await })
+    }
+
+    fn take_seat(&self, account: u32, most: u32) -> Reply<Option<u32>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { seat::take(&shared, account, most).await })
+    }
+
+    fn give_seat(&self, account: u32, seat: u32) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { seat::give(&shared, account, seat).await })
     }
 
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {
