@@ -3,11 +3,14 @@
 
 mod harness;
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use harness::{Cluster, FakeOperator, Peer, Simulator, Smsc, accept, stat_of, submit, until};
 use smsc::smpp::time::parse_time;
 use smsc::smpp::{
-    Bind, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm, SubmitSm, Tlvs, tag,
+    AlertNotification, Bind, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm,
+    SubmitSm, Tlvs, tag,
 };
 
 const SCHEDULED: u8 = 0;
@@ -450,4 +453,18 @@ fn another_node_owns_the_message() {
     assert_eq!(cancel(&mut there, all), CommandStatus::ESME_ROK);
     assert_eq!(query(&mut here, &old).message_state, DELETED);
     assert_ne!(query(&mut here, &changed).message_state, DELIVERED);
+
+    // An alert on the one node reaches a receiver on another.
+    link.request(Body::AlertNotification(AlertNotification {
+        source_addr: text("447700900124"),
+        esme_addr: text(SOURCE),
+        ..AlertNotification::default()
+    }));
+    let mut receivers = [here, there];
+    until("the alert", || {
+        let mut next = receivers
+            .iter_mut()
+            .filter_map(|peer| peer.next(Duration::from_millis(50)).ok());
+        next.find(|pdu| matches!(pdu.body, Body::AlertNotification(_)))
+    });
 }
