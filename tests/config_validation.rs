@@ -240,6 +240,30 @@ fn accounts() {
             "account[1].addresses[0]: already belongs to account[0]",
         ),
         (
+            "lists = { team = [] }",
+            "account[0].lists.team: is empty; write at least one number",
+        ),
+        (
+            "lists = { team = ['bob'] }",
+            "account[0].lists.team: \"bob\" is not a number; write up to 20 digits",
+        ),
+        (
+            "lists = { a-name-with-more-than-twenty = ['447700900001'] }",
+            "account[0].lists.a-name-with-more-than-twenty: the name must have 1 to 20 ASCII characters",
+        ),
+        (
+            "lists = { team = '447700900001' }",
+            "account[0].lists: expected a table of lists of text, found a table; write { name = [\"447700900001\", \"447700900002\"] }",
+        ),
+        (
+            "outbind = 'there'",
+            "account[0].outbind: \"there\" is not an address; write \"host:port\"",
+        ),
+        (
+            "outbind_password = 'knock'",
+            "account[0].outbind_password: is without use; set `outbind` to host and port",
+        ),
+        (
             "priority_max = 4",
             "account[0].priority_max: must be between 0 and 3",
         ),

@@ -3,13 +3,17 @@
 
 mod harness;
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use harness::{Cluster, FakeOperator, Peer, Simulator, Smsc, accept, stat_of, submit, until};
 use smsc::smpp::time::parse_time;
 use smsc::smpp::{
-    Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm, SubmitSm, Tlvs, tag,
+    AlertNotification, Bind, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm,
+    SubmitSm, Tlvs, tag,
 };
 
+const SCHEDULED: u8 = 0;
 const ENROUTE: u8 = 1;
 const DELIVERED: u8 = 2;
 const DELETED: u8 = 4;
@@ -368,6 +372,28 @@ fn a_submission_may_replace_what_waits() {
 }
 
 #[test]
+fn a_scheduled_message_is_scheduled_to_peers_of_5_0() {
+    let smsc = waiting();
+    for (interface_version, expected) in [(0x34, ENROUTE), (0x50, SCHEDULED)] {
+        let mut esme = Peer::connect(smsc.smpp());
+        let bind = esme.request(Body::BindTransceiver(Bind {
+            system_id: text("test"),
+            password: text("test"),
+            interface_version,
+            ..Bind::default()
+        }));
+        assert_eq!(esme.answer_to(bind).status, CommandStatus::ESME_ROK);
+        let id = esme.submit(SubmitSm {
+            schedule_delivery_time: text(IN_AN_HOUR),
+            ..submit(TO, "later")
+        });
+        assert_eq!(query(&mut esme, &id).message_state, expected);
+        let id = esme.submit(submit(TO, "now"));
+        assert_eq!(query(&mut esme, &id).message_state, ENROUTE);
+    }
+}
+
+#[test]
 fn another_node_owns_the_message() {
     let operator = FakeOperator::listen();
     let address = operator.address();
@@ -427,4 +453,18 @@ fn another_node_owns_the_message() {
     assert_eq!(cancel(&mut there, all), CommandStatus::ESME_ROK);
     assert_eq!(query(&mut here, &old).message_state, DELETED);
     assert_ne!(query(&mut here, &changed).message_state, DELIVERED);
+
+    // An alert on the one node reaches a receiver on another.
+    link.request(Body::AlertNotification(AlertNotification {
+        source_addr: text("447700900124"),
+        esme_addr: text(SOURCE),
+        ..AlertNotification::default()
+    }));
+    let mut receivers = [here, there];
+    until("the alert", || {
+        let mut next = receivers
+            .iter_mut()
+            .filter_map(|peer| peer.next(Duration::from_millis(50)).ok());
+        next.find(|pdu| matches!(pdu.body, Body::AlertNotification(_)))
+    });
 }

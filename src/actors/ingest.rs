@@ -91,7 +91,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let peer = batch.peer;
     let is_group = batch.group;
     let count = batch.submissions.len();
-    let alphabet = content::as_stored(hub.plan().alphabet_of(sender));
+    let alphabet = alphabet_of(&hub, sender, batch.alphabet);
     let mut submissions = batch.submissions;
     if alphabet != Alphabet::Gsm {
         let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
@@ -172,10 +172,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 !bad
             });
             accepted.iter().for_each(|taken| trace(taken, None));
-            results.extend(accepted.iter().map(|taken| SubmitResult {
-                sequence: taken.sequence,
-                status: 0,
-                id: taken.staged.id(),
+            results.extend(accepted.iter().map(|taken| {
+                SubmitResult {
+                    sequence: taken.sequence,
+                    status: 0,
+                    id: taken
+                        .staged
+                        .message()
+                        .map_or(taken.staged.id(), shown_id::number),
+                }
             }));
         }
         Err(error) => {
@@ -196,6 +201,20 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         .ingest_seconds
         .observe(started.elapsed().as_secs_f64());
     Accepted::new(results, hub, accepted)
+}
+
+/// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
+/// says.
+fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
+    let plan = hub.plan();
+    let says = plan
+        .account_by_id(sender)
+        .is_none_or(|account| account.config.alphabet.is_some());
+    let listener = listener.and_then(|alphabet| Alphabet::try_from(alphabet).ok());
+    match listener {
+        Some(alphabet) if !says => alphabet,
+        _ => content::as_stored(plan.alphabet_of(sender)),
+    }
 }
 
 /// What a sender may submit now: a token for each short message that a handset gets.

@@ -60,8 +60,8 @@ section! {
         registered_delivery: Option<u8> = None,
         /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
         resolve: bool = false,
-        /// What data_coding 0 means, in what it submits and in what it is sent.
-        alphabet: Alphabet = Alphabet::Gsm,
+        /// What data_coding 0 means, in what it submits and in what it is sent; without it, what its listener says, else `gsm`.
+        alphabet: Option<Alphabet> = None,
         /// How long messages travel to it.
         long_messages: LongMessages = LongMessages::AsIs,
         /// What becomes of a character that its `alphabet` does not have.

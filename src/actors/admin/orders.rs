@@ -62,6 +62,10 @@ pub async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, 
     result
 }
 
+/// Carries an order out, without a line in the log.
+///
+/// # Errors
+/// The message is not there, is beyond the order, or the store or its queue does not answer.
 pub async fn carry_out(hub: &Hub, order: &CommandMessage) -> Result<Commanded, Refusal> {
     let id = order.id;
     let mut tries = 0;

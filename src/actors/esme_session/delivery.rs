@@ -1,6 +1,23 @@
 //! What goes to the ESME: receipts and MO that its account's queue grants, and alerts.
 
+use std::borrow::Cow;
+
 use super::*;
+use crate::actors::content::Taste;
+use crate::content;
+
+/// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
+/// its listener does.
+fn taste_of(account: Option<&AccountPlan>, listener: Option<Alphabet>) -> Option<Cow<'_, Taste>> {
+    let account = account?;
+    Some(match (account.config.alphabet, listener) {
+        (None, Some(alphabet)) => Cow::Owned(Taste {
+            alphabet: content::alphabet(alphabet),
+            ..account.taste.clone()
+        }),
+        _ => Cow::Borrowed(&account.taste),
+    })
+}
 
 impl Handler<DeliverBatch> for EsmeSession {
     type Result = ();
@@ -21,14 +38,14 @@ impl Handler<DeliverBatch> for EsmeSession {
             true => ("data_sm", encode_data_sm as Encode),
             false => ("deliver_sm", encode_deliver_sm as Encode),
         };
-        let account = self.account.as_ref();
+        let taste = taste_of(self.account.as_deref(), self.alphabet);
         let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             serving.deliver(core, batch, now, out, operation, |message| {
                 let mut pdu = convert::deliver_sm_of(message);
-                if let Some(account) = account {
-                    changed += shape::shape(&mut pdu, message, &account.taste);
+                if let Some(taste) = &taste {
+                    changed += shape::shape(&mut pdu, message, taste);
                 }
                 let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
                 Prepared {

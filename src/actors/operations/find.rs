@@ -14,6 +14,8 @@ use crate::store::{History, Search, StoreError, Stored};
 
 /// Messages looked at per page.
 const PAGE: usize = 1_000;
+/// How far the next message of a submit_multi is looked for when the first is not there.
+const FOLLOWERS: u64 = 64;
 /// A short id is looked for among as many messages.
 const NEWEST: usize = 10_000;
 
@@ -37,11 +39,15 @@ pub(super) async fn own(
         None => shown_id::parse(message_id),
     };
     let id = id.ok_or(unknown)?;
-    let history = match admin::history(&asker.hub, id).await {
+    let lead = match admin::history(&asker.hub, id).await {
         Ok(history) => history,
-        Err(refusal) => return Err(trouble(&refusal).unwrap_or(unknown)),
+        Err(refusal) => match trouble(&refusal) {
+            Some(status) => return Err(status),
+            // Perhaps the first of a submit_multi, and the one that could not be taken.
+            None => follower_of(asker, id).await?.ok_or(unknown)?,
+        },
     };
-    let message = &history.stored.message;
+    let message = &lead.stored.message;
     if message.sender != asker.account || !is_same(&message.source, source) {
         return Err(fail);
     }
@@ -49,18 +55,29 @@ pub(super) async fn own(
         // Its sender was never told this one.
         return Err(unknown);
     }
-    let others = (id..id + u64::from(message.group_size)).skip(1);
+    let others = (id..id + u64::from(message.group_size)).filter(|other| *other != message.id);
     let others = join_all(others.map(|other| admin::history(&asker.hub, other))).await;
-    let mut own = vec![history];
+    let mut own = vec![lead];
     for other in others {
         match other {
             Ok(history) if shown_id::number(&history.stored.message) == id => own.push(history),
             Ok(_) => {}
-            // One that the store could not take is not there.
+            // One that could not be taken is not there.
             Err(refusal) => trouble(&refusal).map_or(Ok(()), Err)?,
         }
     }
     Ok(own)
+}
+
+/// Another message of a submit_multi that is known by this id.
+async fn follower_of(asker: &Asker, id: u64) -> Result<Option<History>, CommandStatus> {
+    let next = (1..=FOLLOWERS).filter_map(|step| id.checked_add(step));
+    let loaded = asker.hub.store.load(next.collect()).await.map_err(failed)?;
+    let mut loaded = loaded.into_iter().flatten();
+    match loaded.find(|stored| shown_id::number(&stored.message) == id) {
+        Some(stored) => Ok(admin::history(&asker.hub, stored.message.id).await.ok()),
+        None => Ok(None),
+    }
 }
 
 /// The newest message of this account and source with a short id.

@@ -133,7 +133,7 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry` or `cancel`.
+    /// `move`, `retry`, `cancel` or `replace`.
     pub kind: String,
     /// The new queue of a move.
     pub queue: String,
