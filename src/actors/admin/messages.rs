@@ -74,6 +74,7 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
 /// Takes a subscriber's number and texts out of finished messages.
 pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
+    hub.networks.forget(ask.msisdn.as_bytes());
     let result = hub.store.erase_msisdn(ask.msisdn).await;
     match &result {
         Ok(done) => tracing::info!(
