@@ -247,7 +247,7 @@ fn a_stop_finishes_windows_in_both_directions_and_unbinds() {
     assert_eq!(told["state"], "DELIVERED", "{told}");
     let mut upstream = operator.accept_bind();
     let sent = admin.get(&format!("/v1/messages/{sent}"));
-    assert_eq!(sent["attempts"][0]["operator_message_id"], "up-1", "{sent}");
+    assert_eq!(sent["history"][0]["operator_message_id"], "up-1", "{sent}");
     assert_eq!(
         upstream
             .next(Duration::from_millis(500))

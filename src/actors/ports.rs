@@ -107,7 +107,8 @@ pub struct BindPort {
     /// Ends a reconnect pause, so that a command is handled at once.
     pub health: Option<Arc<Health>>,
     made: Instant,
-    /// When the peer was last heard, in milliseconds since `made`.
+    /// When the peer was last heard, in nanoseconds since `made`: an answer may come within a millisecond
+    /// of its question.
     heard: AtomicU64,
 }
 
@@ -309,13 +310,13 @@ impl BindPort {
 
     /// The peer has said something.
     pub fn hear(&self, now: Instant) {
-        let since = now.saturating_duration_since(self.made).as_millis() as u64;
+        let since = now.saturating_duration_since(self.made).as_nanos() as u64;
         self.heard.store(since, Ordering::Relaxed);
     }
 
-    /// When the peer last said something, to the millisecond.
+    /// When the peer last said something.
     pub fn heard_at(&self) -> Instant {
-        self.made + Duration::from_millis(self.heard.load(Ordering::Relaxed))
+        self.made + Duration::from_nanos(self.heard.load(Ordering::Relaxed))
     }
 
     pub fn listen(&self, recipient: Recipient<pb::BindCommand>) {

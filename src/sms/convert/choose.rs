@@ -24,9 +24,13 @@ const CONCAT_ELEMENT: usize = 5;
 /// only when no allowed table does.
 #[must_use]
 pub fn choose(text: &str, languages: &[Language]) -> Choice {
+    let Some(characters) = representable(text, languages) else {
+        return Choice::Ucs2;
+    };
+    let fewest_of_any = fewest_parts(characters);
     let mut best: Option<(usize, Shifts)> = None;
     for shifts in candidates(languages) {
-        if best.is_some_and(|(parts, _)| parts <= 1) {
+        if best.is_some_and(|(parts, _)| parts <= fewest_of_any) {
             break;
         }
         let Some(parts) = parts(text, shifts) else {
@@ -37,6 +41,34 @@ pub fn choose(text: &str, languages: &[Language]) -> Choice {
         }
     }
     best.map_or(Choice::Ucs2, |(_, shifts)| Choice::Gsm(shifts))
+}
+
+/// How many characters there are; none when one of them is in no allowed table at all, so that no
+/// pair of tables has to be tried.
+fn representable(text: &str, languages: &[Language]) -> Option<usize> {
+    let default = Tables::of(Shifts::default());
+    let mut count = 0;
+    for character in text.chars() {
+        let national = |language: &Language| {
+            let (locking, single) = (*language, *language);
+            let tables = Tables::of(Shifts { locking, single });
+            tables.width(character).is_some()
+        };
+        if default.width(character).is_none() && !languages.iter().any(national) {
+            return None;
+        }
+        count += 1;
+    }
+    Some(count)
+}
+
+/// What no national table can do better than: every character one septet, one table announced.
+fn fewest_parts(characters: usize) -> usize {
+    let header = Shifts::single(Language::Turkish).header_octets();
+    if characters <= room(Units::Septets, header) {
+        return 1;
+    }
+    characters.div_ceil(room(Units::Septets, header + CONCAT_ELEMENT))
 }
 
 /// Every allowed pair of tables, the simplest first.
