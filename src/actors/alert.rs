@@ -43,8 +43,15 @@ pub fn pass_on(hub: &Arc<Hub>, alert: AlertNotification) {
     });
 }
 
+/// An alert that another node has left for a receiver here.
+pub fn arrived(hub: &Hub, forward: &ForwardAlert) {
+    if !deliver(hub, forward) {
+        hub.metrics.alerts_dropped.inc();
+    }
+}
+
 /// Gives an alert to a receiver of its account on this node; false when there is none.
-pub fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
+fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
     let Some(queue) = hub.queue(forward.account) else {
         return false;
     };

@@ -87,11 +87,7 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
-        Some(What::Alert(forward)) => {
-            if !alert::deliver(&hub, &forward) {
-                hub.metrics.alerts_dropped.inc();
-            }
-        }
+        Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
         Some(What::MakeRoom(order)) => {

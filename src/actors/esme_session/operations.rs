@@ -35,7 +35,7 @@ pub(super) struct Operations {
 
 /// What came of a request.
 enum Done {
-    Answer(Pdu),
+    Answer(Box<Pdu>),
     Submit(Box<Message>),
 }
 
@@ -93,13 +93,13 @@ impl Operation {
                 }
             }
         };
-        Done::Answer(match result {
+        Done::Answer(Box::new(match result {
             Ok(body) => Pdu::response(CommandStatus::ESME_ROK, sequence, body),
             Err(status) => {
                 let body = Body::empty(command_id.response()).unwrap_or(Body::GenericNack);
                 Pdu::response(status, sequence, body)
             }
-        })
+        }))
     }
 }
 
