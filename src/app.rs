@@ -26,9 +26,11 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
 use crate::actors::listener::{Connections, Door, Listener};
+use crate::actors::outbind::Outbind;
 use crate::actors::ports::QueuePort;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::registry::Registry as SessionRegistry;
+use crate::actors::resolver::{self, Resolver};
 use crate::actors::settings::{self, Follower};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
@@ -118,7 +120,8 @@ pub async fn start(
         receipts,
         throttle,
     );
-    hub.set_unfinished(seeds.unfinished);
+    hub.unfinished.set(seeds.unfinished);
+    check_resolver(&hub, &config)?;
 
     let start = Starter {
         hub: &hub,
@@ -130,6 +133,9 @@ pub async fn start(
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }
+    let (_, slot) = supervise::slot(resolver::MAILBOX);
+    let for_resolver = redis.clone();
+    start.actor("resolver", slot, |hub, _| Resolver::new(hub, for_resolver));
     start.actor("throttle", throttle_slot, |hub, health| {
         Throttle::new(hub, health, redis)
     });
@@ -210,6 +216,11 @@ pub async fn start(
             });
         }
     }
+    let (_, outbind_slot) = supervise::slot(CONTROL_MAILBOX);
+    let for_outbind = lanes.clone();
+    start.actor("outbind", outbind_slot, move |hub, _| {
+        Outbind::new(hub, for_outbind)
+    });
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     let for_admin = supervisor.clone();
     start.actor("admin", admin_slot, move |hub, _| {
@@ -315,11 +326,23 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
     };
     let options = RedisOptions {
         url,
+        ca_file: config.redis.ca_file.clone(),
         timeout: config.redis.timeout,
         hash_tags: config.redis.hash_tags,
     };
-    let redis = Redis::open(&options).context("redis.url")?;
+    let redis = Redis::open(&options)?;
     Ok(Some(Arc::new(redis)))
+}
+
+/// Reads the table of networks, so that no message comes before it. A service that is away stops no
+/// start.
+fn check_resolver(hub: &Hub, config: &Config) -> anyhow::Result<()> {
+    resolver::Service::new(&config.resolver).map_err(anyhow::Error::msg)?;
+    let table = hub.networks.refresh(&config.resolver);
+    table
+        .map_err(anyhow::Error::msg)
+        .context("resolver.table")?;
+    Ok(())
 }
 
 /// Starts actors on the core arbiter.

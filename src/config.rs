@@ -11,6 +11,7 @@ mod outputs;
 mod peers;
 mod problem;
 mod reference;
+mod resolver;
 mod resource;
 mod section;
 mod server;
@@ -27,18 +28,19 @@ pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable
 pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest, Route,
-    RouteStep, SendAs, WhenFull,
+    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
+    Route, RouteStep, SendAs, WhenFull,
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
+pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use server::{
     Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
-pub use value::show_duration;
+pub use value::{Lists, show_duration};
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];
@@ -76,6 +78,8 @@ section! {
         retry: Retry = Retry::default(),
         /// From an operator's message id back to the message.
         correlation: Correlation = Correlation::default(),
+        /// Which network a number belongs to.
+        resolver: Resolver = Resolver::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
         /// Call detail records, one JSON object per line.

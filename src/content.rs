@@ -94,7 +94,12 @@ impl Content {
 
 /// What data_coding 0 means in a message.
 pub fn alphabet_of(message: &Message) -> Alphabet {
-    match message.alphabet() {
+    alphabet(message.alphabet())
+}
+
+/// An alphabet as it is stored.
+pub fn alphabet(stored: pb::Alphabet) -> Alphabet {
+    match stored {
         pb::Alphabet::Gsm => Alphabet::Gsm,
         pb::Alphabet::GsmPacked => Alphabet::GsmPacked,
         pb::Alphabet::Latin1 => Alphabet::Latin1,

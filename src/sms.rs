@@ -20,10 +20,10 @@
 //! | [`mod@pack`] | septets ↔ octets |
 //! | [`ucs2`] | characters ↔ UTF-16 in octets |
 //! | [`mod@coding`] | what a data coding scheme says of the octets |
+//! | [`udh`] | the header: which part of which text, ports, languages |
+//! | [`segment`] | a text into parts that fit beside their header |
+//! | [`reassemble`] | parts back into texts |
 //! | [`convert`] | from any alphabet of a peer to any other, and which one is shortest |
-//! | [`udh`] | the header in front of the text |
-//! | [`segment`] | a long text as parts that fit |
-//! | [`reassemble`] | parts as the text again |
 //!
 //! A *septet string* is one septet in each octet, as SMPP carries the default alphabet. Sections are
 //! those of 3GPP TS 23.038 unless 23.040 or SMPP is written.
@@ -31,6 +31,8 @@
 pub mod coding;
 pub mod convert;
 pub mod gsm7;
+#[cfg(test)]
+mod hex;
 pub mod language;
 pub mod pack;
 pub mod reassemble;

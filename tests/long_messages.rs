@@ -295,6 +295,54 @@ fn parts_whose_rest_does_not_come_go_on_as_they_came() {
 }
 
 #[test]
+fn the_oldest_parts_make_room_for_new_ones() {
+    let mut scene = Scene::with(
+        "long_messages = \"payload\"",
+        "",
+        "[content]\nreassembly_parts = 2\n",
+    );
+    let part = |reference, sequence| SubmitSm {
+        esm_class: 0x40,
+        short_message: vec![5, 0, 3, reference, 2, sequence, reference, sequence].into(),
+        ..submit(NUMBER, "")
+    };
+    for reference in 1..=3 {
+        scene.esme.submit(part(reference, 1));
+    }
+    let oldest = scene.take("p1");
+    assert_eq!(oldest.short_message, part(1, 1).short_message);
+    assert_eq!(scene.metric("smsc_parts_given_up_total"), 1.0);
+    // The others still wait for their rest.
+    for reference in [3, 2] {
+        scene.esme.submit(part(reference, 2));
+        let whole = scene.take(&format!("w{reference}"));
+        assert_eq!(whole.short_message, vec![reference, 1, reference, 2]);
+    }
+}
+
+#[test]
+fn a_cancel_of_the_whole_reaches_its_parts() {
+    let mut scene = Scene::new("long_messages = \"udh\"", "");
+    let admin = scene.smsc.admin();
+    assert_eq!(admin.post("/v1/queues/operator:up/suspend").0, 200);
+    let id = scene.esme.submit(texts::all()[0].submit(NUMBER));
+    let message = admin.get(&format!("/v1/messages/{id}"));
+    let parts = message["parts"]["sent_as"].as_array().unwrap().clone();
+    assert!(parts.len() > 4);
+    let (status, answer) = admin.post(&format!("/v1/messages/{id}/cancel"));
+    assert_eq!((status, &answer["count"]), (200, &1.into()), "{answer}");
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 4), "DELETED");
+    for part in &parts {
+        let part = admin.get(&format!("/v1/messages/{}", part.as_str().unwrap()));
+        assert_eq!(
+            (&part["state"], &part["parts"]["message"]),
+            (&"DELETED".into(), &id.as_str().into())
+        );
+    }
+    scene.nothing_more();
+}
+
+#[test]
 fn references_of_one_pair_differ_and_count_for_each_pair() {
     let mut scene = Scene::new("long_messages = \"udh16\"", "");
     let mut seen = std::collections::HashSet::new();

@@ -96,8 +96,12 @@ impl Assembly {
 
     fn take(&mut self, message: Message, ctx: &mut Context<Self>) {
         let Some(concat) = content::part_of(&message) else {
-            // Asked for by a configuration that is gone.
-            return self.pass(vec![message], ctx);
+            return match pass::is_too_long(&self.hub, &message) {
+                // It had to wait for its route; now it is divided for the peer.
+                true => self.put_together(vec![message], ctx),
+                // Asked for by a configuration that is gone.
+                false => self.pass(vec![message], ctx),
+            };
         };
         let key = (
             message.sender,

@@ -95,6 +95,10 @@ impl Cdr {
             content::parts(message),
         );
         quote(out, &ended.error);
+        if !message.network.is_empty() {
+            out.extend_from_slice(b",\"network\":");
+            quote(out, message.network.as_bytes());
+        }
         out.extend_from_slice(b"}\n");
     }
 

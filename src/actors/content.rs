@@ -80,7 +80,7 @@ impl Taste {
 
     pub fn of_account(account: &Account) -> Self {
         Self {
-            alphabet: account.alphabet.into(),
+            alphabet: account.alphabet.map_or(Alphabet::Gsm, Alphabet::from),
             long: account.long_messages,
             policy: account.unrepresentable,
             languages: Vec::new(),

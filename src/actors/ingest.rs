@@ -12,6 +12,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::shown_id;
 use crate::actors::stage::{self, Staged};
 use crate::actors::traced::{self, Submitted};
 use crate::clock;
@@ -88,8 +89,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let now = read / 1_000;
     let sender = batch.sender;
     let peer = batch.peer;
+    let is_group = batch.group;
     let count = batch.submissions.len();
-    let alphabet = content::as_stored(hub.plan().alphabet_of(sender));
+    let alphabet = alphabet_of(&hub, sender, batch.alphabet);
     let mut submissions = batch.submissions;
     if alphabet != Alphabet::Gsm {
         let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
@@ -122,6 +124,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         message.id = id;
         route_by_id(&hub, message);
         traced::pick(&hub, ratio, message);
+    }
+    if is_group {
+        shown_id::group(&mut checked);
     }
     let routed = clock::now_us();
     let mut accepted: Vec<Taken> = Vec::with_capacity(checked.len());
@@ -167,10 +172,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 !bad
             });
             accepted.iter().for_each(|taken| trace(taken, None));
-            results.extend(accepted.iter().map(|taken| SubmitResult {
-                sequence: taken.sequence,
-                status: 0,
-                id: taken.staged.id(),
+            results.extend(accepted.iter().map(|taken| {
+                SubmitResult {
+                    sequence: taken.sequence,
+                    status: 0,
+                    id: taken
+                        .staged
+                        .message()
+                        .map_or(taken.staged.id(), shown_id::number),
+                }
             }));
         }
         Err(error) => {
@@ -191,6 +201,20 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         .ingest_seconds
         .observe(started.elapsed().as_secs_f64());
     Accepted::new(results, hub, accepted)
+}
+
+/// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
+/// says.
+fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
+    let plan = hub.plan();
+    let says = plan
+        .account_by_id(sender)
+        .is_none_or(|account| account.config.alphabet.is_some());
+    let listener = listener.and_then(|alphabet| Alphabet::try_from(alphabet).ok());
+    match listener {
+        Some(alphabet) if !says => alphabet,
+        _ => content::as_stored(plan.alphabet_of(sender)),
+    }
 }
 
 /// What a sender may submit now: a token for each short message that a handset gets.
@@ -262,7 +286,12 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
     }
-    let Some(queue) = plan.first_target(&message, 0, |queue| hub.available(queue)) else {
+    let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
+        // It is accepted now, and routed when its network is known.
+        true => plan.resolve_queue,
+        false => plan.first_target(&message, 0, |queue| hub.available(queue)),
+    };
+    let Some(queue) = target else {
         tracing::warn!(
             to = %address::mask(&message.destination),
             sender = %hub.name_of(sender),
@@ -289,6 +318,7 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
 fn route_by_id(hub: &Hub, message: &mut Message) {
     let plan = hub.plan();
     if plan.shares()
+        && Some(message.queue) != plan.resolve_queue
         && let Some(queue) = plan.first_target(message, message.id, |queue| hub.available(queue))
     {
         message.queue = queue;

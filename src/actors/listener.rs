@@ -100,12 +100,12 @@ impl Listener {
             };
             if door.is_open() {
                 let wire = Wire::Plain(socket);
-                EsmeSession::new(hub, ingest, wire, peer, door.alphabet, admitted).start();
+                EsmeSession::new(hub, ingest, wire, peer, door.alphabet, Some(admitted)).start();
             } else {
                 actix::spawn(async move {
                     if let Some((wire, peer)) = door.pass(&hub, socket, peer).await {
                         let alphabet = door.alphabet;
-                        EsmeSession::new(hub, ingest, wire, peer, alphabet, admitted).start();
+                        EsmeSession::new(hub, ingest, wire, peer, alphabet, Some(admitted)).start();
                     }
                 });
             }

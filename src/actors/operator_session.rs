@@ -23,8 +23,10 @@ use bytes::{Bytes, BytesMut};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
+use crate::actors::alert;
 use crate::actors::content::shape;
 use crate::actors::convert;
+use crate::actors::data_sm;
 use crate::actors::esme_session::keep;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
@@ -35,7 +37,7 @@ use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
 use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::clock;
-use crate::config::BindKind;
+use crate::config::{BindKind, SendAs};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, OperatorReceipt, ReceiptBatch,
@@ -45,8 +47,9 @@ use crate::smpp::codec::next_frame;
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandStatus, Leniency, Pdu, SubmitSm, encode_deliver_sm, encode_deliver_sm_resp,
-    encode_error_resp, encode_submit_sm, receipt,
+    Bind, Body, CommandId, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
+    encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp, encode_message_resp,
+    encode_submit_sm, receipt,
 };
 
 /// Grants and answers of one session.
@@ -91,6 +94,8 @@ pub struct OperatorSession {
     sent: Vec<Sent>,
     receipts: Vec<OperatorReceipt>,
     submissions: Vec<Submission>,
+    /// Sequence numbers that came as data_sm and are answered so.
+    as_data_sm: Vec<u32>,
     /// Failed connections since the last successful bind.
     failures: u32,
     paused: bool,
@@ -161,6 +166,7 @@ impl OperatorSession {
             sent: Vec::new(),
             receipts: Vec::new(),
             submissions: Vec::new(),
+            as_data_sm: Vec::new(),
             failures: 0,
             paused: false,
             retired: false,
@@ -321,6 +327,7 @@ impl Supervised for OperatorSession {
         self.sent.clear();
         self.receipts.clear();
         self.submissions.clear();
+        self.as_data_sm.clear();
         self.plan = self.hub().plan().operator(self.options.operator).cloned();
     }
 }
@@ -383,31 +390,32 @@ impl Handler<DeliverBatch> for OperatorSession {
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
-        let as_deliver_sm = plan.sends_deliver_sm();
-        let operation = if as_deliver_sm {
-            ("deliver_sm", encode_deliver_sm as Encode)
-        } else {
-            ("submit_sm", encode_submit_sm as Encode)
+        let send_as = plan.send_as(core.peer_version());
+        let operation = match send_as {
+            SendAs::SubmitSm => ("submit_sm", encode_submit_sm as Encode),
+            SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
+            SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
         let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             let prepare = |message: &crate::pb::Message| {
                 let (registered, receipt_expected) = plan.registered_delivery(message);
-                let mut pdu = if as_deliver_sm {
-                    convert::deliver_sm_of(message)
-                } else {
-                    convert::submit_sm_of(message, registered)
+                let mut pdu = match send_as {
+                    SendAs::DeliverSm => convert::deliver_sm_of(message),
+                    _ => convert::submit_sm_of(message, registered),
                 };
                 pdu.registered_delivery = registered;
                 changed += shape::shape(&mut pdu, message, &plan.taste);
-                if !with_tlvs {
-                    pdu.tlvs = crate::smpp::Tlvs::default();
+                if send_as == SendAs::DataSm {
+                    data_sm::prepare(&mut pdu, message);
                 }
+                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
                 Prepared {
                     pdu,
                     keep_message: true,
                     receipt_expected,
+                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
                 }
             };
             serving.deliver(core, batch, now, out, operation, prepare);
@@ -428,7 +436,8 @@ impl Handler<ReceiptReply> for OperatorSession {
         let Some(outbox) = &self.outbox else { return };
         outbox.write(|out| {
             for result in reply.results {
-                encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
+                let status = CommandStatus(result.status);
+                traffic::acknowledge(&mut self.as_data_sm, out, result.sequence, status);
             }
         });
         outbox.resume();

@@ -12,7 +12,7 @@ use crate::config::{
 };
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
-use crate::domain::route::{MoTable, RouteTable};
+use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
@@ -36,6 +36,12 @@ pub struct Plan {
     shares: bool,
     /// Queues of the built-in targets.
     pub built_in: Vec<u32>,
+    /// The queue of messages whose network is being looked up; none where that was never configured.
+    pub resolve_queue: Option<u32>,
+    /// Accounts whose messages are looked up, whatever their route.
+    resolving: HashSet<u32>,
+    /// Whether anything is looked up at all.
+    resolves: bool,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,
     /// In whose hands a message is that was divided: no queue, only a name.
@@ -63,6 +69,8 @@ pub struct OperatorPlan {
     pub taste: Taste,
 }
 
+/// The queue of messages whose destination's network is being looked up; every delivering node serves it.
+pub const RESOLVE: &str = "internal:resolve";
 /// The queue of parts that wait for the rest of their message; every delivering node serves it.
 pub const ASSEMBLY: &str = "internal:assembly";
 /// Stands in the history of a message that its parts carry.
@@ -92,6 +100,10 @@ impl Plan {
             built_in.push(id);
             by_target.insert(target.to_owned(), id);
         }
+        let mut resolving = HashSet::new();
+        if config.resolver.url.is_some() {
+            store.intern(RESOLVE)?;
+        }
         let assembly = store.intern(ASSEMBLY)?;
         let divided = store.intern(DIVIDED)?;
         let mut accounts = HashMap::new();
@@ -103,6 +115,9 @@ impl Plan {
                     id,
                     (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
+            }
+            if account.resolve {
+                resolving.insert(id);
             }
             if let Some(ratio) = account.trace_ratio {
                 trace_ratios.insert(id, Ratio::new(ratio));
@@ -161,7 +176,16 @@ impl Plan {
                 .map(|address| (address.clone(), account.id))
                 .collect::<Vec<_>>()
         }));
+        let routes = RouteTable::build(routes);
+        let names: HashMap<u32, String> = store.names()?.into_iter().collect();
         Ok(Self {
+            // Messages may have been left there, also when nothing is looked up any more.
+            resolve_queue: names
+                .iter()
+                .find(|(_, name)| *name == RESOLVE)
+                .map(|(id, _)| *id),
+            resolves: routes.has_networks() || !resolving.is_empty(),
+            resolving,
             retry: config.retry.policy(),
             accounts_by_id: accounts
                 .values()
@@ -169,7 +193,7 @@ impl Plan {
                 .collect(),
             accounts,
             operators,
-            routes: RouteTable::build(routes),
+            routes,
             mo,
             rates,
             trace_ratios,
@@ -177,9 +201,9 @@ impl Plan {
             alternatives,
             shares,
             built_in,
+            names,
             assembly,
             divided,
-            names: store.names()?.into_iter().collect(),
             by_target,
             config,
         })
@@ -363,11 +387,29 @@ impl Plan {
             .is_some_and(|route| route.is_later(&current, &next))
     }
 
-    fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
+    /// Whether a message has to wait for its network before it can be routed: a route or its account
+    /// asks for it, and it is not known yet.
+    pub fn wants_network(&self, message: &Message) -> bool {
+        // The first comparison is the only one where nothing is looked up.
+        self.resolves
+            && message.network.is_empty()
+            && (self.resolving.contains(&message.sender)
+                || self.routes.asks_network(&self.question(message)))
+            && !(message.kind() == Kind::Mo && self.mo_account(&message.destination).is_some())
+    }
+
+    fn question<'m>(&'m self, message: &'m Message) -> Question<'m> {
         let sender = self.name_of(message.sender);
-        let account = sender.split_once(':').map_or(sender, |(_, name)| name);
-        self.routes
-            .lookup(&message.destination, &message.source, account)
+        Question {
+            destination: &message.destination,
+            source: &message.source,
+            account: sender.split_once(':').map_or(sender, |(_, name)| name),
+            network: &message.network,
+        }
+    }
+
+    fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
+        self.routes.lookup(&self.question(message))
     }
 }
 
@@ -386,7 +428,11 @@ impl OperatorPlan {
         }
     }
 
-    pub fn sends_deliver_sm(&self) -> bool {
-        self.config.send_as == SendAs::DeliverSm
+    /// The operation that carries messages to it, on a bind of this interface_version.
+    pub fn send_as(&self, version: u8) -> SendAs {
+        match self.config.send_as {
+            SendAs::DataSm if version < 0x34 => SendAs::SubmitSm,
+            other => other,
+        }
     }
 }

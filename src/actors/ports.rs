@@ -98,6 +98,8 @@ pub struct BindPort {
     pub slot: AtomicU32,
     pub snapshot: Published<pb::BindSnapshot>,
     pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
+    /// Where alert_notifications for its account go, when it receives.
+    pub alerts: Mutex<Option<Recipient<pb::ForwardAlert>>>,
     /// Where answers to its receipts go.
     pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
     /// Suspended by an operator's command, until resumed by one.
@@ -297,6 +299,7 @@ impl BindPort {
             slot: AtomicU32::new(u32::MAX),
             snapshot: Published::default(),
             commands: Mutex::default(),
+            alerts: Mutex::default(),
             replies: Mutex::default(),
             suspended: AtomicBool::new(false),
             health,

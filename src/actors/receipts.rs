@@ -14,6 +14,7 @@ use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::posted::measured;
+use crate::actors::shown_id;
 use crate::actors::traced;
 use crate::clock;
 use crate::content;
@@ -127,7 +128,7 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
 /// user_message_reference. It is due since the message's end.
 pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
-    let message_id = message.id.to_string();
+    let message_id = shown_id::of(message);
     let parts = content::parts(message);
     let text = receipt::format(&ReceiptText {
         id: Bytes::copy_from_slice(message_id.as_bytes()),

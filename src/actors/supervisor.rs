@@ -10,7 +10,7 @@ use crate::actors::assembly::Assembly;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::operator_session::SlotOptions;
-use crate::actors::plan::{ASSEMBLY, OperatorPlan, Plan};
+use crate::actors::plan::{ASSEMBLY, OperatorPlan, Plan, RESOLVE};
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::queue::{self, Queue, Seed};
 use crate::actors::supervise::{self, Escalate, Health};
@@ -61,6 +61,9 @@ impl Supervisor {
         let plan = self.hub.full_plan();
         for id in &plan.built_in {
             self.ensure_queue(*id, plan.name_of(*id), QueueKind::Test);
+        }
+        if let Some(id) = plan.resolve_queue {
+            self.ensure_queue(id, RESOLVE, QueueKind::Internal);
         }
         self.ensure_queue(plan.assembly, ASSEMBLY, QueueKind::Internal);
         for account in plan.accounts() {

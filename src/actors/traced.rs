@@ -3,6 +3,7 @@
 //! ```text
 //! submit ─┬─ route
 //!         ├─ store
+//!         ├─ resolve         while its network was looked up
 //!         ├─ queue           once per time it waited
 //!         ├─ attempt ─┬─ answer
 //!         │           └─ receipt ─┬─ queue
@@ -16,12 +17,14 @@
 
 mod attempt;
 mod failure;
+mod lookup;
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 
 pub use self::attempt::Attempt;
+pub use self::lookup::resolved;
 use crate::actors::hub::Hub;
 use crate::clock;
 use crate::content;

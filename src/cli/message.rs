@@ -124,6 +124,7 @@ fn facts(message: &Message) -> String {
     fact("state", state);
     fact("from", format!("{} ({})", message.from, message.sender));
     fact("to", format!("{} ({})", message.to, message.queue));
+    fact("network", message.network.clone().unwrap_or_default());
     fact("kind", message.kind.clone());
     if let Some(parts) = &message.parts {
         if let (Some(part), Some(of)) = (parts.part, parts.of) {
@@ -190,6 +191,7 @@ mod tests {
             to: "447700900123".to_owned(),
             sender: "account:test".to_owned(),
             queue: "operator:up".to_owned(),
+            network: None,
             accepted_at: Some("2023-11-14T22:13:20.000Z".to_owned()),
             expires_at: None,
             due_at: None,

@@ -174,12 +174,14 @@ section! {
 }
 
 section! {
-    /// `[redis]`: limits that all nodes share.
+    /// `[redis]`: what all nodes share and may lose: limits, and answers of the resolver.
     pub struct Redis {
-        /// Such as `redis://:secret@redis.example:6379/0`; without it each node keeps the limits for itself.
+        /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` by TLS; without it each node keeps the limits for itself.
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
         url_file: Option<PathBuf> = None,
+        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+        ca_file: Option<PathBuf> = None,
         /// How the rates of operators are kept.
         limit: LimitMode = LimitMode::Fixed,
         /// After a second's tokens are used up, messages are due again after this time.

@@ -151,6 +151,11 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
         let given = config.redis.url.is_some();
         config.redis.url = secret_of("redis.url_file".to_owned(), file, given, problems);
     }
+    if let Some(file) = &config.resolver.token_file {
+        let given = config.resolver.token.is_some();
+        let key = "resolver.token_file".to_owned();
+        config.resolver.token = secret_of(key, file, given, problems);
+    }
     read_password_files(config, problems);
 }
 

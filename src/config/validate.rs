@@ -7,6 +7,7 @@ mod cluster;
 mod listeners;
 mod peers;
 mod redis;
+mod resolver;
 mod routes;
 
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     listeners::check_listeners(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
+    resolver::check_resolver(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 
-use crate::sms::{Language, Shifts};
+use super::language::{Language, Shifts};
 
 /// Concatenation with an 8-bit reference (§9.2.3.24.1).
 pub const CONCAT_8: u8 = 0x00;
@@ -198,48 +198,55 @@ impl Header {
     }
 
     /// Replaces every concatenation element by this one, where the first of them was, or in front.
-    /// A reference that is not wide is cut to 8 bits.
-    pub fn set_concat(&mut self, concat: Option<Concat>) {
+    /// A reference that is not wide is cut to 8 bits. `false`, and only the old ones are gone, when
+    /// UDHL could not count it.
+    pub fn set_concat(&mut self, concat: Option<Concat>) -> bool {
         let is_concat = |element: &Element| [CONCAT_8, CONCAT_16].contains(&element.id);
         let place = self.elements.iter().position(is_concat).unwrap_or(0);
         self.remove(&[CONCAT_8, CONCAT_16]);
-        if let Some(concat) = concat {
-            self.elements.insert(place, concat.element());
-        }
+        concat.is_none_or(|concat| {
+            let added = self.push(concat.element());
+            if added {
+                self.elements[place..].rotate_right(1);
+            }
+            added
+        })
     }
 
-    /// The national tables in which the text is written (§9.2.3.24.15, .16); the default alphabet's
-    /// where the header names none, or one that is not known.
+    /// The tables that a text in the 7-bit alphabet is written with (§9.2.3.24.15, §9.2.3.24.16). Of
+    /// several elements the last one counts; a language that does not exist counts as absent.
     pub fn shifts(&self) -> Shifts {
-        let language = |wanted: u8| {
-            let last = self
-                .elements
-                .iter()
-                .rev()
-                .find(|element| element.id == wanted)?;
-            Language::from_identifier(*last.data.first()?)
+        let language = |id| {
+            let named = self.elements.iter().rev().find_map(|element| {
+                match (element.id == id, &element.data[..]) {
+                    (true, [identifier]) => Language::from_identifier(*identifier),
+                    _ => None,
+                }
+            });
+            named.unwrap_or_default()
         };
         Shifts {
-            locking: language(LOCKING_SHIFT).unwrap_or_default(),
-            single: language(SINGLE_SHIFT).unwrap_or_default(),
+            locking: language(LOCKING_SHIFT),
+            single: language(SINGLE_SHIFT),
         }
     }
 
-    /// Names the national tables; without any, the elements go.
-    pub fn set_shifts(&mut self, shifts: Shifts) {
-        let is_shift = |element: &Element| matches!(element.id, SINGLE_SHIFT | LOCKING_SHIFT);
-        self.elements.retain(|element| !is_shift(element));
-        for (id, language) in [
+    /// Replaces the elements that name tables, at the end; default tables have none. `false` when
+    /// UDHL could not count them.
+    pub fn set_shifts(&mut self, shifts: Shifts) -> bool {
+        self.remove(&[SINGLE_SHIFT, LOCKING_SHIFT]);
+        [
             (SINGLE_SHIFT, shifts.single),
             (LOCKING_SHIFT, shifts.locking),
-        ] {
-            if language != Language::Default {
-                self.elements.push(Element {
-                    id,
-                    data: Bytes::copy_from_slice(&[language.identifier()]),
-                });
-            }
-        }
+        ]
+        .into_iter()
+        .filter(|(_, language)| *language != Language::Default)
+        .all(|(id, language)| {
+            self.push(Element {
+                id,
+                data: Bytes::copy_from_slice(&[language.identifier()]),
+            })
+        })
     }
 
     /// For which application the text is; the last element with ports counts (§9.2.3.24). Reserved

@@ -167,6 +167,14 @@ pub trait ClusterStore: Store {
     /// Takes the orders that were left for this node, oldest first.
     fn orders(&self) -> Reply<Vec<Vec<u8>>>;
 
+    /// Adds what this node has accepted of accounts less what it has ended, since it said so last;
+    /// answers how many unfinished messages each account has on all nodes.
+    fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>>;
+
+    /// Counts the unfinished messages of these accounts, and corrects what
+    /// [`ClusterStore::count_unfinished`] answers. Reads everything active.
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()>;
+
     /// Gives back everything and stops being a member; what is left is found by others. Blocks.
     fn leave(&self) -> Result<(), StoreError>;
 }

@@ -30,6 +30,13 @@ pub struct StateLabel {
     pub state: String,
 }
 
+/// An operation of SMPP about messages that were submitted before, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperationLabel {
+    pub operation: &'static str,
+    pub status: String,
+}
+
 /// Actors of one kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
@@ -46,6 +53,12 @@ pub struct QueueLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct AttemptLabel {
     pub queue: String,
+    pub result: &'static str,
+}
+
+/// How something went, out of a few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ResultLabel {
     pub result: &'static str,
 }
 
@@ -109,6 +122,14 @@ metrics! {
     accepted: Counter = "messages_accepted", Counter::default();
     /// Submissions refused, by the command_status of the answer.
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
+    /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
+    operations: Family<OperationLabel, Counter> = "operations", Family::default();
+    /// alert_notifications of operators that were passed on to an account.
+    alerts: Counter = "alerts_forwarded", Counter::default();
+    /// alert_notifications of operators without an account, or without a receiver of it.
+    alerts_dropped: Counter = "alerts_dropped", Counter::default();
+    /// Calls of accounts by outbind.
+    outbinds: Counter = "outbinds", Counter::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
     /// Long messages that were divided into parts for their peer.
@@ -193,6 +214,14 @@ metrics! {
     receipt_seconds: Histogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Numbers whose network was wanted by messages that wait for it, by result: cached (this node knew), shared (Redis knew), found, not_ported or failed.
+    lookups: Family<ResultLabel, Counter> = "resolver_lookups", Family::default();
+    /// Seconds that the look-up service took for a number, failures included.
+    lookup_seconds: Histogram = "resolver_lookup_seconds", outside();
+    /// Messages whose number could not be looked up, by what became of them: routed or refused.
+    lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
+    /// 1 while the look-up service counts as away (resolver.breaker_failures).
+    resolver_away: Gauge = "resolver_service_away", Gauge::default();
     /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
     mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
     /// Seconds that messages between actors waited, by kind of actor.

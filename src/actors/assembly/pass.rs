@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::actors::content::gather;
+use crate::actors::content::{self, Way, gather};
 use crate::actors::finish;
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
@@ -66,6 +66,13 @@ pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
     outcome(passed).await
 }
 
+/// Whether a message has to be divided for the peer that it is routed to.
+pub fn is_too_long(hub: &Hub, message: &Message) -> bool {
+    let plan = hub.plan();
+    let taste = route(hub, message).and_then(|queue| plan.taste_of(queue));
+    taste.is_some_and(|to| content::way(message, to) == Way::Divide)
+}
+
 /// Gives parts to the queue that they would have gone to by themselves.
 pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
     let now = clock::now_ms();
@@ -83,6 +90,8 @@ pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
             kind: ChangeKind::Move,
             queue,
             by: hub.name_of(from),
+            expires_at: 0,
+            body: bytes::Bytes::new(),
         });
         staged.push(Staged::single(&hub, Message { queue, ..part }));
     }

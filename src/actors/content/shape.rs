@@ -56,8 +56,13 @@ pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &Taste) -> usize {
             tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[part.total]);
             tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[part.sequence]);
         }
-        (Some(part), Numbering::InHeader { wide }) => header.set_concat(Some(numbered(part, wide))),
-        (Some(part), Numbering::AsItIs) => header.set_concat(Some(part)),
+        (Some(part), numbering) => {
+            let part = match numbering {
+                Numbering::InHeader { wide } => numbered(part, wide),
+                _ => part,
+            };
+            header.set_concat(Some(part));
+        }
     }
     let octets = framed_body(
         &header,

@@ -1,3 +1,5 @@
+//! Which way messages take, and what they look like to each kind of peer.
+
 use bytes::Bytes;
 
 use super::divide::divide;

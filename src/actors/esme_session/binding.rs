@@ -1,6 +1,7 @@
 //! Who may bind: system_id, address, system_type, password, number of binds.
 
 use super::*;
+use crate::actors::ports::lock;
 
 impl EsmeSession {
     pub(super) fn authenticate(
@@ -106,6 +107,7 @@ impl EsmeSession {
             && let Some(queue) = self.hub.queue(account.id)
         {
             let addr = ctx.address();
+            *lock(&self.port.alerts) = Some(addr.clone().recipient());
             self.serving = Some(Serving::join(
                 &self.hub,
                 self.port.session,

@@ -52,7 +52,8 @@ impl EsmeSession {
             now
         });
         let time_is_over = now.duration_since(since) >= self.hub.config().smpp.drain_timeout;
-        let is_finished = self.intake == 0 && self.core.in_flight() == 0;
+        let is_finished =
+            self.intake == 0 && self.operations.is_idle() && self.core.in_flight() == 0;
         match self.core.state() {
             State::Bound(_) if is_finished || time_is_over => {
                 self.write(|core, out| core.unbind(now.into_std(), out));

@@ -328,7 +328,10 @@ impl Queue {
         self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
             queue.reading = false;
             match octets {
-                Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
+                Ok(Some(octets)) => {
+                    queue.waiting[level].filled(number, &octets);
+                    queue.settle_replaced(level);
+                }
                 Err(error) => {
                     tracing::warn!(queue = %queue.port.name, %error, "a spilled block cannot be read now");
                     queue.hold_until = clock::now_ms() + 1000;

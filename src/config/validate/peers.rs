@@ -9,7 +9,7 @@ use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
 use crate::config::outputs::is_host_and_port;
-use crate::config::{Config, Operator, OutcomePolicy, ReceiptRequest};
+use crate::config::{Account, Config, Operator, OutcomePolicy, ReceiptRequest, SendAs};
 use crate::domain::account;
 use crate::domain::address;
 use crate::domain::allow::Network;
@@ -87,6 +87,8 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
                 found.problem(key, format!("already belongs to account[{owner}]"));
             }
         }
+        check_lists(&base, account, found);
+        check_outbind(&base, account, found);
         let sensible = account.priority_max <= MAX_PRIORITY;
         found.require(&key("priority_max"), sensible, "must be between 0 and 3");
         if account
@@ -96,6 +98,44 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             found.problem(key("registered_delivery"), "must be between 0 and 31");
         }
     }
+}
+
+/// dl_name has at most 20 octets (SMPP 3.4 §5.2.25), and so has an address.
+const MAX_NAME: usize = 20;
+
+fn check_lists(base: &str, account: &Account, found: &mut Findings) {
+    for (name, members) in account.lists.iter() {
+        let key = format!("{base}.lists.{name}");
+        if name.is_empty() || name.len() > MAX_NAME || !name.is_ascii() {
+            let message = format!("the name must have 1 to {MAX_NAME} ASCII characters");
+            found.problem(key.clone(), message);
+        }
+        if members.is_empty() {
+            found.problem(key.clone(), "is empty; write at least one number");
+        }
+        for member in members {
+            let digits = address::normalise(member.as_bytes());
+            if digits.is_empty() || digits.len() > MAX_NAME || !address::is_digits(digits) {
+                let message = format!("{member:?} is not a number; write up to {MAX_NAME} digits");
+                found.problem(key.clone(), message);
+            }
+        }
+    }
+}
+
+fn check_outbind(base: &str, account: &Account, found: &mut Findings) {
+    let key = format!("{base}.outbind_password");
+    match &account.outbind {
+        Some(address) => check_address(&format!("{base}.outbind"), address, found),
+        None if !account.outbind_password.expose_secret().is_empty() => {
+            found.problem(
+                key.clone(),
+                "is without use; set `outbind` to host and port",
+            );
+        }
+        None => {}
+    }
+    warn_long_password(found, key, account.outbind_password.expose_secret());
 }
 
 pub(super) fn check_operators(config: &Config, found: &mut Findings) {
@@ -142,6 +182,11 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         found.check_rate(&base, operator.rate, operator.burst);
         if !matches!(operator.interface_version, 0x33 | 0x34 | 0x50) {
             found.problem(key("interface_version"), "must be 0x33, 0x34 or 0x50");
+        }
+        if operator.interface_version < 0x34 && operator.send_as == SendAs::DataSm {
+            let message =
+                "\"data_sm\" came with 3.4; set `interface_version = 0x34` or write \"submit_sm\"";
+            found.problem(key("send_as"), message);
         }
         check_times(&base, operator, found);
         if operator.outcome_unknown == OutcomePolicy::Wait

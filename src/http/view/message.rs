@@ -36,6 +36,9 @@ pub struct Message {
     pub sender: String,
     /// The queue that owns it now.
     pub queue: String,
+    /// The network that `to` belongs to; null when it was not looked up or nobody knows.
+    #[serde(default)]
+    pub network: Option<String>,
     #[schema(format = DateTime)]
     pub accepted_at: Option<String>,
     #[schema(format = DateTime)]
@@ -130,7 +133,7 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry` or `cancel`.
+    /// `move`, `retry`, `cancel` or `replace`.
     pub kind: String,
     /// The new queue of a move.
     pub queue: String,
@@ -166,6 +169,7 @@ impl Message {
             to: printable(&message.destination),
             sender: view.sender,
             queue: view.queue,
+            network: Some(message.network.clone()).filter(|network| !network.is_empty()),
             accepted_at: time(message.accepted_at),
             expires_at: time(message.expires_at),
             due_at: time(view.due_at),

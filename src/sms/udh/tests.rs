@@ -193,3 +193,46 @@ fn a_header_grows_no_longer_than_its_length_can_count() {
     let written: Bytes = header.encode().into();
     assert_eq!(Header::split(&written), Ok((header, Bytes::new())));
 }
+
+#[test]
+fn national_languages() {
+    use Language::{Default, Hindi, Portuguese, Turkish, Urdu};
+    // §9.2.3.24.15 (IEI 24, single), §9.2.3.24.16 (IEI 25, locking).
+    let cases = [
+        ("03 24 01 01", (Default, Turkish)),
+        ("03 25 01 03", (Portuguese, Default)),
+        ("06 24 01 06 25 01 06", (Hindi, Hindi)),
+        ("06 24 01 01 24 01 0D", (Default, Urdu)),
+        // Reserved languages, and elements of a wrong length, count as absent.
+        ("03 24 01 0E", (Default, Default)),
+        ("06 25 01 01 25 01 FF", (Turkish, Default)),
+        ("04 24 02 01 01", (Default, Default)),
+        ("02 24 00", (Default, Default)),
+        ("05 00 03 CC 02 01", (Default, Default)),
+    ];
+    for (hex, (locking, single)) in cases {
+        let header = split(hex).0;
+        assert_eq!(header.shifts(), Shifts { locking, single }, "{hex}");
+    }
+    let mut header = split("08 24 01 01 00 03 CC 02 01").0;
+    assert!(header.set_shifts(Shifts {
+        locking: Hindi,
+        single: Urdu,
+    }));
+    let written = octets("0B 00 03 CC 02 01 24 01 0D 25 01 06");
+    assert_eq!(header.encode(), written);
+    assert!(header.set_shifts(Shifts::default()));
+    assert_eq!(header.encode(), octets("05 00 03 CC 02 01"));
+}
+
+#[test]
+fn a_full_header_takes_no_number() {
+    let mut header = Header::default();
+    assert!(header.push(Element {
+        id: 0xE0,
+        data: vec![7; 252].into(),
+    }));
+    assert!(!header.set_concat(concat(1, false, 2, 1)));
+    assert!(!header.set_shifts(Shifts::single(Language::Turkish)));
+    assert_eq!(header.octets(), 255);
+}

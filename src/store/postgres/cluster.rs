@@ -9,6 +9,7 @@ mod member;
 mod orders;
 mod seat;
 mod take_over;
+mod unfinished;
 mod wake;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -185,6 +186,18 @@ impl ClusterStore for PgStore {
     fn orders(&self) -> Reply<Vec<Vec<u8>>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move { orders::take(&shared).await })
+    }
+
+    fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::add(&shared, changes).await })
+    }
+
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::recount(&shared, accounts).await })
     }
 
     fn leave(&self) -> Result<(), StoreError> {
