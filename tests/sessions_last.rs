@@ -43,7 +43,7 @@ struct Healthy {
 
 impl Healthy {
     fn keep(mut peer: Peer) -> Self {
-        let (stop, stopped) = std::sync::mpsc::channel();
+        let (stop, stopped) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::spawn(move || {
             while stopped.try_recv().is_err() {
                 match peer.next(Duration::from_millis(20)) {

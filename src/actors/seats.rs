@@ -59,7 +59,8 @@ pub async fn admit(
     let replaces = account.config.on_full == WhenFull::Replace;
     let within = hub.config().smpp.takeover_timeout;
     let claim = || hub.binds.claim(session, account.id, most as usize);
-    if !claim() && !(replaces && make_room(hub, account.id, within).await && claim()) {
+    let claimed = claim() || (replaces && make_room(hub, account.id, within).await && claim());
+    if !claimed {
         return Err(());
     }
     if !hub.tenure.is_shared() {

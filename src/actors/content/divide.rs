@@ -67,11 +67,7 @@ pub fn written(content: &Content, to: &Taste) -> Result<Written, Refused> {
         _ => content.text().unwrap_or_default(),
     };
     let shifts = content.header.shifts();
-    let unrepresentable = match convert::encode(&text, to.alphabet, shifts) {
-        Ok(_) => None,
-        Err(error) => Some(error),
-    };
-    let Some(unrepresentable) = unrepresentable else {
+    let Err(unrepresentable) = convert::encode(&text, to.alphabet, shifts) else {
         return Ok(in_septets(content, &text, 0).unwrap_or_else(|| in_ucs2(content, &text)));
     };
     match to.policy {
