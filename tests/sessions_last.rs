@@ -38,7 +38,7 @@ fn value(smsc: &Smsc, series: &str) -> u64 {
 /// An ESME that answers enquire_link, until it is asked for.
 struct Healthy {
     thread: std::thread::JoinHandle<Peer>,
-    stop: std::sync::mpsc::Sender<()>,
+    stop: std::sync::mpsc::SyncSender<()>,
 }
 
 impl Healthy {
