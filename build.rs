@@ -20,6 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let descriptors = protox::compile(files, ["proto"])?;
     prost_build::Config::new()
         .bytes(["."])
+        // Few messages have one, and every message in memory has the room for it.
+        .boxed(".smsc.v1.Message.composition")
         .compile_fds(descriptors)?;
     println!("cargo:rustc-env=SMSC_COMMIT={}", commit());
     Ok(())

@@ -3,11 +3,14 @@
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
 //!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
+//!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
 //!  ├─ Ingest                       one per session thread      write ─→ store;  Enqueue ─→ Queue
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
+//!  ├─ Resolver                     looks numbers' networks up; serves a queue, ResolvedBatch ─→ Queue
+//!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
@@ -27,10 +30,15 @@
 
 pub mod access;
 pub mod admin;
+pub mod alert;
+pub mod assembly;
 pub mod cdr;
+pub mod certificates;
 pub mod cluster;
+pub mod content;
 pub mod convert;
 pub mod correlation;
+pub mod data_sm;
 pub mod esme_session;
 pub mod explain;
 pub mod finish;
@@ -40,18 +48,26 @@ pub mod ingest;
 pub mod janitor;
 pub mod link;
 pub mod listener;
+pub mod operations;
 pub mod operator_session;
+pub mod outbind;
 pub mod outgoing;
+pub mod parts;
 pub mod plan;
 pub mod ports;
 pub mod posted;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
+pub mod resolver;
+pub mod seats;
 pub mod settings;
+pub mod shown_id;
+pub mod stage;
 pub mod supervise;
 pub mod supervisor;
 pub mod tenure;
 pub mod test_target;
 pub mod throttle;
 pub mod traced;
+pub mod unfinished;

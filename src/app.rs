@@ -5,6 +5,7 @@
 
 pub mod stock;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,15 +25,20 @@ use crate::actors::correlation::{self, Correlation};
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
-use crate::actors::listener::Listener;
+use crate::actors::listener::{Connections, Door, Listener};
+use crate::actors::outbind::Outbind;
+use crate::actors::ports::QueuePort;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::registry::Registry as SessionRegistry;
+use crate::actors::resolver::{self, Resolver};
 use crate::actors::settings::{self, Follower};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
 use crate::app::stock::Stock;
-use crate::config::{Config, Http, NodeRole};
+use crate::config::{self, Config, Http, NodeRole};
+use crate::content::as_stored;
+use crate::domain::allow::AllowList;
 use crate::domain::id::IdGenerator;
 use crate::http;
 use crate::pb::LeaveCluster;
@@ -40,9 +46,12 @@ use crate::store::redis::{Redis, RedisOptions};
 use crate::telemetry::logs;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Traces;
+use crate::tls::{self, Named, ServerFiles};
 
-/// Windows in flight get as long to be answered when the process stops.
-const DRAIN: Duration = Duration::from_secs(15);
+/// Everything held gets as long to be given back to the cluster when the process stops.
+const GIVE_BACK: Duration = Duration::from_secs(15);
+/// Binds that were unbound without waiting any longer may take as long to go.
+const UNBIND: Duration = Duration::from_secs(2);
 const CONTROL_MAILBOX: usize = 256;
 /// EX_SOFTWARE: an actor could not be kept alive.
 const EXIT_ESCALATED: u8 = 70;
@@ -54,7 +63,6 @@ pub struct App {
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
     http: actix_web::dev::ServerHandle,
-    certificate: Option<Arc<http::tls::Certificate>>,
     live: Arc<http::Live>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
@@ -112,7 +120,8 @@ pub async fn start(
         receipts,
         throttle,
     );
-    hub.set_unfinished(seeds.unfinished);
+    hub.unfinished.set(seeds.unfinished);
+    check_resolver(&hub, &config)?;
 
     let start = Starter {
         hub: &hub,
@@ -124,6 +133,9 @@ pub async fn start(
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }
+    let (_, slot) = supervise::slot(resolver::MAILBOX);
+    let for_resolver = redis.clone();
+    start.actor("resolver", slot, |hub, _| Resolver::new(hub, for_resolver));
     start.actor("throttle", throttle_slot, |hub, health| {
         Throttle::new(hub, health, redis)
     });
@@ -180,16 +192,35 @@ pub async fn start(
         });
         member = Some(addr);
     }
-    for address in config.esme_listeners() {
-        let socket = std::net::TcpListener::bind(address)
-            .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
-            .with_context(|| format!("smpp.listen: {address} cannot be used"))?;
-        let (_, slot) = supervise::slot(CONTROL_MAILBOX);
-        let lanes = lanes.clone();
-        start.actor(&format!("listener {address}"), slot, move |hub, _| {
-            Listener::new(hub, socket, lanes)
-        });
+    let connections = Connections::default();
+    for listener in config.esme_listeners() {
+        let server = server(&listener)?;
+        if let Some(server) = &server {
+            let name = format!("listener:{}", listener.name());
+            hub.certificates.serve(&name, server);
+        }
+        for address in &listener.listen {
+            let socket = std::net::TcpListener::bind(address)
+                .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
+                .with_context(|| format!("listener {address} cannot be used"))?;
+            let door = Door {
+                name: listener.name(),
+                tls: server.clone(),
+                proxy_from: balancers(&listener)?,
+                alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
+            };
+            let (_, slot) = supervise::slot(CONTROL_MAILBOX);
+            let (lanes, connections) = (lanes.clone(), connections.clone());
+            start.actor(&format!("listener {address}"), slot, move |hub, _| {
+                Listener::new(hub, door, socket, lanes, connections)
+            });
+        }
     }
+    let (_, outbind_slot) = supervise::slot(CONTROL_MAILBOX);
+    let for_outbind = lanes.clone();
+    start.actor("outbind", outbind_slot, move |hub, _| {
+        Outbind::new(hub, for_outbind)
+    });
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     let for_admin = supervisor.clone();
     start.actor("admin", admin_slot, move |hub, _| {
@@ -201,6 +232,9 @@ pub async fn start(
         actix::spawn(Arc::clone(&live).run(admin.clone()));
     }
     let certificate = certificate(&config.http)?;
+    if let Some(certificate) = &certificate {
+        hub.certificates.serve("http", certificate);
+    }
     let registry = Arc::new(registry);
     actix::spawn(http::metrics::push::run(
         config.statsd.clone(),
@@ -224,7 +258,7 @@ pub async fn start(
     actix::spawn(server);
     arbiters.push(core);
     tracing::info!(
-        smpp = ?config.smpp.listen,
+        smpp = ?listened(&config),
         http = %config.http.listen,
         ms = started.elapsed().as_millis() as u64,
         "ready"
@@ -234,7 +268,6 @@ pub async fn start(
         supervisor,
         member,
         http,
-        certificate,
         live,
         arbiters,
         escalations,
@@ -243,11 +276,47 @@ pub async fn start(
 }
 
 /// The certificate of the admin API, if it is served by HTTPS.
-fn certificate(config: &Http) -> anyhow::Result<Option<Arc<http::tls::Certificate>>> {
-    let (Some(cert), Some(key)) = (config.tls_cert.clone(), config.tls_key.clone()) else {
+fn certificate(config: &Http) -> anyhow::Result<Option<Arc<tls::Server>>> {
+    let (Some(cert), Some(key)) = (&config.tls_cert, &config.tls_key) else {
         return Ok(None);
     };
-    Ok(Some(http::tls::Certificate::open(cert, key)?))
+    Ok(Some(tls::Server::open(ServerFiles {
+        cert: Named::new("http.tls_cert", cert),
+        key: Named::new("http.tls_key", key),
+        client_ca: None,
+    })?))
+}
+
+/// How a listener serves TLS, if it does.
+fn server(listener: &config::Listener) -> anyhow::Result<Option<Arc<tls::Server>>> {
+    let (Some(cert), Some(key)) = (&listener.tls_cert, &listener.tls_key) else {
+        return Ok(None);
+    };
+    let named = |setting: &str, file: &PathBuf| {
+        Named::new(format!("listener {}: {setting}", listener.name()), file)
+    };
+    let client_ca = listener.tls_client_ca.as_ref();
+    Ok(Some(tls::Server::open(ServerFiles {
+        cert: named("tls_cert", cert),
+        key: named("tls_key", key),
+        client_ca: client_ca.map(|file| named("tls_client_ca", file)),
+    })?))
+}
+
+/// The load balancers in front of a listener, if there are any.
+fn balancers(listener: &config::Listener) -> anyhow::Result<Option<AllowList>> {
+    match listener.proxy_from.as_slice() {
+        [] => Ok(None),
+        from => Ok(Some(AllowList::parse(from)?)),
+    }
+}
+
+fn listened(config: &Config) -> Vec<SocketAddr> {
+    let listeners = config.esme_listeners();
+    listeners
+        .iter()
+        .flat_map(|one| one.listen.clone())
+        .collect()
 }
 
 /// A client of the configured Redis. It connects later: a Redis that is down stops no start.
@@ -257,11 +326,23 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
     };
     let options = RedisOptions {
         url,
+        ca_file: config.redis.ca_file.clone(),
         timeout: config.redis.timeout,
         hash_tags: config.redis.hash_tags,
     };
-    let redis = Redis::open(&options).context("redis.url")?;
+    let redis = Redis::open(&options)?;
     Ok(Some(Arc::new(redis)))
+}
+
+/// Reads the table of networks, so that no message comes before it. A service that is away stops no
+/// start.
+fn check_resolver(hub: &Hub, config: &Config) -> anyhow::Result<()> {
+    resolver::Service::new(&config.resolver).map_err(anyhow::Error::msg)?;
+    let table = hub.networks.refresh(&config.resolver);
+    table
+        .map_err(anyhow::Error::msg)
+        .context("resolver.table")?;
+    Ok(())
 }
 
 /// Starts actors on the core arbiter.
@@ -328,9 +409,7 @@ impl App {
     /// Reads the configuration file again, for everything but accounts, operators and routes; a
     /// mistake in it changes nothing.
     async fn reload(&self) {
-        if let Some(certificate) = &self.certificate {
-            certificate.look();
-        }
+        self.hub.certificates.look();
         let Some(file) = self.config_file.clone() else {
             tracing::warn!("nothing to reload: started without a configuration file");
             return;
@@ -349,28 +428,36 @@ impl App {
         }
     }
 
+    /// Whether everything in flight was answered and every bind is gone before the time is over.
+    async fn is_drained_within(&self, time: Duration) -> bool {
+        let drained = async {
+            loop {
+                let queues = self.hub.queues();
+                let held = |queue: &Arc<QueuePort>| queue.held.load(Ordering::Relaxed);
+                let in_flight: u64 = queues.iter().map(held).sum();
+                if in_flight == 0 && self.hub.binds.all().is_empty() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(time, drained).await.is_ok()
+    }
+
     /// Stops intake, waits for windows in flight, then closes the store.
     pub async fn stop(self) {
         tracing::info!("stopping: finishing windows in flight");
         self.hub.draining.store(true, Ordering::Relaxed);
         // Binds that wait for their next attempt have nothing to finish.
         self.hub.binds.all().iter().for_each(|port| port.wake());
-        let deadline = tokio::time::Instant::now() + DRAIN;
-        while tokio::time::Instant::now() < deadline {
-            let in_flight: u64 = self
-                .hub
-                .queues()
-                .iter()
-                .map(|queue| queue.held.load(Ordering::Relaxed))
-                .sum();
-            if in_flight == 0 && self.hub.binds.all().is_empty() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let drain = self.hub.config().smpp.drain_timeout;
+        // Sessions watch the time themselves, and unbind when it is over.
+        if !self.is_drained_within(drain + UNBIND).await {
+            tracing::warn!(?drain, "stopping with unanswered messages");
         }
         if let Some(member) = &self.member {
             // Before the threads end: queues and correlation are drained by this.
-            let _ = tokio::time::timeout(DRAIN, member.send(LeaveCluster {})).await;
+            let _ = tokio::time::timeout(GIVE_BACK, member.send(LeaveCluster {})).await;
         }
         // A stream without an end would keep the server from stopping.
         self.live.close();

@@ -5,10 +5,13 @@
 //! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
+mod content;
+mod listener;
 mod outputs;
 mod peers;
 mod problem;
 mod reference;
+mod resolver;
 mod resource;
 mod section;
 mod server;
@@ -21,20 +24,23 @@ use std::path::{Path, PathBuf};
 
 use section::section;
 
+pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
+pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest, Route,
-    RouteStep, SendAs,
+    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
+    Route, RouteStep, SendAs, WhenFull,
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
+pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use server::{
     Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
-pub use value::show_duration;
+pub use value::{Lists, show_duration};
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];
@@ -50,8 +56,10 @@ section! {
         log: Log = Log::default(),
         /// Traces of messages, for a collector.
         telemetry: Telemetry = Telemetry::default(),
-        /// The listener for ESMEs.
+        /// Sessions with ESMEs and operators, and the plain listener for ESMEs.
         smpp: Smpp = Smpp::default(),
+        /// Addresses for ESMEs with settings of their own, such as TLS.
+        listener: Vec<Listener> = Vec::new(),
         /// The admin API, health and metrics.
         http: Http = Http::default(),
         /// The embedded store in the data folder.
@@ -70,6 +78,10 @@ section! {
         retry: Retry = Retry::default(),
         /// From an operator's message id back to the message.
         correlation: Correlation = Correlation::default(),
+        /// Which network a number belongs to.
+        resolver: Resolver = Resolver::default(),
+        /// Putting long messages together.
+        content: Content = Content::default(),
         /// Call detail records, one JSON object per line.
         cdr: Cdr = Cdr::default(),
         /// Metrics for a daemon that is pushed to.
@@ -137,11 +149,16 @@ impl Config {
     }
 
     /// Where this node listens for ESMEs: nowhere without that role.
-    pub fn esme_listeners(&self) -> &[std::net::SocketAddr] {
-        match self.cluster.roles.contains(&NodeRole::Smpp) {
-            true => &self.smpp.listen,
-            false => &[],
+    pub fn esme_listeners(&self) -> Vec<Listener> {
+        if !self.cluster.roles.contains(&NodeRole::Smpp) {
+            return Vec::new();
         }
+        let plain = Listener {
+            listen: self.smpp.listen.clone(),
+            ..Listener::default()
+        };
+        let plain = Some(plain).filter(|plain| !plain.listen.is_empty());
+        plain.into_iter().chain(self.listener.clone()).collect()
     }
 
     /// Folder of the CDR files.

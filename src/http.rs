@@ -18,7 +18,6 @@ pub mod openapi;
 mod problem;
 mod query;
 mod text;
-pub mod tls;
 mod traced;
 mod v1;
 pub mod view;
@@ -38,6 +37,7 @@ use secrecy::SecretString;
 use crate::actors::access::Access;
 use crate::actors::admin::Admin;
 use crate::config::Http;
+use crate::tls;
 
 pub use live::Live;
 
@@ -94,7 +94,7 @@ pub struct Served {
 /// The address cannot be listened on; the text says how to choose another.
 pub fn serve(
     config: &Http,
-    certificate: Option<&Arc<tls::Certificate>>,
+    certificate: Option<&Arc<tls::Server>>,
     with_api: bool,
     served: Served,
 ) -> io::Result<Server> {
@@ -133,7 +133,7 @@ pub fn serve(
     .disable_signals()
     .backlog(BACKLOG);
     let server = match certificate {
-        Some(certificate) => server.listen_rustls_0_23(listener, certificate.server_config()?)?,
+        Some(certificate) => server.listen_rustls_0_23(listener, certificate.lasting_config()?)?,
         None => server.listen(listener)?,
     };
     Ok(server.run())

@@ -1,12 +1,12 @@
 //! smsc: a store-and-forward Short Message Service Centre.
 //!
 //! ```text
-//! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp ─┐
-//!            │       │                  ├→ store ┴→ domain, pb
-//!            │       │                  └→ sms
+//! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp, content ─┐
+//!            │       │                  ├→ store ─────────┴→ domain, sms, pb
+//!            │       │                  └→ tls
 //!            │       └→ telemetry, config
-//!            ├→ convert, sms
-//!            └→ archive → smpp, store     arrows never point up; tests/architecture.rs holds them
+//!            ├→ convert
+//!            └→ archive → smpp, content, store     arrows never point up; tests/architecture.rs holds them
 //! ```
 //!
 //! Read on in this order: [`actors`] (the tree: who sends what to whom), `proto/smsc/v1` (what is
@@ -22,6 +22,7 @@ pub mod archive;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod content;
 pub mod convert;
 pub mod domain;
 pub mod http;
@@ -32,3 +33,4 @@ pub mod smpp;
 pub mod sms;
 pub mod store;
 pub mod telemetry;
+pub mod tls;

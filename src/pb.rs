@@ -30,11 +30,13 @@ actix_messages! {
     QueueCommand => QueueCommandReply;
     SentBatch => ();
     ReceiptBatch => ();
+    ResolvedBatch => ();
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;
     BindCommand => ();
     PlanChanged => ();
+    ForwardAlert => ();
     ListQueues => QueueList;
     ListBinds => BindList;
     ListOperators => OperatorList;

@@ -35,8 +35,9 @@ pub mod window;
 pub use codec::{BadLength, DEFAULT_MAX_PDU, Decoded, Malformed, decode, next_frame};
 pub use command::CommandId;
 pub use encode::{
-    encode_deliver_sm, encode_deliver_sm_resp, encode_empty_resp, encode_error_resp,
-    encode_generic_nack, encode_submit_sm, encode_submit_sm_resp,
+    SubmitRespTail, encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_empty_resp,
+    encode_error_resp, encode_generic_nack, encode_message_resp, encode_submit_sm,
+    encode_submit_sm_resp,
 };
 pub use header::{HEADER_LEN, Header};
 pub use leniency::Leniency;

@@ -5,12 +5,12 @@
 //! simulator. Calls nothing of ours, knows no clock and no socket.
 //!
 //! ```text
-//!            ┌──────────────── user data: at most 140 octets ────────────────┐
-//!            │ UDHL │ IEI len data │ IEI len data │ fill bits │ septets or octets │
-//!            └──┬───┴──────┬───────┴──────┬───────┴─────┬─────┴───────┬───────────┘
-//!       header's length    │        24, 25: which       │      text: gsm7, ucs2
-//!                   00, 08: part n      national table  │      data: as it is
-//!                   of m (concat)       (language)      └ pack: text begins on a septet
+//! ┌─────────────────── user data: at most 140 octets ──────────────────┐
+//! │ UDHL │ IEI len data │ IEI len data │ fill bits │ septets or octets │
+//! └──┬───┴──────┬───────┴──────┬───────┴─────┬─────┴─────────┬─────────┘
+//!  length   00, 08: part   24, 25: which  text begins on   text: gsm7, ucs2
+//!  of the   n of m         national table a septet         data: as it is
+//!  header   (udh)          (language)     (pack)
 //! ```
 //!
 //! | file | idea |
@@ -31,6 +31,8 @@
 pub mod coding;
 pub mod convert;
 pub mod gsm7;
+#[cfg(test)]
+mod hex;
 pub mod language;
 pub mod pack;
 pub mod reassemble;

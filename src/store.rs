@@ -151,6 +151,11 @@ pub struct ChangeRow {
     pub queue: u32,
     /// Who ordered it: an account, an API token's name, or the queue itself.
     pub by: String,
+    /// Unix milliseconds from which the message is late, for [`ChangeKind::Replace`]; otherwise 0.
+    pub expires_at: i64,
+    /// The encoded [`Replacement`](crate::pb::Replacement), for [`ChangeKind::Replace`]; empty when
+    /// the text was erased since.
+    pub body: Bytes,
 }
 
 /// What a [`ChangeRow`] orders.
@@ -162,6 +167,9 @@ pub enum ChangeKind {
     Retry = 2,
     /// Cancelled; the `fin` row with DELETED is written in the same batch.
     Cancel = 3,
+    /// Its sender gave it another text or other times; when it is due is in a `retry` row of the
+    /// same batch. What is read of the message is what the last one made of it.
+    Replace = 4,
 }
 
 /// An attempt about to be made.

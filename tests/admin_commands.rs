@@ -142,6 +142,7 @@ fn a_drained_node_takes_nothing_and_comes_back() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let before = esme.submit(submit("447700900001", "before"));
     assert_eq!(smsc.wait_for_final(&before)["state"], "DELIVERED");
+    esme.deliver();
 
     let said = smsc.run(&["drain", "--wait", "0", "--config", "smsc.toml"]);
     assert!(said.stdout.contains("draining"), "{}", said.stderr);

@@ -68,7 +68,7 @@ fn server_tables() {
         ),
         (
             "smpp.listen = []",
-            "smpp.listen: is empty; write \"127.0.0.1:2775\"",
+            "smpp.listen: is empty; write \"127.0.0.1:2775\", or a [[listener]]",
         ),
         (
             "smpp.system_id = '1234567890123456'",
@@ -117,9 +117,18 @@ fn server_tables() {
             "redis.url: is no URL of a Redis; write \"redis://:password@redis.example:6379/0\"",
         ),
         (
-            "redis.url = 'rediss://:hush@h'",
-            "redis.url: asks for TLS, which this build does not speak to Redis; write \"redis://\" \
-             and a private network or a tunnel",
+            "redis.url = 'redis://:hush@h'\nredis.ca_file = 'ca.pem'",
+            "redis.ca_file: means nothing without TLS; write the URL with \"rediss://\", or remove it",
+        ),
+        (
+            "resolver.url = 'http://mnp.example/'",
+            "resolver.url: must be an http or https URL with {msisdn} where the number goes; write \
+             \"https://mnp.example/v1/{msisdn}\"",
+        ),
+        (
+            "resolver.pointer = 'network'",
+            "resolver.pointer: is no JSON pointer; write \"/network\", or \"\" when the whole answer \
+             is the network",
         ),
         (
             "redis.timeout = '2s'",
@@ -229,6 +238,30 @@ fn accounts() {
         (
             "addresses = ['1*']\n[[account]]\nsystem_id = 'b'\npassword = 'x'\naddresses = ['1*']",
             "account[1].addresses[0]: already belongs to account[0]",
+        ),
+        (
+            "lists = { team = [] }",
+            "account[0].lists.team: is empty; write at least one number",
+        ),
+        (
+            "lists = { team = ['bob'] }",
+            "account[0].lists.team: \"bob\" is not a number; write up to 20 digits",
+        ),
+        (
+            "lists = { a-name-with-more-than-twenty = ['447700900001'] }",
+            "account[0].lists.a-name-with-more-than-twenty: the name must have 1 to 20 ASCII characters",
+        ),
+        (
+            "lists = { team = '447700900001' }",
+            "account[0].lists: expected a table of lists of text, found a table; write { name = [\"447700900001\", \"447700900002\"] }",
+        ),
+        (
+            "outbind = 'there'",
+            "account[0].outbind: \"there\" is not an address; write \"host:port\"",
+        ),
+        (
+            "outbind_password = 'knock'",
+            "account[0].outbind_password: is without use; set `outbind` to host and port",
         ),
         (
             "priority_max = 4",
@@ -432,4 +465,41 @@ fn oddities_are_warnings() {
              fires"
         ]
     );
+}
+
+#[test]
+fn listeners() {
+    let listener = |lines: &str| refused(&format!("[[listener]]\n{lines}"));
+    let cases = [
+        (
+            "",
+            "listener[0].listen: is missing; write an address such as \"0.0.0.0:3550\"",
+        ),
+        (
+            "listen = '127.0.0.1:2775'",
+            "listener[0].listen: 127.0.0.1:2775 is already in smpp.listen; choose another, or \
+             write smpp.listen = []",
+        ),
+        (
+            "listen = '127.0.0.1:3550'\ntls_cert = 'a.pem'",
+            "listener[0].tls_key: is missing; set it beside tls_cert",
+        ),
+        (
+            "listen = '127.0.0.1:3550'\ntls_client_ca = 'a.pem'",
+            "listener[0].tls_client_ca: means nothing without `tls_cert` and `tls_key`; set all \
+             three",
+        ),
+        (
+            "listen = '127.0.0.1:3550'\nproxy_from = ['balancer']",
+            "listener[0].proxy_from[0]: \"balancer\" is neither an IP address nor a CIDR block \
+             such as 192.0.2.0/24",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(listener(lines), [problem], "{lines}");
+    }
+    let without_tls = "operator[0].tls_name: means nothing without TLS; add `tls = true`";
+    assert_eq!(operator("tls_name = 'a.example'"), [without_tls]);
+    let no_name = "operator[0].tls_name: \"a b\" is neither a host name nor an IP address";
+    assert_eq!(operator("tls = true\ntls_name = 'a b'"), [no_name]);
 }

@@ -288,7 +288,7 @@ fn requests_that_do_not_fit_the_bind_are_refused() {
 }
 
 #[test]
-fn operations_that_are_not_served_are_answered_with_their_own_response() {
+fn operations_that_say_nothing_are_answered_with_their_own_response() {
     let siege = Siege::begin();
     let mut peer = siege.bound();
     for command_id in [

@@ -3,7 +3,8 @@
 
 mod harness;
 
-use harness::{Client, Smsc, free_port, node_script};
+use harness::{Client, Simulator, Smsc, free_port, node_script};
+use smsc::smpp::CommandStatus;
 
 #[test]
 fn tlvs_of_an_esme_reach_the_operator_unchanged() {
@@ -46,5 +47,65 @@ fn tlvs_of_an_esme_reach_the_operator_unchanged() {
     assert_eq!(receipt["user_message_reference"], 77);
     let text = receipt["text"].as_str().unwrap();
     assert!(text.contains("stat:DELIVRD"), "{text}");
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn an_esme_asks_orders_and_submits_to_many() {
+    let smsc = Smsc::new()
+        .account_with("test", "test", "lists = { team = [\"447700900002\"] }")
+        .operator("up", Simulator::new().address())
+        .route("", "up")
+        .start();
+    let (host, port) = (smsc.smpp().ip().to_string(), smsc.smpp().port().to_string());
+    let arguments = [&host, &port, "test", "test"];
+    let seen = Client::run(node_script("node_operations.js", &arguments));
+
+    let answered = |what: &str, command: &str, status: CommandStatus| {
+        assert_eq!(seen[what]["command"], command, "{what}: {seen}");
+        assert_eq!(seen[what]["status"], status.0, "{what}: {seen}");
+    };
+    let ok = CommandStatus::ESME_ROK;
+    for (what, command) in [
+        ("bind", "bind_transceiver_resp"),
+        ("submit", "submit_sm_resp"),
+        ("query", "query_sm_resp"),
+        ("replace", "replace_sm_resp"),
+        ("again", "submit_sm_resp"),
+        ("cancel", "cancel_sm_resp"),
+        ("cancelled", "query_sm_resp"),
+        ("multi", "submit_multi_resp"),
+        ("data", "data_sm_resp"),
+        ("all", "cancel_sm_resp"),
+        ("unbind", "unbind_resp"),
+    ] {
+        answered(what, command, ok);
+    }
+    assert_eq!(seen["query"]["state"], 1);
+    assert_eq!(seen["again"]["id"], seen["submit"]["id"]);
+    assert_eq!(seen["cancelled"]["state"], 4);
+    assert_eq!(seen["multi"]["failures"].as_array().unwrap().len(), 1);
+    answered("twice", "cancel_sm_resp", CommandStatus::ESME_RCANCELFAIL);
+    answered("unknown", "query_sm_resp", CommandStatus::ESME_RINVMSGID);
+    let refused = [
+        (
+            "broadcast",
+            "broadcast_sm_resp",
+            CommandStatus::ESME_RBCASTFAIL,
+        ),
+        (
+            "query_broadcast",
+            "query_broadcast_sm_resp",
+            CommandStatus::ESME_RBCASTQUERYFAIL,
+        ),
+        (
+            "cancel_broadcast",
+            "cancel_broadcast_sm_resp",
+            CommandStatus::ESME_RBCASTCANCELFAIL,
+        ),
+    ];
+    for (what, command, status) in refused {
+        answered(what, command, status);
+    }
     smsc.assert_no_panic();
 }

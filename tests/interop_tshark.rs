@@ -9,7 +9,8 @@ use std::path::Path;
 use bytes::BytesMut;
 use harness::{Capture, Peer, Proxy, Simulator, Smsc, debian_tool, run, submit};
 use smsc::smpp::{
-    Body, CommandStatus, DEFAULT_MAX_PDU, Header, QuerySm, SubmitSm, next_frame, tag,
+    Body, BroadcastSm, CancelSm, CommandStatus, DEFAULT_MAX_PDU, DataSm, DestAddress, Header,
+    QuerySm, ReplaceSm, SubmitMulti, SubmitSm, Tlvs, next_frame, tag,
 };
 
 /// Messages of the load that fills segments with many PDUs and cuts PDUs between segments.
@@ -123,8 +124,73 @@ fn one_of_everything(address: std::net::SocketAddr) {
     }));
     esme.deliver();
     esme.deliver();
-    let query = esme.request(Body::QuerySm(QuerySm::default()));
-    assert_eq!(esme.answer_to(query).status, CommandStatus::ESME_RINVCMDID);
+    let id = esme.submit(submit("447700900123", "asked for"));
+    esme.deliver();
+    let (message_id, source_addr) = (bytes::Bytes::from(id), "12345".into());
+    let ok = CommandStatus::ESME_ROK;
+    let to = |address: &'static str| DestAddress::Sme {
+        dest_addr_ton: 1,
+        dest_addr_npi: 1,
+        destination_addr: address.into(),
+    };
+    let mut payload = Tlvs::new();
+    payload.push(tag::MESSAGE_PAYLOAD, b"data");
+    for (request, status) in [
+        (
+            Body::QuerySm(QuerySm {
+                message_id: message_id.clone(),
+                source_addr,
+                ..QuerySm::default()
+            }),
+            ok,
+        ),
+        (
+            Body::QuerySm(QuerySm::default()),
+            CommandStatus::ESME_RINVMSGID,
+        ),
+        (
+            Body::CancelSm(CancelSm {
+                message_id: message_id.clone(),
+                ..CancelSm::default()
+            }),
+            CommandStatus::ESME_RCANCELFAIL,
+        ),
+        (
+            Body::ReplaceSm(ReplaceSm {
+                message_id,
+                ..ReplaceSm::default()
+            }),
+            CommandStatus::ESME_RREPLACEFAIL,
+        ),
+        (
+            Body::SubmitMulti(SubmitMulti {
+                dest_address: vec![
+                    to("447700900123"),
+                    DestAddress::DistributionList {
+                        dl_name: "nobody".into(),
+                    },
+                ],
+                short_message: "to many".into(),
+                ..SubmitMulti::default()
+            }),
+            ok,
+        ),
+        (
+            Body::DataSm(DataSm {
+                destination_addr: "447700900123".into(),
+                tlvs: payload,
+                ..DataSm::default()
+            }),
+            ok,
+        ),
+        (
+            Body::BroadcastSm(BroadcastSm::default()),
+            CommandStatus::ESME_RINVCMDID,
+        ),
+    ] {
+        let sequence = esme.request(request);
+        assert_eq!(esme.answer_to(sequence).status, status);
+    }
     esme.send(&harness::pdu(
         900,
         Body::Unknown {

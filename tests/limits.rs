@@ -355,3 +355,58 @@ fn a_bind_serves_what_its_type_allows() {
         CommandStatus::ESME_RINVBNDSTS
     );
 }
+
+#[test]
+fn rates_count_short_messages_and_not_texts() {
+    let smsc = Smsc::new()
+        .account_with("test", "test", "rate = 0.01\nburst = 5")
+        .route("", "test:delivered")
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    // Three short messages, then two, then nothing is left.
+    let statuses = [400, 161, 1].map(|length| {
+        let sequence = esme.request(Body::SubmitSm(long(length)));
+        esme.answer_to(sequence).status
+    });
+    assert_eq!(
+        statuses,
+        [
+            CommandStatus::ESME_ROK,
+            CommandStatus::ESME_ROK,
+            CommandStatus::ESME_RTHROTTLED
+        ]
+    );
+}
+
+#[test]
+fn an_operator_gets_so_many_short_messages_per_second() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator_with(
+            "up",
+            operator.address(),
+            "rate = 0.01\nburst = 4\nwindow = 50",
+        )
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    for _ in 0..3 {
+        let sequence = esme.request(Body::SubmitSm(long(300)));
+        assert!(esme.answer_to(sequence).status.is_ok());
+    }
+    let taken = std::iter::from_fn(|| bind.next(QUIET).ok());
+    assert_eq!(taken.count(), 2, "two texts of two short messages each");
+}
+
+/// A text of so many characters, in message_payload.
+fn long(length: usize) -> smsc::smpp::SubmitSm {
+    let mut tlvs = smsc::smpp::Tlvs::default();
+    tlvs.push(smsc::smpp::tag::MESSAGE_PAYLOAD, &vec![b'x'; length]);
+    smsc::smpp::SubmitSm {
+        tlvs,
+        ..submit("447700900123", "")
+    }
+}

@@ -51,7 +51,7 @@ async fn client(url: &str) -> Arc<Redis> {
     let redis = Redis::open(&RedisOptions {
         url: SecretString::from(url),
         timeout: Duration::from_millis(500),
-        hash_tags: false,
+        ..RedisOptions::default()
     });
     let redis = Arc::new(redis.unwrap());
     let connecting = Arc::clone(&redis);
@@ -128,7 +128,7 @@ async fn node(url: &str) -> Node {
     let redis = Redis::open(&RedisOptions {
         url: SecretString::from(url),
         timeout: Duration::from_millis(500),
-        hash_tags: false,
+        ..RedisOptions::default()
     });
     let redis = Arc::new(redis.unwrap());
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));

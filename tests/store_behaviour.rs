@@ -83,6 +83,10 @@ fn cases() -> Vec<(&'static str, Case)> {
             messages::changes,
         ),
         (
+            "rule 7: the last replacement is what is read",
+            messages::replacements,
+        ),
+        (
             "rule 8: a try without an attempt is unknown",
             messages::tries,
         ),

@@ -321,6 +321,8 @@ impl Pair {
                     kind,
                     queue,
                     by: "me".to_owned(),
+                    expires_at: 0,
+                    body: Bytes::new(),
                 });
             }
             Op::Try { attempt, .. } => {

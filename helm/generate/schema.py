@@ -20,6 +20,10 @@ ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$")
 DURATION = {"type": "string", "pattern": r"^[0-9]+(ms|s|m|h|d)$"}
 KINDS = {
     "text": {"type": "string"},
+    "table of lists of text": {
+        "type": "object",
+        "additionalProperties": {"type": "array", "items": {"type": "string"}},
+    },
     "path": {"type": "string"},
     "secret text": {"type": "string"},
     "true or false": {"type": "boolean"},

@@ -11,6 +11,7 @@ mod command;
 mod drain;
 mod messages;
 mod nodes;
+mod orders;
 mod readiness;
 mod settings;
 mod snapshots;
@@ -39,8 +40,11 @@ use crate::pb::{
 };
 use crate::store::StoreError;
 
+pub use abroad::to_node as send_to;
 pub(super) use abroad::to_others;
 pub use command::execute;
+pub use messages::{due_at, handed_over, history};
+pub use orders::carry_out as order;
 
 pub use settings::{
     ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, SettingsState,
@@ -220,7 +224,7 @@ impl Handler<CommandMessage> for Admin {
     type Result = ResponseFuture<Result<Commanded, Refusal>>;
 
     fn handle(&mut self, order: CommandMessage, _: &mut Self::Context) -> Self::Result {
-        Box::pin(command::message(Arc::clone(&self.hub), order))
+        Box::pin(orders::message(Arc::clone(&self.hub), order))
     }
 }
 

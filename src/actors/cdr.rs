@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use crate::actors::hub::Hub;
 use crate::clock;
 use crate::config::Config;
+use crate::content;
 use crate::domain::{address, state};
 use crate::pb::{Final, Message};
 
@@ -83,16 +84,21 @@ impl Cdr {
         quote(out, &message.destination);
         let _ = write!(
             out,
-            ",\"accepted_at\":{},\"final_at\":{},\"state\":\"{}\",\"operator\":\"{}\",\"attempts\":{},\"data_coding\":{},\"octets\":{},\"error\":",
+            ",\"accepted_at\":{},\"final_at\":{},\"state\":\"{}\",\"operator\":\"{}\",\"attempts\":{},\"data_coding\":{},\"octets\":{},\"parts\":{},\"error\":",
             message.accepted_at,
             ended.at,
             state::name(ended.state as u8),
             plan.name_of(ended.operator),
             ended.attempts,
             message.data_coding,
-            message.short_message.len(),
+            content::payload(message).len(),
+            content::parts(message),
         );
         quote(out, &ended.error);
+        if !message.network.is_empty() {
+            out.extend_from_slice(b",\"network\":");
+            quote(out, message.network.as_bytes());
+        }
         out.extend_from_slice(b"}\n");
     }
 

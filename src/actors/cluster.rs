@@ -6,6 +6,7 @@
 //! back ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds
 //! nothing any more, sends nothing any more, and begins anew when the database answers again.
 
+mod counts;
 mod release;
 pub mod shares;
 mod work;
@@ -57,6 +58,7 @@ pub struct Cluster {
     burying: HashSet<(u8, u64)>,
     /// Beats with something free that we left to others.
     patience: u32,
+    counts: counts::Counts,
     /// Nothing is held until a beat succeeds: at first, and after the lease was lost.
     stood_back: bool,
     leaving: bool,
@@ -77,6 +79,7 @@ pub fn card(config: &Config) -> NodeCard {
         smpp: config
             .esme_listeners()
             .iter()
+            .flat_map(|listener| &listener.listen)
             .map(ToString::to_string)
             .collect(),
         serving: Vec::new(),
@@ -112,6 +115,7 @@ impl Cluster {
             releasing: HashSet::new(),
             burying: HashSet::new(),
             patience: 0,
+            counts: counts::Counts::default(),
             stood_back: true,
             leaving: false,
         }
@@ -144,7 +148,7 @@ impl Cluster {
             .queues()
             .iter()
             .filter(|port| match port.kind {
-                QueueKind::Test => delivers,
+                QueueKind::Test | QueueKind::Internal => delivers,
                 _ => port.bound.load(Ordering::Relaxed) > 0,
             })
             .map(|port| port.id)
@@ -245,6 +249,7 @@ impl Cluster {
             tracing::info!(node = self.me.node, epoch = self.me.epoch, "holds a lease");
         }
         self.bury_the_dead(&view, ctx);
+        self.share_counts(&view, ctx);
         let queues: Vec<QueueNeed> = self
             .hub
             .queues()
@@ -252,7 +257,7 @@ impl Cluster {
             .map(|port| QueueNeed {
                 queue: port.id,
                 is_account: port.kind == QueueKind::Account,
-                is_split: port.kind == QueueKind::Operator,
+                is_split: matches!(port.kind, QueueKind::Operator | QueueKind::Internal),
             })
             .collect();
         let binds: Vec<BindNeed> = self

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use crate::pb::{Kind, Message};
-use crate::smpp::{SubmitSm, Tlvs, tag};
+use crate::smpp::{SubmitSm, Tlvs};
 
 /// TLVs that make no sense, or another sense, in the other direction; moiji-mobile's SMSC drops
 /// the same ones when a submit_sm is delivered as deliver_sm (SMPP 3.4 §4.4.2 against §4.6.1).
@@ -79,17 +79,6 @@ pub fn deliver_sm_of(message: &Message) -> SubmitSm {
         pdu.tlvs = pdu.tlvs.without(NOT_IN_DELIVER_SM);
     }
     pdu
-}
-
-/// short_message, or message_payload when that is empty (SMPP 3.4 §5.3.2.32).
-pub fn payload(message: &Message) -> Bytes {
-    if message.short_message.is_empty() {
-        Tlvs::from_raw(message.tlvs.clone())
-            .get_bytes(tag::MESSAGE_PAYLOAD)
-            .unwrap_or_default()
-    } else {
-        message.short_message.clone()
-    }
 }
 
 fn octet(value: u32) -> u8 {

@@ -23,6 +23,7 @@ use self::index::{Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::finish;
 use crate::actors::hub::Hub;
+use crate::actors::parts;
 use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
 use crate::actors::traced;
@@ -39,6 +40,8 @@ use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
 pub const MAILBOX: usize = 8192;
 const TICK: Duration = Duration::from_millis(50);
 const RETRY_PARKED: Duration = Duration::from_secs(1);
+/// After a start, when divided messages are looked at.
+const LOOK_BACK: Duration = Duration::from_secs(65);
 /// Receipts held without an answer; beyond that they are parked at once.
 const EARLY: usize = 4096;
 
@@ -126,7 +129,15 @@ impl Correlation {
             health,
             hub,
         };
+        let plan = correlation.hub.full_plan();
         for (id, operator, theirs) in sent {
+            if operator == plan.divided {
+                // Its last part may have ended just before this process did.
+                correlation.next_sweep = correlation.next_sweep.min(Instant::now() + LOOK_BACK);
+            }
+            if plan.is_carrier(operator) {
+                continue;
+            }
             let form = correlation.form_of(operator);
             let key = correlation.index.key(operator, &theirs, form);
             correlation

@@ -5,7 +5,11 @@
 //! answers on the same sequence number; only broken framing, timers and unbind end it.
 
 mod binding;
+mod delivery;
 mod intake;
+mod life;
+mod multi;
+mod operations;
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,30 +20,36 @@ use actix::{
     Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, WrapFuture,
 };
 use bytes::{Bytes, BytesMut};
-use secrecy::ExposeSecret;
-use tokio::net::TcpStream;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
+use self::operations::Operation;
+use crate::actors::content::shape;
 use crate::actors::convert;
+use crate::actors::data_sm;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
-use crate::actors::link::{self, Linked, Outbox};
+use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::listener::Admitted;
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::seats::{self, Seat};
+use crate::actors::shown_id;
 use crate::clock;
+use crate::config::DeliverAs;
 use crate::pb::delivery::What;
 use crate::pb::{
-    BindSnapshot, BindState, DeliverBatch, Kind, ReportHeld, Submission, SubmitBatch, SubmitReply,
+    Alphabet, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission,
+    SubmitBatch, SubmitReply,
 };
-use crate::smpp::codec::next_frame;
+use crate::smpp::codec::{decode, next_frame};
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandId, CommandStatus, Leniency, Pdu, encode_deliver_sm, encode_deliver_sm_resp,
-    encode_error_resp, encode_submit_sm_resp,
+    Bind, Body, CommandId, CommandStatus, Decoded, Leniency, Outbind, Pdu, SubmitSm,
+    encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp,
 };
 use crate::telemetry::metrics::status_label;
 
@@ -54,22 +64,37 @@ const LINGER: Duration = Duration::from_millis(500);
 pub struct EsmeSession {
     hub: Arc<Hub>,
     ingest: Addr<Ingest>,
-    socket: Option<TcpStream>,
+    wire: Option<Wire>,
+    /// The ESME, also behind a load balancer that announces it.
     peer: SocketAddr,
+    /// What its listener says about the default alphabet.
+    alphabet: Option<Alphabet>,
     core: Session<InFlight>,
     outbox: Option<Outbox>,
     port: Arc<BindPort>,
     account: Option<Arc<AccountPlan>>,
+    /// Among the binds of its account over all nodes, if there are others.
+    seat: Option<Seat>,
     serving: Option<Serving>,
     /// Submissions that wait for their commit.
     intake: usize,
-    /// Requests of this socket read, by sequence and operation.
+    /// Submissions of this socket read.
     submissions: Vec<Submission>,
-    /// Sequence numbers that came as deliver_sm and are answered so.
-    as_deliver_sm: Vec<u32>,
+    operations: operations::Operations,
+    /// submit_multi of this socket read.
+    multis: Vec<multi::Multi>,
+    /// Sequence numbers that came as deliver_sm or data_sm and are answered so.
+    answer_as: Vec<(u32, CommandId)>,
     stalled_since: Option<Instant>,
+    /// Octets written as of the last tick.
+    written: u64,
+    /// Since when the node drains; its queue was told that it takes no more.
+    draining_since: Option<Instant>,
     snapshot: BindSnapshot,
-    _admitted: Admitted,
+    /// What is said first, on a connection that we have made.
+    outbind: Option<Outbind>,
+    /// `None` when we have called it.
+    _admitted: Option<Admitted>,
 }
 
 // === impl EsmeSession ===
@@ -78,9 +103,10 @@ impl EsmeSession {
     pub fn new(
         hub: Arc<Hub>,
         ingest: Addr<Ingest>,
-        socket: TcpStream,
+        wire: Wire,
         peer: SocketAddr,
-        admitted: Admitted,
+        alphabet: Option<Alphabet>,
+        admitted: Option<Admitted>,
     ) -> Self {
         let config = hub.config();
         let smpp = &config.smpp;
@@ -98,7 +124,7 @@ impl EsmeSession {
                 },
                 leniency: Leniency::default(),
                 max_pdu: smpp.max_pdu as usize,
-                interface_version: 0x34,
+                interface_version: 0x50,
                 system_id: Bytes::copy_from_slice(smpp.system_id.as_bytes()),
             },
             Instant::now().into_std(),
@@ -115,20 +141,45 @@ impl EsmeSession {
         Self {
             hub,
             ingest,
-            socket: Some(socket),
+            wire: Some(wire),
             peer,
+            alphabet,
             core,
             outbox: None,
             port,
             account: None,
+            seat: None,
             serving: None,
             intake: 0,
             submissions: Vec::new(),
-            as_deliver_sm: Vec::new(),
+            operations: operations::Operations::default(),
+            multis: Vec::new(),
+            answer_as: Vec::new(),
             stalled_since: None,
+            written: 0,
+            draining_since: None,
             snapshot,
+            outbind: None,
             _admitted: admitted,
         }
+    }
+
+    /// A session on a connection that we have made: it begins with outbind.
+    pub fn calling(
+        hub: Arc<Hub>,
+        ingest: Addr<Ingest>,
+        socket: tokio::net::TcpStream,
+        peer: SocketAddr,
+        password: SecretString,
+    ) -> Self {
+        let system_id = Bytes::copy_from_slice(hub.config().smpp.system_id.as_bytes());
+        let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
+        let mut session = Self::new(hub, ingest, Wire::Plain(socket), peer, None, None);
+        session.outbind = Some(Outbind {
+            system_id,
+            password,
+        });
+        session
     }
 
     fn write<T>(
@@ -172,25 +223,67 @@ impl EsmeSession {
         let command_id = pdu.body.command_id();
         let draining = self.hub.draining.load(std::sync::atomic::Ordering::Relaxed);
         match pdu.body {
-            Body::SubmitSm(_) | Body::DeliverSm(_) if draining => {
+            Body::SubmitSm(_)
+            | Body::SubmitMulti(_)
+            | Body::DataSm(_)
+            | Body::DeliverSm(_)
+            | Body::QuerySm(_)
+            | Body::CancelSm(_)
+            | Body::ReplaceSm(_)
+                if draining =>
+            {
                 self.write(|_, out| {
                     encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RSYSERR);
                 });
             }
-            Body::SubmitSm(submit) => self.submit(sequence, convert::message_of(submit, Kind::Mt)),
+            Body::SubmitSm(submit) => {
+                let replaces = submit.replace_if_present_flag == 1;
+                let message = self.wished(convert::message_of(submit, Kind::Mt));
+                if replaces {
+                    self.operate(sequence, Operation::SubmitOver(Box::new(message)));
+                } else {
+                    self.submit(sequence, message);
+                }
+            }
+            Body::SubmitMulti(multi) => self.submit_multi(sequence, multi),
+            Body::DataSm(data) => {
+                self.answer_as.push((sequence, CommandId::DATA_SM));
+                let message = convert::message_of(data_sm::into_message(data), Kind::Mt);
+                let message = self.wished(message);
+                self.submit(sequence, message);
+            }
+            Body::QuerySm(query) => self.operate(sequence, Operation::Query(query)),
+            Body::CancelSm(cancel) => self.operate(sequence, Operation::Cancel(cancel)),
+            Body::ReplaceSm(replace) => self.operate(sequence, Operation::Replace(replace)),
             // A peer SMSC submits by deliver_sm as well.
             Body::DeliverSm(deliver) => {
                 let kind = ingest::kind_of(&self.hub, &deliver.destination_addr);
-                self.as_deliver_sm.push(sequence);
-                self.submit(sequence, convert::message_of(deliver, kind));
+                self.answer_as.push((sequence, CommandId::DELIVER_SM));
+                let message = self.wished(convert::message_of(deliver, kind));
+                self.submit(sequence, message);
             }
             Body::AlertNotification(_) | Body::Outbind(_) => {}
             _ => {
                 self.snapshot.errors_total += 1;
+                let status = self.refusal_of(command_id);
                 self.write(|_, out| {
-                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RINVCMDID);
+                    encode_error_resp(out, command_id, sequence, status);
                 });
             }
+        }
+    }
+
+    /// The answer to an operation that is not served: cell broadcast has statuses of its own for peers
+    /// that know it (5.0 §4.4, §4.6).
+    fn refusal_of(&self, command_id: CommandId) -> CommandStatus {
+        if self.core.peer_version() < 0x50 {
+            return CommandStatus::ESME_RINVCMDID;
+        }
+        match command_id {
+            CommandId::BROADCAST_SM => CommandStatus::ESME_RBCASTFAIL,
+            CommandId::QUERY_BROADCAST_SM => CommandStatus::ESME_RBCASTQUERYFAIL,
+            CommandId::CANCEL_BROADCAST_SM => CommandStatus::ESME_RBCASTCANCELFAIL,
+            _ => CommandStatus::ESME_RINVCMDID,
         }
     }
 
@@ -235,41 +328,11 @@ impl EsmeSession {
             tracing::info!(peer = %self.peer, ?reason, "session ended");
             self.close();
         }
-        // A session that ends writes its last answers first; a peer that does not read must not
-        // keep it by that.
-        let is_ending = self.core.state() == State::Closed;
-        if is_ending || self.outbox.as_ref().is_some_and(Outbox::is_over) {
-            let since = *self.stalled_since.get_or_insert(now);
-            if now.duration_since(since) > self.core.config().response_timeout {
-                tracing::warn!(peer = %self.peer, "session ended: the peer does not read");
-                ctx.stop();
-            }
-        } else {
-            self.stalled_since = None;
-        }
-        if self.hub.draining.load(std::sync::atomic::Ordering::Relaxed) && self.intake == 0 {
-            match self.core.state() {
-                State::Bound(_) => {
-                    self.write(|core, out| core.unbind(now.into_std(), out));
-                }
-                State::Unbinding => {}
-                State::Open | State::Binding | State::Closed => self.close(),
-            }
-        }
+        self.cut_off_if_stuck(now, ctx);
+        self.finish_if_draining(now);
+        self.keep_seat(ctx);
         self.drop_if_removed();
         self.publish();
-    }
-
-    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
-    /// binds: who rotates it must not lose what is bound.
-    fn drop_if_removed(&mut self) {
-        let Some(account) = &self.account else { return };
-        match self.hub.plan().account_by_id(account.id).cloned() {
-            Some(current) => self.account = Some(current),
-            None => {
-                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
-            }
-        }
     }
 
     fn publish(&mut self) {
@@ -300,6 +363,7 @@ impl EsmeSession {
             }
             serving.flush();
         }
+        self.seat = None;
         self.hub.binds.remove(self.port.session);
     }
 }
@@ -317,12 +381,14 @@ impl Actor for EsmeSession {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
+        self.port.listen(ctx.address().recipient());
         self.hub.binds.add(Arc::clone(&self.port));
-        if let Some(socket) = self.socket.take() {
-            let _ = socket.set_nodelay(true);
+        if let Some(wire) = self.wire.take() {
             let limit = self.hub.config().smpp.write_buffer_kib * 1024;
-            let (reader, writer) = socket.into_split();
-            self.outbox = Some(link::attach(ctx, reader, writer, limit));
+            self.outbox = Some(wire.attach(ctx, limit));
+        }
+        if let Some(outbind) = self.outbind.take() {
+            self.write(|core, out| core.outbind(outbind, out));
         }
         ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
         self.publish();
@@ -335,14 +401,17 @@ impl Actor for EsmeSession {
 
 impl Linked for EsmeSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
-        let now = Instant::now().into_std();
+        let now = Instant::now();
+        self.port.hear(now);
+        let now = now.into_std();
         let max_pdu = self.core.config().max_pdu;
         loop {
             let frame = match next_frame(octets, max_pdu) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
                 Err(bad) => {
-                    tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length");
+                    let hint = life::what_it_may_be(octets);
+                    tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     self.write(|core, out| core.on_bad_length(bad, out));
                     octets.clear();
                     self.close();
@@ -354,12 +423,13 @@ impl Linked for EsmeSession {
                 return;
             };
             self.on_event(event, ctx);
-            if self.core.state() == State::Binding {
-                // What follows the bind waits for the verdict.
+            // What follows a bind waits for the verdict; what follows an order about others, for that.
+            if self.core.state() == State::Binding || self.operations.is_full() {
                 break;
             }
         }
         self.hand_over(ctx);
+        self.next_operation(ctx);
         if let Some(serving) = &mut self.serving {
             serving.flush();
         }
@@ -375,55 +445,15 @@ impl Linked for EsmeSession {
     fn is_busy(&self) -> bool {
         self.intake > INTAKE
             || self.core.state() == State::Binding
+            || self.operations.is_full()
             || self.outbox.as_ref().is_some_and(Outbox::is_filling)
     }
 }
 
-impl Handler<DeliverBatch> for EsmeSession {
-    type Result = ();
-
-    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
-            return;
-        };
-        self.snapshot.sent_total += batch.deliveries.len() as u64;
-        let core = &mut self.core;
-        let with_tlvs = core.peer_version() >= 0x34;
-        let operation = ("deliver_sm", encode_deliver_sm as Encode);
-        outbox.write(|out| {
-            let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, operation, |message| {
-                let mut pdu = convert::deliver_sm_of(message);
-                if !with_tlvs {
-                    // SMPP 3.4 §2.10: no optional parameters to peers below 0x34.
-                    pdu.tlvs = crate::smpp::Tlvs::default();
-                }
-                Prepared {
-                    pdu,
-                    keep_message: false,
-                    receipt_expected: false,
-                }
-            });
-        });
-    }
-}
-
-impl Handler<ReportHeld> for EsmeSession {
-    type Result = ();
-
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        if let Some(serving) = &self.serving {
-            serving.report(&self.core);
-        }
-    }
-}
-
-/// A submission outlives the read buffer: it gets octets of its own.
+/// A request outlives the read buffer: it gets octets of its own.
 pub(super) fn keep(frame: Bytes) -> Bytes {
-    let command = frame.get(4..8);
-    if command == Some(&CommandId::SUBMIT_SM.0.to_be_bytes()[..])
-        || command == Some(&CommandId::DELIVER_SM.0.to_be_bytes()[..])
-    {
+    let is_request = frame.get(4).is_some_and(|octet| octet & 0x80 == 0);
+    if is_request {
         Bytes::copy_from_slice(&frame)
     } else {
         frame

@@ -10,8 +10,9 @@ use crate::actors::hub::Hub;
 use crate::actors::plan::Plan;
 use crate::config::Route;
 use crate::domain::address;
-use crate::domain::route::RouteTable;
+use crate::domain::route::{Question, RouteTable};
 use crate::domain::settings::Kind;
+use crate::pb::Message;
 
 /// Routes that do not fit are listed up to this many; the rest is counted.
 const LISTED: usize = 50;
@@ -23,6 +24,10 @@ pub struct Explanation {
     pub to: String,
     pub from: String,
     pub account: String,
+    /// Of the destination, as it was given or as this node knows it; empty when it does not.
+    pub network: String,
+    /// A message would be looked up before it is routed.
+    pub looked_up: bool,
     /// Whether there is such an account that may bind.
     pub account_is_known: bool,
     /// Routes that fit, the one that is used first.
@@ -63,12 +68,19 @@ pub struct Target {
 }
 
 /// Explains the decision for a message of an account.
-pub fn explain(hub: &Hub, to: &str, from: &str, account: &str) -> Explanation {
+pub fn explain(hub: &Hub, to: &str, from: &str, account: &str, network: &str) -> Explanation {
     let plan = hub.plan();
     let (destination, source) = (
         address::normalise(to.as_bytes()),
         address::normalise(from.as_bytes()),
     );
+    let (network, looked_up) = network_of(hub, &plan, (to, from, account), network);
+    let asked = Question {
+        destination,
+        source,
+        account,
+        network: &network,
+    };
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let routes = &plan.config.route;
     let table = RouteTable::build(routes.iter().map(Route::to_domain));
@@ -80,7 +92,7 @@ pub fn explain(hub: &Hub, to: &str, from: &str, account: &str) -> Explanation {
             .position(|one| std::ptr::eq(one, found))
     };
     let fitting: Vec<usize> = table
-        .explain(destination, source, account)
+        .explain(&asked)
         .into_iter()
         .filter_map(place)
         .collect();
@@ -100,7 +112,7 @@ pub fn explain(hub: &Hub, to: &str, from: &str, account: &str) -> Explanation {
         .enumerate()
         .filter(|(at, _)| !fitting.contains(at))
         .filter(|(_, route)| destination.starts_with(prefix(&route.prefix)))
-        .map(|(_, route)| considered(route, why_not(route, source, account)))
+        .map(|(_, route)| considered(route, why_not(route, &asked)))
         .collect();
     against.truncate(LISTED);
     Explanation {
@@ -115,6 +127,8 @@ pub fn explain(hub: &Hub, to: &str, from: &str, account: &str) -> Explanation {
         to: text(destination),
         from: text(source),
         account: account.to_owned(),
+        network,
+        looked_up,
         matching,
         not_matching: against,
     }
@@ -138,7 +152,9 @@ fn why(route: &Route, best: &Route) -> String {
     if route.key() == best.key() {
         return "used: it fits, and none that fits is more specific".to_owned();
     }
-    let over = if prefix(&best.prefix).len() > prefix(&route.prefix).len() {
+    let over = if best.network.is_some() && route.network.is_none() {
+        "the network"
+    } else if prefix(&best.prefix).len() > prefix(&route.prefix).len() {
         "a longer destination prefix"
     } else if source(best) > source(route) {
         "a longer source prefix"
@@ -148,12 +164,41 @@ fn why(route: &Route, best: &Route) -> String {
     format!("fits, but {:?} has {over}", best.key())
 }
 
-fn why_not(route: &Route, source: &[u8], account: &str) -> String {
+/// The network that is routed by, and whether a message would wait for it.
+fn network_of(
+    hub: &Hub,
+    plan: &Plan,
+    (to, from, account): (&str, &str, &str),
+    given: &str,
+) -> (String, bool) {
+    let mut message = Message {
+        sender: plan.account(account).map_or(0, |account| account.id),
+        destination: to.to_owned().into(),
+        source: from.to_owned().into(),
+        network: given.to_owned(),
+        ..Message::default()
+    };
+    let looked_up = plan.wants_network(&message) && !hub.networks.tell(plan, &mut message);
+    (message.network, looked_up)
+}
+
+fn why_not(route: &Route, asked: &Question<'_>) -> String {
     let wanted = route.source_prefix.as_deref().unwrap_or_default();
-    if let Some(only) = route.account.as_deref().filter(|only| *only != account) {
+    if let Some(only) = route
+        .network
+        .as_deref()
+        .filter(|only| *only != asked.network)
+    {
+        return format!("only for numbers of the network {only:?}");
+    }
+    if let Some(only) = route
+        .account
+        .as_deref()
+        .filter(|only| *only != asked.account)
+    {
         return format!("only for the account {only:?}");
     }
-    if !source.starts_with(prefix(wanted)) {
+    if !asked.source.starts_with(prefix(wanted)) {
         return format!("only for sources that start with {wanted:?}");
     }
     "another route with the same conditions comes first".to_owned()

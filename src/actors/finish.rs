@@ -11,11 +11,13 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::actors::hub::Hub;
+use crate::actors::parts;
 use crate::actors::ports::post;
 use crate::actors::posted::Posted;
 use crate::actors::receipts;
 use crate::actors::traced;
 use crate::clock;
+use crate::content;
 use crate::domain::partition;
 use crate::pb::{Final, FinalBatch, Message, MessageState};
 use crate::store::cluster::Partition;
@@ -48,6 +50,9 @@ pub async fn try_finish(
 ) -> Result<(), StoreError> {
     let started = clock::now_us();
     load_missing(hub, finals).await?;
+    if add_what_they_are_made_of(finals) {
+        load_missing(hub, finals).await?;
+    }
     let Some(ticket) = write(hub, batch, finals) else {
         return Ok(());
     };
@@ -77,6 +82,7 @@ pub async fn try_finish(
             .iter()
             .for_each(|one| traced::ended(hub, one, started));
     }
+    parts::conclude_later(hub, finals);
     if !finals.is_empty() {
         let ended = FinalBatch {
             finals: std::mem::take(finals),
@@ -120,6 +126,33 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
     }
 }
 
+/// Messages that were put together end as the whole does, in the same commit; false when there is
+/// none of them.
+fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
+    let made_of = |ended: &Final| -> Vec<u64> {
+        let composition = ended
+            .message
+            .as_ref()
+            .and_then(|message| message.composition.as_ref());
+        composition.map_or_else(Vec::new, |composition| composition.made_of.clone())
+    };
+    let more: Vec<Final> = finals
+        .iter()
+        .flat_map(|whole| {
+            made_of(whole).into_iter().map(|id| Final {
+                id,
+                message: None,
+                attempts: 0,
+                handed_over: false,
+                ..whole.clone()
+            })
+        })
+        .collect();
+    let any = !more.is_empty();
+    finals.extend(more);
+    any
+}
+
 async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
     let missing = ids_without_message(finals);
     if !missing.is_empty() {
@@ -149,7 +182,7 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     finals.retain(|ended| ended.message.is_some());
 }
 
-/// Whether the sender asked to hear of this state (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
+/// Whether the sender asked to hear of this state, about a message that it knows (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
 /// failure, 2 failure, 3 success). Only accounts are told.
 pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool {
     let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
@@ -159,7 +192,7 @@ pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool 
         3 => good,
         _ => false,
     };
-    asked && hub.is_account(message.sender)
+    asked && hub.is_account(message.sender) && !content::is_internal(message)
 }
 
 /// Messages by id, in the order asked; waits for a store that is away for a moment. `None` when it

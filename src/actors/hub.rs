@@ -3,22 +3,26 @@
 //! Built once by `app`; only the plan and the set of queues change while the process runs.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
+use crate::actors::certificates::Certificates;
+use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
+use crate::actors::resolver::Networks;
 use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
+use crate::actors::unfinished::Unfinished;
 use crate::config::Config;
 use crate::domain::account::Passwords;
 use crate::domain::id::IdGenerator;
@@ -44,6 +48,9 @@ pub struct Hub {
     /// Tokens of the admin API.
     pub access: Arc<Access>,
     pub binds: BindBoard,
+    /// What this node knows of numbers' networks.
+    pub networks: Networks,
+    pub certificates: Certificates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -55,8 +62,9 @@ pub struct Hub {
     pub draining: AtomicBool,
     plan: ArcSwap<Plan>,
     queues: ArcSwap<HashMap<u32, Arc<QueuePort>>>,
-    /// Unfinished messages per sender, compared with the account's cap.
-    unfinished: ArcSwap<HashMap<u32, Arc<AtomicU64>>>,
+    /// Compared with the accounts' caps.
+    pub unfinished: Unfinished,
+    references: Mutex<References>,
 }
 
 // === impl Hub ===
@@ -91,6 +99,8 @@ impl Hub {
             passwords: Passwords::new(),
             access: Arc::default(),
             binds: BindBoard::default(),
+            networks: Networks::default(),
+            certificates: Certificates::default(),
             correlation,
             receipts,
             throttle,
@@ -100,7 +110,8 @@ impl Hub {
             draining: AtomicBool::new(false),
             plan: ArcSwap::from_pointee(plan),
             queues: ArcSwap::default(),
-            unfinished: ArcSwap::default(),
+            unfinished: Unfinished::default(),
+            references: Mutex::default(),
         })
     }
 
@@ -215,64 +226,50 @@ impl Hub {
 
     /// Whether a queue has partitions by destination.
     pub fn is_split(&self, queue: u32) -> bool {
-        self.plan.load().name_of(queue).starts_with("operator:")
+        let plan = self.plan.load();
+        let name = plan.name_of(queue);
+        name.starts_with("operator:") || name.starts_with("internal:")
     }
 
     pub fn name_of(&self, id: u32) -> String {
         self.plan.load().name_of(id).to_owned()
     }
 
-    /// Counts one unfinished message of a sender; false when its cap is reached. With a shared store
-    /// messages end on other nodes than the one that accepted them, so nobody counts.
+    /// Counts one unfinished message of a sender; false when its cap is reached.
     pub fn reserve(&self, sender: u32) -> bool {
-        if self.tenure.is_shared() {
-            return true;
-        }
-        let cap = self
-            .plan
-            .load()
+        let plan = self.plan.load();
+        let account = plan.account_by_id(sender);
+        let cap = account.and_then(|account| account.config.max_waiting);
+        self.unfinished.reserve(sender, cap)
+    }
+
+    /// How full a sender's cap of unfinished messages is, percent; 0 without a cap.
+    pub fn filled(&self, sender: u32) -> usize {
+        let plan = self.plan.load();
+        let cap = plan
             .account_by_id(sender)
             .and_then(|account| account.config.max_waiting);
-        let counter = self.unfinished(sender);
-        let before = counter.fetch_add(1, Ordering::Relaxed);
-        if cap.is_some_and(|cap| before >= cap) {
-            counter.fetch_sub(1, Ordering::Relaxed);
-            return false;
-        }
-        true
+        let Some(cap) = cap.filter(|cap| *cap > 0) else {
+            return 0;
+        };
+        let count = self.unfinished.count(sender);
+        (count.saturating_mul(100) / cap) as usize
+    }
+
+    /// Counts the parts that a message of a sender was divided into: each is kept by itself.
+    pub fn reserve_parts(&self, sender: u32, parts: u64) {
+        self.unfinished.add(sender, parts as i64);
+    }
+
+    /// A number for the parts of the next long message of this pair.
+    pub fn reference(&self, source: &[u8], destination: &[u8], now: i64) -> u16 {
+        let mut references = lock(&self.references);
+        references.next(source, destination, now / 1_000, self.ids.node())
     }
 
     /// One message of a sender has ended, or was refused after all.
     pub fn release(&self, sender: u32) {
-        let counter = self.unfinished(sender);
-        let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-            count.checked_sub(1)
-        });
-    }
-
-    pub fn set_unfinished(&self, counts: HashMap<u32, u64>) {
-        self.unfinished.store(Arc::new(
-            counts
-                .into_iter()
-                .map(|(sender, count)| (sender, Arc::new(AtomicU64::new(count))))
-                .collect(),
-        ));
-    }
-
-    fn unfinished(&self, sender: u32) -> Arc<AtomicU64> {
-        if let Some(counter) = self.unfinished.load().get(&sender) {
-            return Arc::clone(counter);
-        }
-        self.unfinished.rcu(|counters| {
-            let mut counters = HashMap::clone(counters);
-            counters.entry(sender).or_default();
-            counters
-        });
-        self.unfinished
-            .load()
-            .get(&sender)
-            .map(Arc::clone)
-            .unwrap_or_default()
+        self.unfinished.add(sender, -1);
     }
 
     pub fn watch(&self, health: Arc<Health>) {

@@ -9,19 +9,21 @@ use std::time::Instant;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
-use crate::actors::hand_over::{Parcel, pass_on, write};
+use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::shown_id;
+use crate::actors::stage::{self, Staged};
 use crate::actors::traced::{self, Submitted};
 use crate::clock;
+use crate::content;
 use crate::domain::trace::Ratio;
 use crate::domain::{address, validity};
-use crate::pb::delivery::What;
 use crate::pb::{
-    Kind, Message, QueueItem, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
+    Alphabet, Kind, Message, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
 };
 use crate::smpp::{CommandStatus, time};
-use crate::store::{StoreError, WriteBatch};
+use crate::store::StoreError;
 
 /// Socket reads of one arbiter's sessions.
 pub const MAILBOX: usize = 4096;
@@ -42,7 +44,7 @@ pub struct Accepted {
 /// An accepted message, and the sequence number of its submission.
 struct Taken {
     sequence: u32,
-    parcel: Parcel,
+    staged: Staged,
 }
 
 /// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
@@ -65,7 +67,10 @@ impl Accepted {
 impl Drop for Accepted {
     fn drop(&mut self) {
         let taken = std::mem::take(&mut self.taken);
-        pass_on(&self.hub, taken.into_iter().map(|taken| taken.parcel));
+        let parcels = taken
+            .into_iter()
+            .flat_map(|taken| taken.staged.into_parcels());
+        pass_on(&self.hub, parcels);
     }
 }
 
@@ -84,15 +89,22 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let now = read / 1_000;
     let sender = batch.sender;
     let peer = batch.peer;
+    let is_group = batch.group;
     let count = batch.submissions.len();
-    let granted = granted(&hub, sender, count).await;
+    let alphabet = alphabet_of(&hub, sender, batch.alphabet);
+    let mut submissions = batch.submissions;
+    if alphabet != Alphabet::Gsm {
+        let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
+        messages.for_each(|message| message.set_alphabet(alphabet));
+    }
+    let mut tokens = Tokens::take(&hub, sender, &submissions).await;
     let mut results = Vec::with_capacity(count);
     let mut checked: Vec<(u32, Message)> = Vec::with_capacity(count);
-    for (at, Submission { sequence, message }) in batch.submissions.into_iter().enumerate() {
-        let verdict = if at >= granted {
-            Err(CommandStatus::ESME_RTHROTTLED)
-        } else {
-            check(&hub, sender, message.unwrap_or_default(), now)
+    for Submission { sequence, message } in submissions {
+        let message = message.unwrap_or_default();
+        let verdict = match tokens.spend(&message) {
+            false => Err(CommandStatus::ESME_RTHROTTLED),
+            true => check(&hub, sender, message, now),
         };
         match verdict {
             Ok(message) => checked.push((sequence, message)),
@@ -113,20 +125,26 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         route_by_id(&hub, message);
         traced::pick(&hub, ratio, message);
     }
+    if is_group {
+        shown_id::group(&mut checked);
+    }
     let routed = clock::now_us();
-    let accept = checked.iter().map(|(_, message)| message.clone()).collect();
-    let mut accepted: Vec<Taken> = checked
-        .into_iter()
-        .map(|(sequence, message)| Taken {
-            sequence,
-            parcel: parcel(&hub, message),
-        })
-        .collect();
-    let rows = WriteBatch {
-        accept,
-        ..WriteBatch::default()
-    };
-    let parcels = accepted.iter_mut().map(|taken| &mut taken.parcel);
+    let mut accepted: Vec<Taken> = Vec::with_capacity(checked.len());
+    for (sequence, message) in checked {
+        match Staged::new(&hub, message) {
+            Ok(staged) => accepted.push(Taken { sequence, staged }),
+            Err(error) => {
+                tracing::warn!(sender = %hub.name_of(sender), %error, "a text cannot be written for its peer");
+                hub.release(sender);
+                results.push(refusal(sequence, CommandStatus::ESME_RSUBMITFAIL));
+            }
+        }
+    }
+    let staged = accepted.iter().map(|taken| &taken.staged);
+    let rows = stage::rows(staged, hub.plan().divided, now);
+    let parcels = accepted
+        .iter_mut()
+        .flat_map(|taken| taken.staged.parcels_mut());
     let written = write(&hub, rows, parcels).await;
     let times = Submitted {
         read,
@@ -134,27 +152,35 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         durable: clock::now_us(),
     };
     let trace = |taken: &Taken, refused| {
-        if let Some(message) = taken.parcel.message() {
+        if let Some(message) = taken.staged.message() {
             traced::submitted(&hub, message, times, &peer, refused);
+            let parts = taken.staged.parts();
+            parts.for_each(|part| traced::divided(&hub, part, times));
         }
     };
     match written {
         Ok(written) => {
             let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
             accepted.retain(|taken| {
-                let bad = rejected.contains(&taken.parcel.id());
+                let bad =
+                    !rejected.is_empty() && taken.staged.ids().any(|id| rejected.contains(&id));
                 if bad {
-                    hub.release(sender);
+                    taken.staged.give_up(&hub, &rejected);
                     trace(taken, Some(CommandStatus::ESME_RSYSERR.0));
                     results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
                 !bad
             });
             accepted.iter().for_each(|taken| trace(taken, None));
-            results.extend(accepted.iter().map(|taken| SubmitResult {
-                sequence: taken.sequence,
-                status: 0,
-                id: taken.parcel.id(),
+            results.extend(accepted.iter().map(|taken| {
+                SubmitResult {
+                    sequence: taken.sequence,
+                    status: 0,
+                    id: taken
+                        .staged
+                        .message()
+                        .map_or(taken.staged.id(), shown_id::number),
+                }
             }));
         }
         Err(error) => {
@@ -164,7 +190,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             };
             tracing::error!(%error, messages = accepted.len(), "messages refused");
             for taken in accepted.drain(..) {
-                hub.release(sender);
+                taken.staged.ids().for_each(|_| hub.release(sender));
                 trace(&taken, Some(status.0));
                 results.push(refusal(taken.sequence, status));
             }
@@ -177,19 +203,66 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     Accepted::new(results, hub, accepted)
 }
 
-async fn granted(hub: &Hub, sender: u32, count: usize) -> usize {
-    if hub.plan().rate_of(sender).is_none() || !hub.is_account(sender) {
-        return count;
+/// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
+/// says.
+fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
+    let plan = hub.plan();
+    let says = plan
+        .account_by_id(sender)
+        .is_none_or(|account| account.config.alphabet.is_some());
+    let listener = listener.and_then(|alphabet| Alphabet::try_from(alphabet).ok());
+    match listener {
+        Some(alphabet) if !says => alphabet,
+        _ => content::as_stored(plan.alphabet_of(sender)),
     }
-    let ask = TakeTokens {
-        key: sender,
-        wanted: count as u32,
-    };
-    let ask = Posted::new(ask, &hub.mailboxes.throttle);
-    match hub.throttle.send(ask).await {
-        Ok(taken) => taken.granted as usize,
-        // Throttle is restarting: refusing is safe, the sender tries again.
-        Err(_) => 0,
+}
+
+/// What a sender may submit now: a token for each short message that a handset gets.
+struct Tokens {
+    /// `None` without a limit.
+    left: Option<u32>,
+    burst: u32,
+}
+
+impl Tokens {
+    async fn take(hub: &Hub, sender: u32, submissions: &[Submission]) -> Self {
+        let limit = hub.plan().rate_of(sender);
+        let mut tokens = Self {
+            left: None,
+            burst: limit.map_or(0, |(_, burst)| burst),
+        };
+        if limit.is_none() || !hub.is_account(sender) {
+            return tokens;
+        }
+        let messages = submissions.iter().filter_map(|one| one.message.as_ref());
+        let ask = TakeTokens {
+            key: sender,
+            wanted: messages.map(|message| tokens.price(message)).sum(),
+        };
+        let ask = Posted::new(ask, &hub.mailboxes.throttle);
+        tokens.left = Some(match hub.throttle.send(ask).await {
+            Ok(taken) => taken.granted,
+            // Throttle is restarting: refusing is safe, the sender tries again.
+            Err(_) => 0,
+        });
+        tokens
+    }
+
+    /// A text of more parts than there are ever tokens at once costs all of them.
+    fn price(&self, message: &Message) -> u32 {
+        content::segments(message).min(self.burst)
+    }
+
+    /// Pays for a message; false when there is not enough left.
+    fn spend(&mut self, message: &Message) -> bool {
+        let Some(left) = self.left else { return true };
+        self.left = left.checked_sub(self.price(message));
+        let paid = self.left.is_some();
+        if !paid {
+            // What follows is not let past: parts of one text stay together.
+            self.left = Some(0);
+        }
+        paid
     }
 }
 
@@ -213,7 +286,12 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
     }
-    let Some(queue) = plan.first_target(&message, 0, |queue| hub.available(queue)) else {
+    let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
+        // It is accepted now, and routed when its network is known.
+        true => plan.resolve_queue,
+        false => plan.first_target(&message, 0, |queue| hub.available(queue)),
+    };
+    let Some(queue) = target else {
         tracing::warn!(
             to = %address::mask(&message.destination),
             sender = %hub.name_of(sender),
@@ -240,22 +318,11 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
 fn route_by_id(hub: &Hub, message: &mut Message) {
     let plan = hub.plan();
     if plan.shares()
+        && Some(message.queue) != plan.resolve_queue
         && let Some(queue) = plan.first_target(message, message.id, |queue| hub.available(queue))
     {
         message.queue = queue;
     }
-}
-
-fn parcel(hub: &Hub, message: Message) -> Parcel {
-    let item = QueueItem {
-        id: message.id,
-        what: What::Message.into(),
-        priority: message.priority,
-        due_at: message.due_at,
-        expires_at: message.expires_at,
-        ..QueueItem::default()
-    };
-    Parcel::new(hub, message.queue, message, item)
 }
 
 fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {

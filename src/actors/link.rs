@@ -5,6 +5,8 @@
 //! writer is woken once and writes everything that has gathered. Memory is bounded: a peer that
 //! does not read is cut off when its outbox is over the limit.
 
+mod wire;
+
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
@@ -16,6 +18,8 @@ use actix::{Actor, AsyncContext, Context};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::io::poll_read_buf;
+
+pub use self::wire::{Wire, tune};
 
 /// Most octets read at a time.
 const READ: usize = 64 * 1024;
@@ -46,6 +50,8 @@ pub struct Outbox(Rc<RefCell<Inner>>);
 struct Inner {
     octets: BytesMut,
     limit: usize,
+    /// Octets written so far.
+    written: u64,
     writer: Option<Waker>,
     reader: Option<Waker>,
     /// Close the socket when everything is written.
@@ -67,8 +73,8 @@ struct Writer<W> {
     outbox: Outbox,
 }
 
-/// Attaches a socket to an actor. `limit`: most octets that may wait to be written.
-pub fn attach<A, R, W>(ctx: &mut Context<A>, reader: R, writer: W, limit: usize) -> Outbox
+/// Attaches both halves of a connection to an actor. `limit`: most octets that may wait to be written.
+fn attach<A, R, W>(ctx: &mut Context<A>, reader: R, writer: W, limit: usize) -> Outbox
 where
     A: Linked,
     R: AsyncRead + Unpin + 'static,
@@ -77,6 +83,7 @@ where
     let outbox = Outbox(Rc::new(RefCell::new(Inner {
         octets: BytesMut::new(),
         limit,
+        written: 0,
         writer: None,
         reader: None,
         closing: false,
@@ -114,6 +121,14 @@ impl Outbox {
     pub fn is_over(&self) -> bool {
         let inner = self.0.borrow();
         inner.octets.len() > inner.limit
+    }
+
+    /// Whether octets wait that the peer takes none of: since the last call, which found `written`,
+    /// nothing has moved.
+    pub fn is_stuck(&self, written: &mut u64) -> bool {
+        let inner = self.0.borrow();
+        let before = std::mem::replace(written, inner.written);
+        !inner.octets.is_empty() && before == inner.written
     }
 
     /// Whether reading should wait until more is written.
@@ -217,10 +232,19 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
                 if let Some(reader) = inner.reader.take() {
                     reader.wake();
                 }
+                drop(inner);
+                // TLS may keep the last of it; a plain socket keeps nothing.
+                if let Poll::Ready(Err(error)) = Pin::new(&mut this.half).poll_flush(cx) {
+                    act.on_closed(Some(error), ctx);
+                    return Poll::Ready(());
+                }
                 return Poll::Pending;
             }
             match ready!(Pin::new(&mut this.half).poll_write(cx, &inner.octets)) {
-                Ok(written) if written > 0 => inner.octets.advance(written),
+                Ok(written) if written > 0 => {
+                    inner.octets.advance(written);
+                    inner.written += written as u64;
+                }
                 result => {
                     drop(inner);
                     act.on_closed(result.err(), ctx);

@@ -6,6 +6,8 @@
 //! down until an operator resumes it. Neither counts against the restart budget.
 
 mod binding;
+mod dial;
+mod life;
 mod traffic;
 
 use std::io;
@@ -19,21 +21,23 @@ use actix::{
 };
 use bytes::{Bytes, BytesMut};
 use secrecy::ExposeSecret;
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use crate::actors::alert;
+use crate::actors::content::shape;
 use crate::actors::convert;
+use crate::actors::data_sm;
 use crate::actors::esme_session::keep;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
-use crate::actors::link::{self, Linked, Outbox};
+use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
 use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::clock;
-use crate::config::BindKind;
+use crate::config::{BindKind, SendAs};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, OperatorReceipt, ReceiptBatch,
@@ -43,8 +47,9 @@ use crate::smpp::codec::next_frame;
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandStatus, Leniency, Pdu, SubmitSm, encode_deliver_sm, encode_deliver_sm_resp,
-    encode_error_resp, encode_submit_sm, receipt,
+    Bind, Body, CommandId, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
+    encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp, encode_message_resp,
+    encode_submit_sm, receipt,
 };
 
 /// Grants and answers of one session.
@@ -77,6 +82,11 @@ pub struct OperatorSession {
     plan: Option<Arc<OperatorPlan>>,
     core: Session<InFlight>,
     outbox: Option<Outbox>,
+    /// Octets written as of the last tick, and since when it stands at that.
+    written: u64,
+    stuck_since: Option<Instant>,
+    /// Since when the node drains.
+    draining_since: Option<Instant>,
     serving: Option<Serving>,
     /// Receipts and MO that wait for their commit.
     intake: usize,
@@ -84,6 +94,8 @@ pub struct OperatorSession {
     sent: Vec<Sent>,
     receipts: Vec<OperatorReceipt>,
     submissions: Vec<Submission>,
+    /// Sequence numbers that came as data_sm and are answered so.
+    as_data_sm: Vec<u32>,
     /// Failed connections since the last successful bind.
     failures: u32,
     paused: bool,
@@ -146,11 +158,15 @@ impl OperatorSession {
             port,
             plan,
             outbox: None,
+            written: 0,
+            stuck_since: None,
+            draining_since: None,
             serving: None,
             intake: 0,
             sent: Vec::new(),
             receipts: Vec::new(),
             submissions: Vec::new(),
+            as_data_sm: Vec::new(),
             failures: 0,
             paused: false,
             retired: false,
@@ -184,7 +200,8 @@ impl OperatorSession {
                 self.come_back(&format!("{reason:?}"), ctx);
                 return;
             }
-            if self.outbox.as_ref().is_some_and(Outbox::is_over) {
+            if self.does_not_read(Instant::now()) {
+                self.hub().metrics.slow_readers.inc();
                 self.come_back("the operator does not read", ctx);
                 return;
             }
@@ -201,7 +218,11 @@ impl OperatorSession {
                 serving.retire();
                 self.retired = true;
             }
-            if self.core.in_flight() == 0 && self.intake == 0 {
+            let time_is_over = self.drained_long_enough();
+            if time_is_over && self.core.state() == State::Unbinding {
+                return self.come_back("unbound at the end of the drain", ctx);
+            }
+            if time_is_over || (self.core.in_flight() == 0 && self.intake == 0) {
                 self.write(|core, out| core.unbind(now, out));
             }
         } else if self.retired {
@@ -209,29 +230,6 @@ impl OperatorSession {
             return self.come_back("wanted again while it was leaving", ctx);
         }
         self.publish();
-    }
-
-    /// Whether the windows are to be finished and the bind ended: the process stops, another node
-    /// shall have this slot, or there are to be fewer.
-    fn is_leaving(&self) -> bool {
-        let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
-        self.hub().draining.load(Ordering::Relaxed)
-            || !self.holds_slot()
-            || self.plan.as_ref().is_some_and(is_beyond)
-    }
-
-    /// What does not need another bind is as the newest plan says. An operator that is gone is the
-    /// Supervisor's business.
-    fn take_plan(&mut self) {
-        if let Some(plan) = self.hub().plan().operator(self.options.operator).cloned() {
-            self.plan = Some(plan);
-        }
-    }
-
-    fn holds_slot(&self) -> bool {
-        self.hub()
-            .tenure
-            .holds_bind(self.options.operator, self.options.slot)
     }
 
     fn state(&mut self, state: BindState) {
@@ -250,6 +248,8 @@ impl OperatorSession {
     /// Gives back everything that is still unanswered; idempotent.
     fn leave(&mut self) {
         self.outbox = None;
+        self.written = 0;
+        self.stuck_since = None;
         self.intake = 0;
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
@@ -327,6 +327,7 @@ impl Supervised for OperatorSession {
         self.sent.clear();
         self.receipts.clear();
         self.submissions.clear();
+        self.as_data_sm.clear();
         self.plan = self.hub().plan().operator(self.options.operator).cloned();
     }
 }
@@ -389,33 +390,41 @@ impl Handler<DeliverBatch> for OperatorSession {
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
-        let as_deliver_sm = plan.sends_deliver_sm();
-        let operation = if as_deliver_sm {
-            ("deliver_sm", encode_deliver_sm as Encode)
-        } else {
-            ("submit_sm", encode_submit_sm as Encode)
+        let send_as = plan.send_as(core.peer_version());
+        let operation = match send_as {
+            SendAs::SubmitSm => ("submit_sm", encode_submit_sm as Encode),
+            SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
+            SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
+        let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             let prepare = |message: &crate::pb::Message| {
                 let (registered, receipt_expected) = plan.registered_delivery(message);
-                let mut pdu = if as_deliver_sm {
-                    convert::deliver_sm_of(message)
-                } else {
-                    convert::submit_sm_of(message, registered)
+                let mut pdu = match send_as {
+                    SendAs::DeliverSm => convert::deliver_sm_of(message),
+                    _ => convert::submit_sm_of(message, registered),
                 };
                 pdu.registered_delivery = registered;
-                if !with_tlvs {
-                    pdu.tlvs = crate::smpp::Tlvs::default();
+                changed += shape::shape(&mut pdu, message, &plan.taste);
+                if send_as == SendAs::DataSm {
+                    data_sm::prepare(&mut pdu, message);
                 }
+                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
                 Prepared {
                     pdu,
                     keep_message: true,
                     receipt_expected,
+                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
                 }
             };
             serving.deliver(core, batch, now, out, operation, prepare);
         });
+        self.options
+            .hub
+            .metrics
+            .characters_changed
+            .inc_by(changed as u64);
     }
 }
 
@@ -427,7 +436,8 @@ impl Handler<ReceiptReply> for OperatorSession {
         let Some(outbox) = &self.outbox else { return };
         outbox.write(|out| {
             for result in reply.results {
-                encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
+                let status = CommandStatus(result.status);
+                traffic::acknowledge(&mut self.as_data_sm, out, result.sequence, status);
             }
         });
         outbox.resume();
@@ -449,7 +459,8 @@ impl Handler<BindCommand> for OperatorSession {
 
     fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
         match command.verb() {
-            Verb::Unspecified => {}
+            // The last two are for inbound binds.
+            Verb::Unspecified | Verb::Prove | Verb::Replace => {}
             // A session that waits or is paused was woken by this command already.
             Verb::Resume => {}
             Verb::Rebind => {

@@ -17,8 +17,8 @@ use crate::pb::failed::Why;
 use crate::pb::{
     Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
 };
-use crate::smpp::SubmitSm;
 use crate::smpp::session::Session;
+use crate::smpp::{CommandStatus, SubmitSm};
 
 /// Appends one request with its sequence number.
 pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
@@ -43,6 +43,8 @@ pub struct Prepared {
     pub pdu: SubmitSm,
     pub keep_message: bool,
     pub receipt_expected: bool,
+    /// The peer cannot be given it: counts as its answer.
+    pub refused: Option<CommandStatus>,
 }
 
 /// The link between one session and the queue that it serves. Leaving is in `Drop`, so that it
@@ -119,6 +121,10 @@ impl Serving {
                 continue;
             }
             let prepared = prepare(&message);
+            if let Some(status) = prepared.refused {
+                self.failed(delivery.id, delivery.attempt, Why::Status, status.0, 0);
+                continue;
+            }
             let since = message.due_at;
             let traced = Attempt::begin(&message, what, delivery.attempt);
             let context = InFlight {

@@ -5,16 +5,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, ReceiptRequest, Retry, Route, SendAs,
-    TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
+    Route, SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
-use crate::domain::route::{MoTable, RouteTable};
+use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
+use crate::sms::convert::Alphabet;
 use crate::store::{Store, StoreError};
 
 pub struct Plan {
@@ -34,6 +36,16 @@ pub struct Plan {
     shares: bool,
     /// Queues of the built-in targets.
     pub built_in: Vec<u32>,
+    /// The queue of messages whose network is being looked up; none where that was never configured.
+    pub resolve_queue: Option<u32>,
+    /// Accounts whose messages are looked up, whatever their route.
+    resolving: HashSet<u32>,
+    /// Whether anything is looked up at all.
+    resolves: bool,
+    /// The queue in which parts wait for the rest of their message.
+    pub assembly: u32,
+    /// In whose hands a message is that was divided: no queue, only a name.
+    pub divided: u32,
     names: HashMap<u32, String>,
     /// Queues by what routes call them.
     by_target: HashMap<String, u32>,
@@ -46,6 +58,7 @@ pub struct AccountPlan {
     pub config: Account,
     pub allow: AllowList,
     pub priority_max: u8,
+    pub taste: Taste,
 }
 
 /// An upstream that we bind to.
@@ -53,7 +66,15 @@ pub struct OperatorPlan {
     pub id: u32,
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
+    pub taste: Taste,
 }
+
+/// The queue of messages whose destination's network is being looked up; every delivering node serves it.
+pub const RESOLVE: &str = "internal:resolve";
+/// The queue of parts that wait for the rest of their message; every delivering node serves it.
+pub const ASSEMBLY: &str = "internal:assembly";
+/// Stands in the history of a message that its parts carry.
+pub const DIVIDED: &str = "internal:divided";
 
 /// The interned name of an account.
 pub fn account_name(system_id: &str) -> String {
@@ -79,6 +100,12 @@ impl Plan {
             built_in.push(id);
             by_target.insert(target.to_owned(), id);
         }
+        let mut resolving = HashSet::new();
+        if config.resolver.url.is_some() {
+            store.intern(RESOLVE)?;
+        }
+        let assembly = store.intern(ASSEMBLY)?;
+        let divided = store.intern(DIVIDED)?;
         let mut accounts = HashMap::new();
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
@@ -89,6 +116,9 @@ impl Plan {
                     (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
             }
+            if account.resolve {
+                resolving.insert(id);
+            }
             if let Some(ratio) = account.trace_ratio {
                 trace_ratios.insert(id, Ratio::new(ratio));
             }
@@ -98,6 +128,7 @@ impl Plan {
                     id,
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
+                    taste: Taste::of_account(account),
                     config: account.clone(),
                 }),
             );
@@ -117,6 +148,7 @@ impl Plan {
                 Arc::new(OperatorPlan {
                     id,
                     retry: operator.retry.as_ref().map(Retry::policy),
+                    taste: Taste::of_operator(operator),
                     config: operator.clone(),
                 }),
             );
@@ -144,7 +176,16 @@ impl Plan {
                 .map(|address| (address.clone(), account.id))
                 .collect::<Vec<_>>()
         }));
+        let routes = RouteTable::build(routes);
+        let names: HashMap<u32, String> = store.names()?.into_iter().collect();
         Ok(Self {
+            // Messages may have been left there, also when nothing is looked up any more.
+            resolve_queue: names
+                .iter()
+                .find(|(_, name)| *name == RESOLVE)
+                .map(|(id, _)| *id),
+            resolves: routes.has_networks() || !resolving.is_empty(),
+            resolving,
             retry: config.retry.policy(),
             accounts_by_id: accounts
                 .values()
@@ -152,7 +193,7 @@ impl Plan {
                 .collect(),
             accounts,
             operators,
-            routes: RouteTable::build(routes),
+            routes,
             mo,
             rates,
             trace_ratios,
@@ -160,7 +201,9 @@ impl Plan {
             alternatives,
             shares,
             built_in,
-            names: store.names()?.into_iter().collect(),
+            names,
+            assembly,
+            divided,
             by_target,
             config,
         })
@@ -215,6 +258,11 @@ impl Plan {
         self.names.get(&id).map_or("", String::as_str)
     }
 
+    /// Whether a message in these hands is carried by others of ours, not by an operator.
+    pub fn is_carrier(&self, queue: u32) -> bool {
+        queue == self.divided || queue == self.assembly
+    }
+
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
@@ -224,6 +272,29 @@ impl Plan {
     pub fn trace_ratio(&self, sender: u32) -> Ratio {
         let own = self.trace_ratios.get(&sender);
         own.copied().unwrap_or(self.trace_ratio)
+    }
+
+    /// How the peer behind a queue wants its messages; `None` for a built-in target.
+    pub fn taste_of(&self, queue: u32) -> Option<&Taste> {
+        let operator = self.operators.get(&queue).map(|operator| &operator.taste);
+        operator.or_else(|| {
+            self.accounts_by_id
+                .get(&queue)
+                .map(|account| &account.taste)
+        })
+    }
+
+    /// What data_coding 0 means in what an account or operator sends.
+    pub fn alphabet_of(&self, sender: u32) -> Alphabet {
+        self.taste_of(sender)
+            .map_or(Alphabet::Gsm, |taste| taste.alphabet)
+    }
+
+    /// How the receipts of parts that went to a queue become one.
+    pub fn part_receipts(&self, queue: u32) -> PartReceipts {
+        self.operators
+            .get(&queue)
+            .map_or(PartReceipts::All, |operator| operator.config.part_receipts)
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {
@@ -316,11 +387,29 @@ impl Plan {
             .is_some_and(|route| route.is_later(&current, &next))
     }
 
-    fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
+    /// Whether a message has to wait for its network before it can be routed: a route or its account
+    /// asks for it, and it is not known yet.
+    pub fn wants_network(&self, message: &Message) -> bool {
+        // The first comparison is the only one where nothing is looked up.
+        self.resolves
+            && message.network.is_empty()
+            && (self.resolving.contains(&message.sender)
+                || self.routes.asks_network(&self.question(message)))
+            && !(message.kind() == Kind::Mo && self.mo_account(&message.destination).is_some())
+    }
+
+    fn question<'m>(&'m self, message: &'m Message) -> Question<'m> {
         let sender = self.name_of(message.sender);
-        let account = sender.split_once(':').map_or(sender, |(_, name)| name);
-        self.routes
-            .lookup(&message.destination, &message.source, account)
+        Question {
+            destination: &message.destination,
+            source: &message.source,
+            account: sender.split_once(':').map_or(sender, |(_, name)| name),
+            network: &message.network,
+        }
+    }
+
+    fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
+        self.routes.lookup(&self.question(message))
     }
 }
 
@@ -339,7 +428,11 @@ impl OperatorPlan {
         }
     }
 
-    pub fn sends_deliver_sm(&self) -> bool {
-        self.config.send_as == SendAs::DeliverSm
+    /// The operation that carries messages to it, on a bind of this interface_version.
+    pub fn send_as(&self, version: u8) -> SendAs {
+        match self.config.send_as {
+            SendAs::DataSm if version < 0x34 => SendAs::SubmitSm,
+            other => other,
+        }
     }
 }

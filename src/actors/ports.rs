@@ -11,6 +11,7 @@ use std::time::Duration;
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
 use arc_swap::ArcSwap;
+use tokio::time::Instant;
 
 use crate::actors::posted::Posted;
 use crate::actors::queue::Queue;
@@ -29,6 +30,8 @@ pub enum QueueKind {
     Account,
     /// The built-in target that delivers, fails or is unreachable.
     Test,
+    /// An actor of every delivering node, which gives what it takes to other queues.
+    Internal,
 }
 
 /// A queue as others see it.
@@ -95,12 +98,18 @@ pub struct BindPort {
     pub slot: AtomicU32,
     pub snapshot: Published<pb::BindSnapshot>,
     pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
+    /// Where alert_notifications for its account go, when it receives.
+    pub alerts: Mutex<Option<Recipient<pb::ForwardAlert>>>,
     /// Where answers to its receipts go.
     pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
     /// Suspended by an operator's command, until resumed by one.
     pub suspended: AtomicBool,
     /// Ends a reconnect pause, so that a command is handled at once.
     pub health: Option<Arc<Health>>,
+    made: Instant,
+    /// When the peer was last heard, in nanoseconds since `made`: an answer may come within a millisecond
+    /// of its question.
+    heard: AtomicU64,
 }
 
 // === impl QueuePort ===
@@ -182,7 +191,8 @@ impl QueuePort {
     /// Whether a message put here now would be sent soon.
     pub fn available(&self) -> bool {
         !self.suspended.load(Ordering::Relaxed)
-            && (self.kind == QueueKind::Test || self.bound.load(Ordering::Relaxed) > 0)
+            && (matches!(self.kind, QueueKind::Test | QueueKind::Internal)
+                || self.bound.load(Ordering::Relaxed) > 0)
     }
 }
 
@@ -242,6 +252,13 @@ impl BindBoard {
         }
     }
 
+    /// A session is nobody's bind after all.
+    pub fn unclaim(&self, session: u64) {
+        if let Some(port) = lock(&self.binds).get(&session) {
+            port.owner.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Makes a session a bind of `owner`, unless that has as many as it may.
     pub fn claim(&self, session: u64, owner: u32, most: usize) -> bool {
         let binds = lock(&self.binds);
@@ -282,10 +299,24 @@ impl BindPort {
             slot: AtomicU32::new(u32::MAX),
             snapshot: Published::default(),
             commands: Mutex::default(),
+            alerts: Mutex::default(),
             replies: Mutex::default(),
             suspended: AtomicBool::new(false),
             health,
+            made: Instant::now(),
+            heard: AtomicU64::new(0),
         })
+    }
+
+    /// The peer has said something.
+    pub fn hear(&self, now: Instant) {
+        let since = now.saturating_duration_since(self.made).as_nanos() as u64;
+        self.heard.store(since, Ordering::Relaxed);
+    }
+
+    /// When the peer last said something.
+    pub fn heard_at(&self) -> Instant {
+        self.made + Duration::from_nanos(self.heard.load(Ordering::Relaxed))
     }
 
     pub fn listen(&self, recipient: Recipient<pb::BindCommand>) {

@@ -11,6 +11,8 @@ mod grant;
 mod move_on;
 mod partitions;
 mod recovery;
+mod replace;
+mod resolved;
 mod settle;
 mod transfer;
 mod waiting;
@@ -72,6 +74,8 @@ pub struct Queue {
     gone: std::collections::HashSet<u64, ahash::RandomState>,
     /// Outcome unknown, policy `wait`: until when (Unix ms) an answer may still come.
     unsure: HashMap<u64, (i64, Item), ahash::RandomState>,
+    /// Replaced while they were out of memory: when they are due (Unix ms) and expire (Unix s).
+    replaced_afar: HashMap<u64, (i64, u32), ahash::RandomState>,
     /// The second for which expiry has been looked after.
     expired_upto: u32,
     phase: recovery::Phase,
@@ -135,6 +139,7 @@ impl Queue {
             hold_until: 0,
             gone: Default::default(),
             unsure: HashMap::default(),
+            replaced_afar: HashMap::default(),
             expired_upto: 0,
             phase: recovery::Phase::Running,
             leaving: partitions::Leaving::default(),

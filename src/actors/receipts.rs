@@ -14,13 +14,16 @@ use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::posted::measured;
+use crate::actors::shown_id;
 use crate::actors::traced;
 use crate::clock;
+use crate::content;
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Final, FinalBatch, Kind, Message, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
 use crate::smpp::{Tlvs, tag};
+use crate::sms::convert::Alphabet;
 use crate::store::FinRow;
 use crate::telemetry::metrics::StateMeters;
 
@@ -54,8 +57,11 @@ impl Receipts {
             let Some(message) = &ended.message else {
                 continue;
             };
-            self.states.ended(ended.state(), now - message.accepted_at);
             self.hub.release(message.sender);
+            if content::is_internal(message) {
+                continue;
+            }
+            self.states.ended(ended.state(), now - message.accepted_at);
             if let Some(cdr) = &mut self.cdr {
                 cdr.write(&self.hub, message, &ended);
             }
@@ -122,11 +128,12 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
 /// user_message_reference. It is due since the message's end.
 pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
-    let message_id = message.id.to_string();
+    let message_id = shown_id::of(message);
+    let parts = content::parts(message);
     let text = receipt::format(&ReceiptText {
         id: Bytes::copy_from_slice(message_id.as_bytes()),
-        sub: 1,
-        dlvrd: u32::from(state == 2),
+        sub: parts,
+        dlvrd: if state == 2 { parts } else { 0 },
         submit_date_ms: Some(message.accepted_at),
         done_date_ms: Some(fin.at),
         stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
@@ -169,7 +176,11 @@ pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
 /// The start of the text, when its octets are readable in the default alphabet.
 fn first_words(message: &Message) -> Bytes {
     let has_header = message.esm_class & 0x40 != 0;
-    if has_header || !matches!(message.data_coding, 0 | 1 | 3) {
+    let ascii_like = !matches!(
+        content::alphabet_of(message),
+        Alphabet::GsmPacked | Alphabet::Ucs2
+    );
+    if has_header || !matches!(message.data_coding, 0 | 1 | 3) || !ascii_like {
         return Bytes::new();
     }
     let text = &message.short_message;

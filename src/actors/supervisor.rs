@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
+use crate::actors::assembly::Assembly;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::operator_session::SlotOptions;
-use crate::actors::plan::{OperatorPlan, Plan};
+use crate::actors::plan::{ASSEMBLY, OperatorPlan, Plan, RESOLVE};
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::queue::{self, Queue, Seed};
 use crate::actors::supervise::{self, Escalate, Health};
@@ -61,6 +62,10 @@ impl Supervisor {
         for id in &plan.built_in {
             self.ensure_queue(*id, plan.name_of(*id), QueueKind::Test);
         }
+        if let Some(id) = plan.resolve_queue {
+            self.ensure_queue(id, RESOLVE, QueueKind::Internal);
+        }
+        self.ensure_queue(plan.assembly, ASSEMBLY, QueueKind::Internal);
         for account in plan.accounts() {
             self.ensure_queue(account.id, plan.name_of(account.id), QueueKind::Account);
         }
@@ -175,7 +180,15 @@ impl Supervisor {
         slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
             Queue::new(hub, for_actor, seeds)
         });
-        if let Some(behaviour) = Behaviour::of(name) {
+        if name == ASSEMBLY {
+            let (_, slot) = supervise::slot::<Assembly>(queue::MAILBOX);
+            let hub = Arc::clone(&self.hub);
+            let health = Health::new("assembly");
+            self.hub.watch(Arc::clone(&health));
+            slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
+                Assembly::new(hub, port)
+            });
+        } else if let Some(behaviour) = Behaviour::of(name) {
             let (_, slot) = supervise::slot::<TestTarget>(queue::MAILBOX);
             let hub = Arc::clone(&self.hub);
             let health = Health::new(format!("target {name}"));
@@ -194,6 +207,11 @@ fn needs_rebind(before: &Operator, after: &Operator) -> bool {
         rate: after.rate,
         burst: after.burst,
         receipts: after.receipts,
+        alphabet: after.alphabet,
+        long_messages: after.long_messages,
+        part_receipts: after.part_receipts,
+        unrepresentable: after.unrepresentable,
+        languages: after.languages.clone(),
         message_id: after.message_id,
         outcome_unknown: after.outcome_unknown,
         correlation_ttl: after.correlation_ttl,

@@ -3,6 +3,7 @@
 //! ```text
 //! submit ─┬─ route
 //!         ├─ store
+//!         ├─ resolve         while its network was looked up
 //!         ├─ queue           once per time it waited
 //!         ├─ attempt ─┬─ answer
 //!         │           └─ receipt ─┬─ queue
@@ -16,15 +17,17 @@
 
 mod attempt;
 mod failure;
-mod parts;
+mod lookup;
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 
 pub use self::attempt::Attempt;
+pub use self::lookup::resolved;
 use crate::actors::hub::Hub;
 use crate::clock;
+use crate::content;
 use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, span_id};
 use crate::domain::{command_status, state};
 use crate::pb::{Final, Message, MessageState};
@@ -143,6 +146,38 @@ pub fn submitted(hub: &Hub, message: &Message, times: Submitted, peer: &str, ref
     }
 }
 
+/// The context of what a message is carried by: the same trace, below its submission.
+pub fn below_submission(message: &Message) -> Bytes {
+    let Some(context) = context_of(message) else {
+        return message.trace_context.clone();
+    };
+    let below = context.below(submit_span(&context, message.id));
+    Bytes::copy_from_slice(&below.to_octets())
+}
+
+/// A part of a message has become durable with it.
+pub fn divided(hub: &Hub, part: &Message, times: Submitted) {
+    carried(hub, part, "part", (times.routed, times.durable));
+}
+
+/// A message was put together from parts and has become durable.
+pub fn assembled(hub: &Hub, whole: &Message, times: (i64, i64)) {
+    carried(hub, whole, "assemble", times);
+}
+
+/// The root of all that happens to a message that came of another one.
+fn carried(hub: &Hub, message: &Message, name: &'static str, times: (i64, i64)) {
+    let Some(context) = context_of(message) else {
+        return;
+    };
+    let id = submit_span(&context, message.id);
+    let span = Span::new(context, id, name, Kind::Internal, times);
+    let span = described(hub, span, message)
+        .with("messaging.destination.name", hub.name_of(message.queue))
+        .with("smsc.queue", hub.name_of(message.queue));
+    hub.traces.emit(span);
+}
+
 /// An operator's ESME_ROK is about to be written down; `None` when the message is not traced.
 pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option<Answer> {
     let message = message?;
@@ -257,7 +292,9 @@ fn end_span(hub: &Hub, message: &Message, ended: &Final, end: &End, times: (i64,
 
 /// The span that led to the end: the attempt that was taken, or the submission.
 fn cause(context: &TraceContext, message: &Message, ended: &Final) -> SpanId {
-    let taken = ended.by_receipt || !is_failure(ended.state());
+    let carried = message.composition.as_ref();
+    let attempted = carried.is_none_or(|composition| composition.sent_as.is_empty());
+    let taken = attempted && (ended.by_receipt || !is_failure(ended.state()));
     match taken && ended.attempts > 0 {
         true => span_id(context.trace_id, message.id, Step::Attempt, ended.attempts),
         false => submit_span(context, message.id),
@@ -337,10 +374,10 @@ fn described(hub: &Hub, span: Span, message: &Message) -> Span {
         .with(key, sender)
         .with("smsc.source", hub.traces.number(&message.source))
         .with("smsc.destination", hub.traces.number(&message.destination));
-    match parts::of(message) {
-        Some((part, parts)) => span
-            .with("smsc.part", i64::from(part))
-            .with("smsc.parts", i64::from(parts)),
+    match content::part_of(message) {
+        Some(part) => span
+            .with("smsc.part", i64::from(part.sequence))
+            .with("smsc.parts", i64::from(part.total)),
         None => span.with("smsc.parts", 1),
     }
 }

@@ -5,14 +5,13 @@
 //! mark never passes an active message, so that a later run of the same range comes back to it.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::store::postgres::platform_roots;
+use crate::tls::{client_config, platform_roots};
 
 use super::columns::{ALL, Cell, Column, Rows, Shape};
 use super::{ArchiveError, Sink};
@@ -226,13 +225,8 @@ fn insert(columns: &[Column]) -> String {
 }
 
 fn tls() -> Result<rustls::ClientConfig, ArchiveError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))?;
-    Ok(builder
-        .with_root_certificates(platform_roots())
-        .with_no_client_auth())
+    client_config(platform_roots(), None)
+        .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))
 }
 
 fn number(id: u64) -> i64 {

@@ -124,7 +124,16 @@ fn facts(message: &Message) -> String {
     fact("state", state);
     fact("from", format!("{} ({})", message.from, message.sender));
     fact("to", format!("{} ({})", message.to, message.queue));
+    fact("network", message.network.clone().unwrap_or_default());
     fact("kind", message.kind.clone());
+    if let Some(parts) = &message.parts {
+        if let (Some(part), Some(of)) = (parts.part, parts.of) {
+            fact("part", format!("{part} of {of}"));
+        }
+        fact("part of", parts.message.clone().unwrap_or_default());
+        fact("sent as", parts.sent_as.join(" "));
+        fact("made of", parts.made_of.join(" "));
+    }
     fact("accepted", client::time(message.accepted_at.as_deref()));
     fact("due", client::time(message.due_at.as_deref()));
     fact("expires", client::time(message.expires_at.as_deref()));
@@ -182,6 +191,7 @@ mod tests {
             to: "447700900123".to_owned(),
             sender: "account:test".to_owned(),
             queue: "operator:up".to_owned(),
+            network: None,
             accepted_at: Some("2023-11-14T22:13:20.000Z".to_owned()),
             expires_at: None,
             due_at: None,
@@ -191,6 +201,7 @@ mod tests {
             esm_class: 0,
             registered_delivery: 1,
             note: None,
+            parts: None,
             trace: Some(Trace {
                 trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
                 traceparent: String::new(),

@@ -24,6 +24,9 @@ enum Command {
         /// The account that sends it.
         #[arg(long, value_name = "SYSTEM_ID", default_value = "")]
         account: String,
+        /// The network that the number belongs to, instead of what the SMSC knows of it.
+        #[arg(long, value_name = "NETWORK", default_value = "")]
+        network: String,
         #[command(flatten)]
         connection: Connection,
     },
@@ -38,13 +41,15 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         number,
         from,
         account,
+        network,
         connection,
     } = &args.command;
     let answer = connection.open()?.get(&format!(
-        "/v1/routes/explain?to={}&from={}&account={}",
+        "/v1/routes/explain?to={}&from={}&account={}&network={}",
         client::segment(number),
         client::segment(from),
-        client::segment(account)
+        client::segment(account),
+        client::segment(network)
     ))?;
     if connection.json {
         return client::print_json(&answer);
@@ -59,6 +64,14 @@ fn render(explained: &Explanation) -> String {
             "there is no account {:?} that may bind",
             explained.account
         ));
+    }
+    if let Some(network) = &explained.network {
+        lines.push(format!("it belongs to the network {network}"));
+    } else if explained.looked_up {
+        lines.push(
+            "its network is looked up first; below is what holds without one (--network)"
+                .to_owned(),
+        );
     }
     for (at, route) in explained.matching.iter().enumerate() {
         let mark = if at == 0 { "*" } else { " " };

@@ -5,15 +5,27 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::section::{choice, section};
 use super::server::Retry;
-use super::value::Hex;
+use super::value::{Hex, Lists};
 use crate::domain::route::{Route as DomainRoute, Step};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// One step of a route: a target, or targets that share by weight.
 pub type RouteStep = Step<String>;
+
+choice! {
+    /// What becomes of a bind when an account has as many as it may.
+    pub enum WhenFull {
+        /// It is refused with ESME_RALYBND.
+        Refuse = "refuse",
+        /// Silent binds are asked for life; the one that has been silent for longest is replaced if it
+        /// does not answer in time. Binds that answer stay, and then the new one is refused.
+        Replace = "replace",
+    }
+}
 
 section! {
     /// `[[account]]`: an ESME that may bind to us.
@@ -28,6 +40,8 @@ section! {
         system_type: Option<String> = None,
         /// Binds at once, over all nodes and bind types.
         max_binds: u32 = 10,
+        /// What becomes of one bind more.
+        on_full: WhenFull = WhenFull::Refuse,
         /// Most unanswered deliver_sm that we send on one bind.
         window: u32 = 10,
         /// IP addresses and CIDR blocks it may come from; everywhere when empty.
@@ -36,7 +50,7 @@ section! {
         rate: Option<f64> = None,
         /// Messages that it may submit at once; without it, one second's worth.
         burst: Option<u32> = None,
-        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL.
+        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
         max_waiting: Option<u64> = None,
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
@@ -44,10 +58,36 @@ section! {
         priority_max: u8 = 3,
         /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
+        /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
+        resolve: bool = false,
+        /// What data_coding 0 means, in what it submits and in what it is sent; without it, what its listener says, else `gsm`.
+        alphabet: Option<Alphabet> = None,
+        /// How long messages travel to it.
+        long_messages: LongMessages = LongMessages::AsIs,
+        /// What becomes of a character that its `alphabet` does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
+        /// Distribution lists for its submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
+        lists: Lists = Lists::default(),
+        /// Which operation carries MO and receipts to it.
+        deliver_as: DeliverAs = DeliverAs::DeliverSm,
+        /// Host and port that are dialled with outbind when something waits for it and no receiver is bound.
+        outbind: Option<String> = None,
+        /// The password of the outbind; `smpp.system_id` is its system_id.
+        outbind_password: SecretString = SecretString::default(),
         /// Whether it may bind.
         enabled: bool = true,
+    }
+}
+
+choice! {
+    /// Which operation carries messages to an account.
+    pub enum DeliverAs {
+        /// As an SMSC delivers.
+        DeliverSm = "deliver_sm",
+        /// The text is in message_payload; binds below 3.4 get deliver_sm all the same.
+        DataSm = "data_sm",
     }
 }
 
@@ -80,6 +120,8 @@ choice! {
         SubmitSm = "submit_sm",
         /// We are its SMSC: a peer that receives mobile-terminated messages by deliver_sm.
         DeliverSm = "deliver_sm",
+        /// The text is in message_payload; binds below 3.4 get submit_sm all the same.
+        DataSm = "data_sm",
     }
 }
 
@@ -130,6 +172,16 @@ section! {
         protocol: Protocol = Protocol::Smpp,
         /// Host and port.
         @required address: String = String::new(),
+        /// Whether we speak TLS with it. Its certificate must descend from an authority that is trusted.
+        tls: bool = false,
+        /// The name that its certificate must be for, told to it as SNI; without it, the host of `address`.
+        tls_name: Option<String> = None,
+        /// File with the authorities (PEM) that are trusted; without it, those that the machine trusts. Read at each connect.
+        tls_ca_file: Option<PathBuf> = None,
+        /// File with the certificate chain (PEM) that we show, for an operator that asks for one. Read at each connect.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
         /// The system_id we bind with, at most 15 octets.
         @required system_id: String = String::new(),
         /// The password we bind with, at most 8 octets by the standard.
@@ -152,6 +204,16 @@ section! {
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.
         receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
+        /// What data_coding 0 means, in what it is sent and in what it sends.
+        alphabet: Alphabet = Alphabet::Gsm,
+        /// How long messages travel to it.
+        long_messages: LongMessages = LongMessages::AsIs,
+        /// How the receipts of the parts become the one receipt of a long message.
+        part_receipts: PartReceipts = PartReceipts::All,
+        /// What becomes of a character that its `alphabet` does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet before UCS-2 is: `turkish`, `hindi`, ….
+        languages: Vec<String> = Vec::new(),
         /// How its message ids are compared.
         message_id: MessageIdForm = MessageIdForm::Auto,
         /// What becomes of a message whose answer never came.
@@ -190,6 +252,8 @@ section! {
         source_prefix: Option<String> = None,
         /// Only messages of this account.
         account: Option<String> = None,
+        /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
+        network: Option<String> = None,
         /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
     }
@@ -204,6 +268,7 @@ impl Route {
             prefix: self.prefix.clone(),
             source_prefix: self.source_prefix.clone().unwrap_or_default(),
             account: self.account.clone(),
+            network: self.network.clone(),
             steps: self.to.clone(),
         }
     }

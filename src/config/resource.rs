@@ -173,6 +173,9 @@ impl Route {
         if let Some(account) = &self.account {
             key.push_str(&format!(":account={account}"));
         }
+        if let Some(network) = &self.network {
+            key.push_str(&format!(":network={network}"));
+        }
         key
     }
 }

@@ -70,17 +70,17 @@ section! {
 }
 
 section! {
-    /// `[smpp]`: the listener for ESMEs.
+    /// `[smpp]`: sessions with ESMEs and operators, and the plain listener for ESMEs.
     pub struct Smpp {
-        /// Addresses to listen on: one, or a list.
+        /// Addresses to listen on without TLS: one, or a list; `[]` when every address has a `[[listener]]`.
         listen: Vec<SocketAddr> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 2775))],
         /// Our system_id in bind answers, at most 15 octets.
         system_id: String = "smsc".to_owned(),
-        /// Connections at once, bound or not; more are closed at accept.
+        /// Connections of ESMEs at once, bound or not; more are closed at accept.
         max_connections: usize = 5_000,
         /// Longest PDU in octets; a longer one closes the session, because it cannot be skipped.
         max_pdu: u32 = 65_536,
-        /// A connection that has not bound by then is closed.
+        /// A connection that has not bound by then is closed; a PROXY header and a TLS handshake get as long.
         session_init_timeout: Duration = 30 * SECOND,
         /// A silent bind is asked for life after this time; "0s" never asks.
         enquire_link_interval: Duration = 30 * SECOND,
@@ -94,6 +94,14 @@ section! {
         no_route_status: u32 as Status = command_status::ESME_RINVDSTADR,
         /// Answers that may wait for a slow reader, in KiB per connection; beyond, we stop reading from it.
         write_buffer_kib: usize = 4_096,
+        /// A connection without traffic is probed by the kernel after this time, ESMEs' and operators'; "0s" never.
+        tcp_keepalive: Duration = 60 * SECOND,
+        /// What was sent and is not acknowledged by TCP for this time breaks the connection; "0s" leaves it to the kernel, which takes a quarter of an hour.
+        tcp_user_timeout: Duration = 60 * SECOND,
+        /// When an account with `on_full = "replace"` is full, a silent bind that does not answer enquire_link within this time makes room.
+        takeover_timeout: Duration = 5 * SECOND,
+        /// When the process is told to stop, windows in flight get this time to be answered; then binds are unbound as they are.
+        drain_timeout: Duration = 15 * SECOND,
     }
 }
 
@@ -166,12 +174,14 @@ section! {
 }
 
 section! {
-    /// `[redis]`: limits that all nodes share.
+    /// `[redis]`: what all nodes share and may lose: limits, and answers of the resolver.
     pub struct Redis {
-        /// Such as `redis://:secret@redis.example:6379/0`; without it each node keeps the limits for itself.
+        /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` by TLS; without it each node keeps the limits for itself.
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
         url_file: Option<PathBuf> = None,
+        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+        ca_file: Option<PathBuf> = None,
         /// How the rates of operators are kept.
         limit: LimitMode = LimitMode::Fixed,
         /// After a second's tokens are used up, messages are due again after this time.

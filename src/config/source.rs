@@ -102,7 +102,7 @@ impl Environment {
             };
             let path: Vec<String> = rest.to_lowercase().split("__").map(str::to_owned).collect();
             let top = path[0].as_str();
-            if ["account", "operator", "route"].contains(&top) {
+            if ["listener", "account", "operator", "route"].contains(&top) {
                 let message = format!("{top}s come from the file; remove the variable");
                 problems.push(Problem::new(name, message));
             } else if path.len() > 1 || Config::KEYS.contains(&top) {
@@ -150,6 +150,11 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
     if let Some(file) = &config.redis.url_file {
         let given = config.redis.url.is_some();
         config.redis.url = secret_of("redis.url_file".to_owned(), file, given, problems);
+    }
+    if let Some(file) = &config.resolver.token_file {
+        let given = config.resolver.token.is_some();
+        let key = "resolver.token_file".to_owned();
+        config.resolver.token = secret_of(key, file, given, problems);
     }
     read_password_files(config, problems);
 }

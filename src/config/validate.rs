@@ -4,8 +4,10 @@
 //! everything. Warnings are for what works but is probably not meant.
 
 mod cluster;
+mod listeners;
 mod peers;
 mod redis;
+mod resolver;
 mod routes;
 
 use std::time::Duration;
@@ -42,8 +44,10 @@ struct Findings {
 pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     let mut found = Findings::default();
     check_server(config, &mut found);
+    listeners::check_listeners(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
+    resolver::check_resolver(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);
@@ -85,11 +89,6 @@ fn check_server(config: &Config, found: &mut Findings) {
         "must be letters, digits, `-`, `_` and `.`",
     );
 
-    found.require(
-        "smpp.listen",
-        !smpp.listen.is_empty(),
-        "is empty; write \"127.0.0.1:2775\"",
-    );
     found.check_text("smpp.system_id", &smpp.system_id, MAX_SYSTEM_ID);
     found.at_least_one("smpp.max_connections", smpp.max_connections as u64);
     let sensible_pdu = (1_024..=1 << 20).contains(&smpp.max_pdu);
@@ -102,6 +101,7 @@ fn check_server(config: &Config, found: &mut Findings) {
     found.check_positive("smpp.session_init_timeout", smpp.session_init_timeout);
     found.check_positive("smpp.enquire_link_timeout", smpp.enquire_link_timeout);
     found.check_positive("smpp.response_timeout", smpp.response_timeout);
+    found.check_positive("smpp.takeover_timeout", smpp.takeover_timeout);
     if smpp.no_route_status == 0 {
         let message = "must not be ESME_ROK: the message would be lost; write \"ESME_RINVDSTADR\"";
         found.problem("smpp.no_route_status", message);
@@ -173,6 +173,9 @@ fn check_server(config: &Config, found: &mut Findings) {
         );
     }
     found.check_positive("correlation.ttl", config.correlation.ttl);
+    let content = &config.content;
+    found.check_positive("content.reassembly_timeout", content.reassembly_timeout);
+    found.at_least_one("content.reassembly_parts", content.reassembly_parts.into());
     found.check_positive("correlation.sweep", config.correlation.sweep);
     found.at_least_one("correlation.memory", config.correlation.memory as u64);
     found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);

@@ -1,5 +1,6 @@
 //! The kinds of single values: numbers, texts, durations, addresses, secrets, statuses, steps.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +20,10 @@ pub(super) struct Status(u32);
 /// A number that people write in hexadecimal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hex(u8);
+
+/// Distribution lists of an account, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lists(BTreeMap<String, Vec<String>>);
 
 /// Text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
@@ -362,6 +367,67 @@ impl Leaf for Step<String> {
         }
         let share = |share: &Share<String>| (share.target.clone(), Json::from(share.weight));
         self.shares.iter().map(share).collect()
+    }
+}
+
+// === Lists ===
+
+impl Lists {
+    /// The addresses of a list.
+    pub fn members(&self, name: &str) -> Option<&[String]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    /// Every list, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.0
+            .iter()
+            .map(|(name, members)| (name.as_str(), members.as_slice()))
+    }
+}
+
+impl Leaf for Lists {
+    const EXAMPLE: &'static str = "{ name = [\"447700900001\", \"447700900002\"] }";
+
+    fn kind() -> String {
+        "a table of lists of text".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        let list = |members: &Value| {
+            let members = members.as_array()?.iter();
+            members
+                .map(|member| member.as_str().map(str::to_owned))
+                .collect::<Option<Vec<_>>>()
+        };
+        value
+            .as_dict()?
+            .iter()
+            .map(|(name, members)| Some((name.clone(), list(members)?)))
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+
+    fn show(&self) -> String {
+        let list = |(name, members): (&String, &Vec<String>)| {
+            let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
+            format!("{} = [{}]", quoted(name), members.join(", "))
+        };
+        match self.0.is_empty() {
+            true => "{}".to_owned(),
+            false => {
+                let lists: Vec<String> = self.0.iter().map(list).collect();
+                format!("{{ {} }}", lists.join(", "))
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        let list = |(name, members): (&String, &Vec<String>)| {
+            let members: Vec<Json> = members.iter().map(|one| Json::from(one.as_str())).collect();
+            (name.clone(), Json::from(members))
+        };
+        self.0.iter().map(list).collect()
     }
 }
 

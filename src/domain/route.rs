@@ -1,7 +1,9 @@
 //! Routes: from destination, source and account to an ordered list of targets.
 //!
-//! The longest destination prefix wins, then the longest source prefix, then a route of the
-//! account's own over one for everybody; the empty prefix is the default and comes last. A look-up
+//! A route for the network that the number belongs to wins over one without: ported numbers keep
+//! their prefix. Then the longest destination prefix wins, then the longest source prefix, then a
+//! route of the account's own over one for everybody; the empty prefix is the default and comes last.
+//! Which network that is, is found out only for messages that such a route could take. A look-up
 //! walks one trie and allocates nothing. Built when the configuration is (re)read, then shared
 //! behind a snapshot. Generic over the target: configuration has names, the actors queue numbers.
 
@@ -14,7 +16,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::address;
-use trie::Trie;
+pub(super) use trie::Trie;
 
 /// One target's part of a [`Step`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub struct Route<T> {
     pub source_prefix: String,
     /// Only for messages of this account.
     pub account: Option<String>,
+    /// Only for numbers of this network.
+    pub network: Option<String>,
     /// In order of failover.
     pub steps: Vec<Step<T>>,
 }
@@ -49,7 +53,22 @@ pub struct Route<T> {
 #[derive(Debug)]
 pub struct RouteTable<T> {
     routes: Vec<Route<T>>,
+    /// Routes without a network.
     by_destination: Trie<BySource>,
+    by_network: HashMap<Box<str>, Trie<BySource>>,
+    /// Routes with any network.
+    asking: Trie<BySource>,
+}
+
+/// A message as far as routes look at it. A leading `+` of the addresses is ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'m> {
+    pub destination: &'m [u8],
+    pub source: &'m [u8],
+    /// system_id of the sender.
+    pub account: &'m str,
+    /// The network of the destination, empty while it is not known.
+    pub network: &'m str,
 }
 
 /// The routes of one destination prefix, as indexes into [`RouteTable::routes`].
@@ -62,53 +81,72 @@ struct BySource {
 // === impl RouteTable ===
 
 impl<T> RouteTable<T> {
-    /// A table of these routes; of two with the same three conditions the first one stands.
+    /// A table of these routes; of two with the same conditions the first one stands.
     pub fn build(entries: impl IntoIterator<Item = Route<T>>) -> Self {
         let routes: Vec<Route<T>> = entries.into_iter().collect();
-        let mut by_destination = Trie::<BySource>::default();
+        let mut table = Self {
+            routes: Vec::new(),
+            by_destination: Trie::default(),
+            by_network: HashMap::new(),
+            asking: Trie::default(),
+        };
         for (index, route) in routes.iter().enumerate() {
-            let prefix = address::normalise(route.prefix.as_bytes());
-            let at = by_destination.entry(prefix).get_or_insert_default();
-            let sources = match &route.account {
-                None => &mut at.for_all,
-                Some(account) => at.by_account.entry(account.as_str().into()).or_default(),
-            };
-            let source_prefix = address::normalise(route.source_prefix.as_bytes());
-            sources.entry(source_prefix).get_or_insert(index);
+            match &route.network {
+                None => add(&mut table.by_destination, route, index),
+                Some(network) => {
+                    let own = table.by_network.entry(network.as_str().into());
+                    add(own.or_default(), route, index);
+                    add(&mut table.asking, route, index);
+                }
+            }
         }
-        Self {
-            routes,
-            by_destination,
-        }
+        table.routes = routes;
+        table
     }
 
-    /// The best route, or `None`. A leading `+` of the addresses is ignored.
-    pub fn lookup(&self, destination: &[u8], source: &[u8], account: &str) -> Option<&Route<T>> {
-        let source = address::normalise(source);
-        let mut best = None;
-        // Longer prefixes come later and win; one without a fitting source leaves `best` alone.
-        self.by_destination
-            .walk(address::normalise(destination), |_, at| {
-                best = at.best(source, account).or(best);
-            });
+    /// The best route, or `None`.
+    pub fn lookup(&self, message: &Question<'_>) -> Option<&Route<T>> {
+        let own = match message.network.is_empty() {
+            true => None,
+            false => self.by_network.get(message.network),
+        };
+        let best = own
+            .and_then(|own| best_of(own, message))
+            .or_else(|| best_of(&self.by_destination, message));
         best.map(|index| &self.routes[index])
     }
 
+    /// Whether any route has a network.
+    pub fn has_networks(&self) -> bool {
+        !self.by_network.is_empty()
+    }
+
+    /// Whether a route with a network could take this message, if it is the right one.
+    pub fn asks_network(&self, message: &Question<'_>) -> bool {
+        self.has_networks() && best_of(&self.asking, message).is_some()
+    }
+
     /// Every route that fits, the best one first: for "why did this go there".
-    pub fn explain(&self, destination: &[u8], source: &[u8], account: &str) -> Vec<&Route<T>> {
-        let source = address::normalise(source);
+    pub fn explain(&self, message: &Question<'_>) -> Vec<&Route<T>> {
+        let source = address::normalise(message.source);
         let mut found = Vec::new();
-        self.by_destination
-            .walk(address::normalise(destination), |length, at| {
+        let own = self.by_network.get(message.network);
+        for (table, has_network) in own
+            .map(|own| (own, true))
+            .into_iter()
+            .chain([(&self.by_destination, false)])
+        {
+            table.walk(address::normalise(message.destination), |length, at| {
                 at.for_all.walk(source, |from, index| {
-                    found.push((length, from, false, *index))
+                    found.push((has_network, length, from, false, *index))
                 });
-                if let Some(own) = at.by_account.get(account) {
+                if let Some(own) = at.by_account.get(message.account) {
                     own.walk(source, |from, index| {
-                        found.push((length, from, true, *index))
+                        found.push((has_network, length, from, true, *index))
                     });
                 }
             });
+        }
         found.sort_unstable_by(|a, b| b.cmp(a));
         found
             .into_iter()
@@ -120,6 +158,28 @@ impl<T> RouteTable<T> {
     pub fn routes(&self) -> &[Route<T>] {
         &self.routes
     }
+}
+
+/// Puts a route into a trie; one that is there already stands.
+fn add<T>(table: &mut Trie<BySource>, route: &Route<T>, index: usize) {
+    let prefix = address::normalise(route.prefix.as_bytes());
+    let at = table.entry(prefix).get_or_insert_default();
+    let sources = match &route.account {
+        None => &mut at.for_all,
+        Some(account) => at.by_account.entry(account.as_str().into()).or_default(),
+    };
+    let source_prefix = address::normalise(route.source_prefix.as_bytes());
+    sources.entry(source_prefix).get_or_insert(index);
+}
+
+fn best_of(table: &Trie<BySource>, message: &Question<'_>) -> Option<usize> {
+    let source = address::normalise(message.source);
+    let mut best = None;
+    // Longer prefixes come later and win; one without a fitting source leaves `best` alone.
+    table.walk(address::normalise(message.destination), |_, at| {
+        best = at.best(source, message.account).or(best);
+    });
+    best
 }
 
 impl BySource {
@@ -214,6 +274,7 @@ impl<T> Route<T> {
             prefix: self.prefix.clone(),
             source_prefix: self.source_prefix.clone(),
             account: self.account.clone(),
+            network: self.network.clone(),
             steps: steps
                 .filter(|step: &Step<U>| !step.shares.is_empty())
                 .collect(),
@@ -229,6 +290,9 @@ impl<T: fmt::Display> fmt::Display for Route<T> {
         }
         if let Some(account) = &self.account {
             write!(f, " of account {account}")?;
+        }
+        if let Some(network) = &self.network {
+            write!(f, " in network {network}")?;
         }
         for (index, step) in self.steps.iter().enumerate() {
             f.write_str(if index == 0 { ": " } else { ", then " })?;

@@ -1,7 +1,6 @@
 //! The text of a message for people: only shown when it is asked for.
 
-use crate::actors::convert;
-use crate::domain::readable;
+use crate::content;
 use crate::pb::Message;
 
 /// The octets of a message, and its text as far as the data coding says what they mean.
@@ -14,9 +13,9 @@ pub(super) struct Text {
 
 /// The payload of a message, for people.
 pub(super) fn of(message: &Message) -> Text {
-    let payload = convert::payload(message);
+    let payload = content::payload(message);
     Text {
-        text: readable::text(message.esm_class, message.data_coding, &payload),
+        text: content::text_of(message),
         octets: payload.iter().map(|octet| format!("{octet:02x}")).collect(),
     }
 }
@@ -40,11 +39,7 @@ mod tests {
     #[test]
     fn reads_the_alphabets_it_knows() {
         assert_eq!(text(0, 0, b"hello").as_deref(), Some("hello"));
-        assert_eq!(
-            text(0, 0, b"\x00lpha"),
-            None,
-            "@ in the GSM alphabet, NUL in ASCII"
-        );
+        assert_eq!(text(0, 0, b"\x00lpha \x1b\x65").as_deref(), Some("@lpha €"));
         assert_eq!(text(3, 0, b"Gr\xfc\xdfe").as_deref(), Some("Grüße"));
         assert_eq!(
             text(8, 0, b"\x04\x1f\xd8\x3d\xde\x00").as_deref(),
@@ -59,8 +54,11 @@ mod tests {
             text(0, 0x40, b"\x05\x00\x03\x01\x02\x01hello").as_deref(),
             Some("hello")
         );
-        assert_eq!(text(0, 0x40, b"\xffhello"), None);
-        assert_eq!(text(0, 0x40, b""), None);
+        assert_eq!(
+            text(0, 0x40, b"\x09hello").as_deref(),
+            Some("Çhello"),
+            "no header"
+        );
     }
 
     #[test]

@@ -8,8 +8,9 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::cursor::{Cursor, FieldError};
 pub use super::encode::{
-    encode_deliver_sm, encode_deliver_sm_resp, encode_empty_resp, encode_error_resp,
-    encode_generic_nack, encode_submit_sm, encode_submit_sm_resp,
+    SubmitRespTail, encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_empty_resp,
+    encode_error_resp, encode_generic_nack, encode_message_resp, encode_submit_sm,
+    encode_submit_sm_resp,
 };
 use super::{Body, CommandId, CommandStatus, HEADER_LEN, Header, Leniency, Pdu};
 

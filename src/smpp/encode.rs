@@ -6,7 +6,7 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{CommandId, CommandStatus, HEADER_LEN, Header, SubmitSm};
+use super::{CommandId, CommandStatus, DataSm, HEADER_LEN, Header, SubmitSm, tag};
 
 /// Fixed octets of a submit_sm: header, integers, a NUL per string, room for short TLVs.
 const SUBMIT_SM_FIXED: usize = HEADER_LEN + 32;
@@ -35,6 +35,68 @@ pub fn encode_submit_sm_resp(
             out.put_u8(0);
         }
     });
+}
+
+/// What stands in the answer to a submission besides its status.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubmitRespTail<'a> {
+    /// The message's id, empty for none.
+    pub message_id: &'a [u8],
+    /// congestion_state, for peers of 5.0 (5.0 §4.8.4.18).
+    pub congestion: Option<u8>,
+}
+
+/// Appends submit_sm_resp or data_sm_resp (§4.4.2, §4.7.2): an error that says nothing more has no
+/// body.
+pub fn encode_message_resp(
+    out: &mut BytesMut,
+    command_id: CommandId,
+    sequence: u32,
+    status: CommandStatus,
+    tail: SubmitRespTail<'_>,
+) {
+    frame(out, command_id, status, sequence, |out| {
+        if status.is_ok() || !tail.message_id.is_empty() || tail.congestion.is_some() {
+            let end = tail.message_id.iter().position(|octet| *octet == 0);
+            out.put_slice(&tail.message_id[..end.unwrap_or(tail.message_id.len())]);
+            out.put_u8(0);
+        }
+        if let Some(congestion) = tail.congestion {
+            out.put_u16(tag::CONGESTION_STATE);
+            out.put_u16(1);
+            out.put_u8(congestion);
+        }
+    });
+}
+
+/// Appends data_sm (§4.7.1): what has no field there is left out, and the text is in
+/// message_payload.
+pub fn encode_data_sm(out: &mut BytesMut, sequence: u32, message: &SubmitSm) {
+    let mut tlvs = message.tlvs.clone();
+    if !message.short_message.is_empty() {
+        tlvs = tlvs.without(&[tag::MESSAGE_PAYLOAD]);
+        tlvs.push(tag::MESSAGE_PAYLOAD, &message.short_message);
+    }
+    let body = DataSm {
+        service_type: message.service_type.clone(),
+        source_addr_ton: message.source_addr_ton,
+        source_addr_npi: message.source_addr_npi,
+        source_addr: message.source_addr.clone(),
+        dest_addr_ton: message.dest_addr_ton,
+        dest_addr_npi: message.dest_addr_npi,
+        destination_addr: message.destination_addr.clone(),
+        esm_class: message.esm_class,
+        registered_delivery: message.registered_delivery,
+        data_coding: message.data_coding,
+        tlvs,
+    };
+    frame(
+        out,
+        CommandId::DATA_SM,
+        CommandStatus::ESME_ROK,
+        sequence,
+        |out| body.encode_body(out),
+    );
 }
 
 /// Appends deliver_sm_resp with its empty message id, also for errors (§4.6.2).

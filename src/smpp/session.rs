@@ -25,13 +25,22 @@ pub use types::{
 use super::encode::encode_empty_resp;
 use super::timers::{Due, Phase, Watch};
 use super::window::{Entry, Window};
-use super::{Bind, BindResp, CommandId, CommandStatus, Pdu, Tlvs, tag};
+use super::{Bind, BindResp, Body, CommandId, CommandStatus, Outbind, Pdu, Tlvs, tag};
 
 /// How long the answer to an expired request is still recognised.
 const LATE_MEMORY: Duration = Duration::from_secs(300);
 
 /// First version that knows optional parameters, sc_interface_version among them (§2.10).
 const FIRST_VERSION_WITH_TLVS: u8 = 0x34;
+const VERSION_5: u8 = 0x50;
+
+/// What both sides speak, of the versions that there are: 3.4 or 5.0 (5.0 §4.1.1.7).
+fn negotiated(peer: u8, ours: u8) -> u8 {
+    match peer.min(ours) {
+        version if version >= VERSION_5 => VERSION_5,
+        _ => FIRST_VERSION_WITH_TLVS,
+    }
+}
 
 /// The protocol core of one connection; `T` is what the caller wants back with each answer.
 #[derive(Debug)]
@@ -94,7 +103,8 @@ impl<T: Clone> Session<T> {
         };
         let mut tlvs = Tlvs::new();
         if self.peer_version >= FIRST_VERSION_WITH_TLVS {
-            tlvs.push(tag::SC_INTERFACE_VERSION, &[self.config.interface_version]);
+            let version = negotiated(self.peer_version, self.config.interface_version);
+            tlvs.push(tag::SC_INTERFACE_VERSION, &[version]);
         }
         let resp = BindResp {
             system_id: self.config.system_id.clone(),
@@ -138,6 +148,24 @@ impl<T: Clone> Session<T> {
         Ok(sequence)
     }
 
+    /// Writes a request that is never answered (alert_notification); nothing unless bound for sending.
+    pub fn notify(&mut self, out: &mut BytesMut, write: impl FnOnce(&mut BytesMut, u32)) -> bool {
+        let may_send = self.may_send();
+        if may_send {
+            let sequence = self.window.reserve_sequence();
+            write(out, sequence);
+        }
+        may_send
+    }
+
+    /// Server: asks the peer, which we have called, to bind (§4.1.7). Does nothing unless open.
+    pub fn outbind(&mut self, outbind: Outbind, out: &mut BytesMut) {
+        if self.state == State::Open {
+            let sequence = self.window.reserve_sequence();
+            Pdu::request(sequence, Body::Outbind(outbind)).encode(out);
+        }
+    }
+
     /// Sends unbind (§4.2.1); from here on requests of the peer are refused, answers are taken. Does
     /// nothing unless bound.
     pub fn unbind(&mut self, now: Instant, out: &mut BytesMut) {
@@ -149,6 +177,26 @@ impl<T: Clone> Session<T> {
         self.state = State::Unbinding;
         self.watch.enter(Phase::Unbinding, now);
         encode_empty_resp(out, CommandId::UNBIND, sequence, CommandStatus::ESME_ROK);
+    }
+
+    /// Sends enquire_link before its time (§4.11.1), unless one waits for its answer already. Does
+    /// nothing unless bound.
+    pub fn enquire(&mut self, now: Instant, out: &mut BytesMut) {
+        if matches!(self.state, State::Bound(_)) && !self.watch.is_enquiring() {
+            let sequence = self.window.reserve_sequence();
+            encode_empty_resp(
+                out,
+                CommandId::ENQUIRE_LINK,
+                sequence,
+                CommandStatus::ESME_ROK,
+            );
+            self.watch.enquired(now);
+        }
+    }
+
+    /// Whether an enquire_link of ours has found no sign of life yet.
+    pub fn is_enquiring(&self) -> bool {
+        self.watch.is_enquiring()
     }
 
     /// Does what time demands: expires requests, sends enquire_link, ends the session.

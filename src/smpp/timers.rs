@@ -107,6 +107,11 @@ impl Watch {
         self.enquire_sent_at = None;
     }
 
+    /// Whether an enquire_link of ours has found no sign of life yet.
+    pub fn is_enquiring(&self) -> bool {
+        self.enquire_sent_at.is_some()
+    }
+
     /// Our enquire_link went out.
     pub fn enquired(&mut self, now: Instant) {
         self.enquire_sent_at = Some(now);

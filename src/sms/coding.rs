@@ -3,6 +3,9 @@
 //!
 //! Called wherever text is read, written or counted. Every one of the 256 values has an answer.
 
+#[cfg(test)]
+mod tests;
+
 /// The three character sets of a short message (§4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Charset {

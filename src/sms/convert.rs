@@ -14,6 +14,8 @@ use super::{pack, ucs2};
 
 mod choose;
 mod force;
+#[cfg(test)]
+mod tests;
 pub use choose::{Choice, choose};
 pub use force::{Forced, force};
 

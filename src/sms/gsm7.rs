@@ -10,6 +10,9 @@ use thiserror::Error;
 use super::language::Shifts;
 use super::tables::Tables;
 
+#[cfg(test)]
+mod tests;
+
 /// The septet before a character of the extension or single shift table (§6.2.1).
 pub const ESCAPE: u8 = 0x1B;
 

@@ -4,6 +4,9 @@
 //! short message); [`pack_text`] and [`unpack_text`] for those that only say how many octets (USSD,
 //! cell broadcast, packed text in SMPP).
 
+#[cfg(test)]
+mod tests;
+
 /// Bits of a septet.
 const SEPTET: usize = 7;
 /// The bits of an octet that a septet uses.

@@ -1,10 +1,14 @@
 //! The tables of the 7-bit alphabets, readable in both directions without a search at run time for
 //! the characters that most texts are made of.
 //!
-//! Used by [`super::gsm7`] alone. The data stand in `tables/`, as 3GPP TS 23.038 V18.0.0 has them
-//! (§6.2.1, Annex A); the reverse direction is made by the compiler. Where the printed standard
-//! contradicts itself, what handsets do is written, with a remark at the place. Of two positions
-//! with the same character the lower one is written; both are read.
+//! Used by [`super::gsm7`] alone. The data stand in `tables/`, as 3GPP TS 23.038 has them (§6.2.1,
+//! Annex A, compared in Release 9, V9.1.1, and Release 18, V18.0.0); the reverse direction is made by
+//! the compiler. Of two positions with the same character the lower one is written; both are read.
+//!
+//! Three places of the printed standard are not followed, because handsets do not: Kannada, locking,
+//! 0x24 is U+0CA1 (printed is U+0CAA, which has its place at 0x3D, while U+0CA1 has none); 0x2C of the
+//! locking tables of A.3.4 to A.3.13 is the comma of the default alphabet (some copies show an
+//! apostrophe); Telugu has the Euro at 0x65 like every other single shift table (some copies do not).
 
 mod latin;
 mod locking;

@@ -17,9 +17,9 @@ pub fn encode(text: &str) -> Vec<u8> {
 pub fn decode(octets: &[u8]) -> String {
     let (pairs, odd) = octets.as_chunks::<2>();
     let units = pairs.iter().map(|pair| u16::from_be_bytes(*pair));
-    let mut text: String = char::decode_utf16(units)
-        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect();
+    // Three octets of UTF-8 for two of UTF-16 is the most there can be.
+    let mut text = String::with_capacity(octets.len() + pairs.len() + 3);
+    text.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
     if !odd.is_empty() {
         text.push(char::REPLACEMENT_CHARACTER);
     }

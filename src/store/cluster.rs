@@ -136,6 +136,13 @@ pub trait ClusterStore: Store {
     /// in their name.
     fn release(&self, resources: Vec<Resource>) -> Reply<()>;
 
+    /// Takes one of the `most` binds that an account may have over all nodes; `None` when living nodes
+    /// have taken them all. A node that is buried, or leaves, gives its seats back by that.
+    fn take_seat(&self, account: u32, most: u32) -> Reply<Option<u32>>;
+
+    /// Gives a seat of this node back; asked for is enough, the answer need not be waited for.
+    fn give_seat(&self, account: u32, seat: u32) -> Reply<()>;
+
     /// Everything active in partitions that this node holds now, except what waits for an operator's
     /// receipt, and takes what the inbox has for them: both as of one moment, so that each message
     /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
@@ -159,6 +166,14 @@ pub trait ClusterStore: Store {
 
     /// Takes the orders that were left for this node, oldest first.
     fn orders(&self) -> Reply<Vec<Vec<u8>>>;
+
+    /// Adds what this node has accepted of accounts less what it has ended, since it said so last;
+    /// answers how many unfinished messages each account has on all nodes.
+    fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>>;
+
+    /// Counts the unfinished messages of these accounts, and corrects what
+    /// [`ClusterStore::count_unfinished`] answers. Reads everything active.
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()>;
 
     /// Gives back everything and stops being a member; what is left is found by others. Blocks.
     fn leave(&self) -> Result<(), StoreError>;

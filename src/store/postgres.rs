@@ -113,7 +113,6 @@ struct Counts {
     correlations: correlations::Counts,
 }
 
-pub use self::connect::platform_roots;
 pub use self::correlations::CorrelationCounts;
 pub use self::import::{Begun, Import};
 

@@ -5,9 +5,48 @@
 //! columns' fields left out, so that any protobuf tool reads it.
 
 use bytes::Bytes;
-use prost::encoding::{bool as flag, bytes as octets, int32, uint32};
+use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
 
-use crate::pb::Message;
+use crate::domain::network;
+use crate::pb::{Message, Replacement};
+use crate::store::Stored;
+
+/// What a move means for the message: its queue, and its network when it was moved for that.
+pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+    stored.queue = queue;
+    if let Some(network) = network::noted(by) {
+        network.clone_into(&mut stored.message.network);
+        // It had waited to be routed at all.
+        stored.message.queue = queue;
+    }
+}
+
+/// Gives a message the values of a `change` row's body. One that cannot be read leaves it as it was
+/// accepted: erased texts are empty.
+pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
+    message.expires_at = expires_at;
+    if body.is_empty() {
+        return;
+    }
+    match <Replacement as prost::Message>::decode(body) {
+        Ok(new) => {
+            message.due_at = new.due_at;
+            message.esm_class = new.esm_class;
+            message.protocol_id = new.protocol_id;
+            message.registered_delivery = new.registered_delivery;
+            message.data_coding = new.data_coding;
+            message.alphabet = new.alphabet;
+            message.sm_default_msg_id = new.sm_default_msg_id;
+            message.short_message = new.short_message;
+            message.tlvs = new.tlvs;
+            message.schedule_delivery_time = new.schedule_delivery_time;
+            message.validity_period = new.validity_period;
+        }
+        Err(error) => {
+            tracing::error!(id = message.id, %error, "a replacement cannot be read");
+        }
+    }
+}
 
 /// TON and NPI of both addresses, one octet each, for the column `numbering`; `None` when one of
 /// them does not fit and all four stay in the blob.
@@ -59,6 +98,12 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         validity_period,
         trace_context,
         text_erased,
+        network,
+        alphabet,
+        composition,
+        group_first,
+        group_size,
+        short_id,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -94,6 +139,22 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *text_erased {
         flag::encode(27, text_erased, buffer);
     }
+    if *alphabet != 0 {
+        int32::encode(28, alphabet, buffer);
+    }
+    if let Some(composition) = composition {
+        prost::encoding::message::encode(29, composition.as_ref(), buffer);
+    }
+    if *group_size != 0 {
+        uint64::encode(50, group_first, buffer);
+        uint32::encode(51, group_size, buffer);
+    }
+    if *short_id {
+        flag::encode(52, short_id, buffer);
+    }
+    if !network.is_empty() {
+        string::encode(53, network, buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
@@ -112,6 +173,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use crate::pb::Composition;
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -144,6 +206,18 @@ mod tests {
             validity_period: text("v"),
             trace_context: text("t"),
             text_erased: true,
+            network: "23415".to_owned(),
+            alphabet: 3,
+            composition: Some(Box::new(Composition {
+                parent: 1 << 59,
+                part: 2,
+                parts: 3,
+                sent_as: vec![4, 5],
+                made_of: vec![6],
+            })),
+            group_first: 1 << 59,
+            group_size: 3,
+            short_id: true,
         }
     }
 

@@ -1,26 +1,34 @@
-//! Redis: what nodes share that may be lost, which is limits and who is bound where.
+//! Redis: what nodes share that may be lost: limits, who is bound where, and numbers' networks.
 //!
-//! Used by Throttle and the session registry. Nothing waits for Redis to come up: it is connected
+//! Used by Throttle, the session registry and the resolver. Nothing waits for Redis to come up: it is connected
 //! in the background ([`Redis::keep_connected`]), and while it is down every call fails at once, so
 //! that the caller decides by itself. One multiplexed connection serves all calls, which pipeline on
 //! it; the pool, which pings at every checkout, is gone back to only after an error.
 
 mod limits;
+mod networks;
 mod registry;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deadpool_redis::redis::aio::MultiplexedConnection;
-use deadpool_redis::redis::{self, AsyncConnectionConfig, RedisResult};
+use deadpool_redis::redis::{
+    self, AsyncConnectionConfig, Client, ConnectionInfo, IntoConnectionInfo, RedisResult,
+    TlsCertificates,
+};
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use limits::Scripts;
 pub use limits::Shared;
+pub use networks::KnownNetwork;
 pub use registry::{OperatorHealth, SessionEntry};
 
 /// Between two attempts to connect; also the least time between two calls that find out, at the
@@ -31,10 +39,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 const GOOD: Duration = Duration::from_secs(30);
 
 /// How to reach Redis.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RedisOptions {
-    /// `redis://[user][:password]@host:port/database`.
+    /// `redis://[user][:password]@host:port/database`; `rediss://` by TLS.
     pub url: SecretString,
+    /// Certificates (PEM) that the server's must descend from; without it, those of the machine.
+    pub ca_file: Option<PathBuf>,
     /// Silence for this long is an outage.
     pub timeout: Duration,
     /// Names of operators and accounts stand in braces in keys.
@@ -74,21 +84,33 @@ struct Link {
     warned: bool,
 }
 
+impl From<redis::RedisError> for RedisError {
+    fn from(error: redis::RedisError) -> Self {
+        match error.code() {
+            // Whoever asks is told to ask another server, which this client does not.
+            Some("MOVED" | "ASK") => Self::Failed(format!(
+                "{error}: this server is one of a Redis Cluster; name a server that is not, or a \
+                 proxy in front of the cluster that follows redirections"
+            )),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
 // === impl Redis ===
 
 impl Redis {
     /// Prepares a client; connects later.
     ///
     /// # Errors
-    /// The URL is none. The text does not contain it.
+    /// The URL is none, or the certificates cannot be used. The text does not contain the URL.
     pub fn open(options: &RedisOptions) -> Result<Self, RedisError> {
-        let wrong = |_| RedisError::Failed("the URL cannot be used".to_owned());
+        let wrong = |_| RedisError::Failed("redis.url cannot be used".to_owned());
         let connecting = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(options.timeout))
             // Calls have a deadline of their own, which covers what they wait for before the wire.
             .set_response_timeout(None);
-        let manager =
-            Manager::new_with_config(options.url.expose_secret(), connecting).map_err(wrong)?;
+        let manager = Manager::new_with_config(server(options)?, connecting).map_err(wrong)?;
         let pool = Pool::builder(manager)
             .max_size(1)
             .runtime(Runtime::Tokio1)
@@ -159,7 +181,7 @@ impl Redis {
                 Ok(()) => Ok(connection),
                 Err(error) => {
                     drop(Connection::take(connection));
-                    Err(RedisError::Failed(error.to_string()))
+                    Err(RedisError::from(error))
                 }
             }
         };
@@ -195,7 +217,7 @@ impl Redis {
         };
         let error = match tokio::time::timeout(self.timeout, work(connection)).await {
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => RedisError::Failed(error.to_string()),
+            Ok(Err(error)) => RedisError::from(error),
             Err(_) => RedisError::Silent(self.timeout),
         };
         let broken = {
@@ -236,6 +258,37 @@ impl Redis {
     }
 }
 
+/// Where the server is, and whom its certificate must be from.
+fn server(options: &RedisOptions) -> Result<ConnectionInfo, RedisError> {
+    let wrong = |_| RedisError::Failed("redis.url cannot be used".to_owned());
+    let url = options.url.expose_secret();
+    let plain = url.into_connection_info().map_err(wrong)?;
+    if !url.starts_with("rediss:") {
+        return Ok(plain);
+    }
+    // The client takes the provider of the process; another one may have been there before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let Some(file) = &options.ca_file else {
+        return Ok(plain);
+    };
+    let unusable = |error: &dyn std::fmt::Display| {
+        RedisError::Failed(format!("redis.ca_file: {}: {error}", file.display()))
+    };
+    let pem = std::fs::read(file).map_err(|error| unusable(&error))?;
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<_, _>>()
+        .map_err(|error| unusable(&error))?;
+    if certificates.is_empty() {
+        return Err(unusable(&"holds no certificate"));
+    }
+    let certificates = TlsCertificates {
+        client_tls: None,
+        root_cert: Some(pem),
+    };
+    let client = Client::build_with_tls(plain, certificates).map_err(|error| unusable(&error))?;
+    Ok(client.get_connection_info().clone())
+}
+
 /// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not come back together.
 async fn sleep_about(pause: Duration) {
     tokio::time::sleep(pause.mul_f64(rand::random_range(0.75..1.25))).await;
@@ -250,6 +303,7 @@ mod tests {
             url: SecretString::from("redis://:hush@127.0.0.1:1/0"),
             timeout: Duration::from_millis(200),
             hash_tags,
+            ..RedisOptions::default()
         })
         .expect("a client")
     }
@@ -265,10 +319,67 @@ mod tests {
         let options = RedisOptions {
             url: SecretString::from("http://:hush@redis.example"),
             timeout: Duration::from_secs(1),
-            hash_tags: false,
+            ..RedisOptions::default()
         };
         let error = Redis::open(&options).err().expect("no client").to_string();
         assert!(!error.contains("hush"), "{error}");
+    }
+
+    #[test]
+    fn certificates_that_cannot_be_used_are_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("ca.pem");
+        let open = || {
+            let options = RedisOptions {
+                url: SecretString::from("rediss://:hush@127.0.0.1:1/0"),
+                ca_file: Some(file.clone()),
+                timeout: Duration::from_secs(1),
+                ..RedisOptions::default()
+            };
+            Redis::open(&options).err().expect("no client").to_string()
+        };
+        assert!(open().contains("redis.ca_file"));
+        std::fs::write(&file, "nothing").expect("written");
+        assert!(open().contains("holds no certificate"), "{}", open());
+    }
+
+    /// A server that says to every SET that the key is elsewhere.
+    fn one_of_a_cluster() -> std::net::SocketAddr {
+        use std::io::{BufRead as _, BufReader, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::spawn(move || {
+            for mut socket in listener.incoming().flatten() {
+                let input = BufReader::new(socket.try_clone().expect("a socket"));
+                let mut lines = input.lines().map_while(Result::ok);
+                while let Some(head) = lines.next() {
+                    // *3, then for each word its length and itself.
+                    let words: usize = head.trim_start_matches('*').parse().expect("a count");
+                    let command: Vec<String> = lines.by_ref().take(words * 2).collect();
+                    let answer: &[u8] = match command[1].as_str() {
+                        "SET" => b"-MOVED 866 10.0.0.2:6379\r\n",
+                        _ => b"+OK\r\n",
+                    };
+                    socket.write_all(answer).expect("written");
+                }
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn a_redirection_names_its_cure() {
+        let redis = Redis::open(&RedisOptions {
+            url: SecretString::from(format!("redis://{}", one_of_a_cluster())),
+            timeout: Duration::from_secs(5),
+            ..RedisOptions::default()
+        });
+        let error = redis.expect("a client").connect().await.err();
+        let said = error.expect("no connection").to_string();
+        assert!(
+            said.contains("Redis Cluster") && said.contains("proxy"),
+            "{said}"
+        );
     }
 
     #[tokio::test]

@@ -30,6 +30,13 @@ pub struct StateLabel {
     pub state: String,
 }
 
+/// An operation of SMPP about messages that were submitted before, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperationLabel {
+    pub operation: &'static str,
+    pub status: String,
+}
+
 /// Actors of one kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
@@ -46,6 +53,12 @@ pub struct QueueLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct AttemptLabel {
     pub queue: String,
+    pub result: &'static str,
+}
+
+/// How something went, out of a few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ResultLabel {
     pub result: &'static str,
 }
 
@@ -109,8 +122,26 @@ metrics! {
     accepted: Counter = "messages_accepted", Counter::default();
     /// Submissions refused, by the command_status of the answer.
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
+    /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
+    operations: Family<OperationLabel, Counter> = "operations", Family::default();
+    /// alert_notifications of operators that were passed on to an account.
+    alerts: Counter = "alerts_forwarded", Counter::default();
+    /// alert_notifications of operators without an account, or without a receiver of it.
+    alerts_dropped: Counter = "alerts_dropped", Counter::default();
+    /// Calls of accounts by outbind.
+    outbinds: Counter = "outbinds", Counter::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
+    /// Long messages that were divided into parts for their peer.
+    divided: Counter = "messages_divided", Counter::default();
+    /// Messages that were put together from the parts that came.
+    assembled: Counter = "messages_assembled", Counter::default();
+    /// Parts that came again, with the same text, and were not sent again.
+    parts_repeated: Counter = "parts_repeated", Counter::default();
+    /// Parts that went on as they came because the rest of their message did not come in time or had no room, or because their reference was used for another message.
+    parts_given_up: Counter = "parts_given_up", Counter::default();
+    /// Characters that a peer's alphabet does not have and that were written otherwise.
+    characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
     /// Submissions refused because the queue was at its cap.
@@ -163,6 +194,12 @@ metrics! {
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed) or late.
+    connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
+    /// Connections that were cut off because the peer did not read, in or out.
+    slow_readers: Counter = "slow_readers_cut_off", Counter::default();
+    /// Silent binds that made room for a new one of their account.
+    binds_replaced: Counter = "binds_replaced", Counter::default();
     /// PDUs that could not be read, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
     /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
@@ -177,6 +214,14 @@ metrics! {
     receipt_seconds: Histogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Numbers whose network was wanted by messages that wait for it, by result: cached (this node knew), shared (Redis knew), found, not_ported or failed.
+    lookups: Family<ResultLabel, Counter> = "resolver_lookups", Family::default();
+    /// Seconds that the look-up service took for a number, failures included.
+    lookup_seconds: Histogram = "resolver_lookup_seconds", outside();
+    /// Messages whose number could not be looked up, by what became of them: routed or refused.
+    lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
+    /// 1 while the look-up service counts as away (resolver.breaker_failures).
+    resolver_away: Gauge = "resolver_service_away", Gauge::default();
     /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
     mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
     /// Seconds that messages between actors waited, by kind of actor.

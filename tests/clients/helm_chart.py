@@ -11,6 +11,7 @@ exit code is 1. The Helm SDK does what the helm program does, the schema of valu
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import helm_python
@@ -117,7 +118,14 @@ CASES = {
                 }
             ],
         },
-        "service": {"smpp": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/8"]}},
+        "service": {
+            "smpp": {
+                "type": "LoadBalancer",
+                "loadBalancerSourceRanges": ["10.0.0.0/8"],
+                "proxyFrom": ["10.0.0.0/8"],
+            },
+            "smppTls": {"enabled": True, "secretName": "smpp-tls", "clientCertificates": True},
+        },
         "persistence": {"storageClassName": "fast", "annotations": {"a": "b"}},
         "imagePullSecrets": ["pull"],
         "commonLabels": {"team": "messaging"},
@@ -156,7 +164,7 @@ REFUSED = [
     ({"secrets": {"accounts": {"shop": 1234}}}, ["secrets/accounts/shop", "string"]),
     ({"tracing": {"protocol": "udp"}}, ["tracing/protocol"]),
     ({"tracing": {"endpoint": "https://tempo:4317"}}, ["tracing/endpoint"]),
-    ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.enabled", "no TLS listener"]),
+    ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.secretName", "tls.crt"]),
     ({"autoscaling": {"enabled": True}}, ["autoscaling.enabled", "mode: cluster"]),
     ({"persistence": {"enabled": False}}, ["persistence.enabled", "would be lost"]),
     ({"redis": {"enabled": True}}, ["redis.enabled"]),
@@ -313,14 +321,22 @@ def look_closer(report, case, values, objects):
             one["metadata"]["labels"].get("app.kubernetes.io/component") != "node",
             "a Job behind a service",
         )
+    served = [
+        port
+        for one in of_kind(objects, "Service")
+        for port in one["spec"]["ports"]
+        if port["port"] == 3550
+    ]
+    wanted = values.get("service", {}).get("smppTls", {}).get("enabled", False)
+    expect(len(served) == wanted, f"ports for TLS: {served}")
+    listening = {port["name"] for port in workload["spec"]["template"]["spec"]["containers"][0]["ports"]}
     expect(
-        not [
-            port
-            for one in of_kind(objects, "Service")
-            for port in one["spec"]["ports"]
-            if port["port"] == 3550
-        ],
-        "a TLS port that nothing serves",
+        {port["targetPort"] for port in served} <= listening, "a TLS port that nothing serves"
+    )
+    (settings,) = of_kind(objects, "ConfigMap", workload["metadata"]["name"])
+    listeners = tomllib.loads(settings["data"]["smsc.toml"]).get("listener", [])
+    expect(
+        len([one for one in listeners if "tls_cert" in one]) == wanted, f"listeners: {listeners}"
     )
     expect(len(of_kind(objects, "PodDisruptionBudget")) == cluster, "PodDisruptionBudget")
     for scaler in of_kind(objects, "HorizontalPodAutoscaler"):

@@ -37,6 +37,7 @@ mod proxy;
 mod redis;
 mod simulator;
 mod smsc;
+mod tls;
 mod tools;
 
 use std::time::{Duration, Instant};
@@ -54,6 +55,7 @@ pub use proxy::Proxy;
 pub use redis::{PrivateRedis, RedisDatabase, redis_database};
 pub use simulator::{JournalLine, Simulator};
 pub use smsc::{Smsc, SmscBuilder};
+pub use tls::{Authority, Certificate, Tunnel};
 pub use tools::{
     Client, browser_script, debian_library, debian_tool, node_script, python_script, python_tool,
 };

@@ -202,18 +202,24 @@ impl Peer {
 
     /// Waits for a PDU; others are kept for later, enquire_link is answered.
     pub fn expect(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> Pdu {
+        self.try_expect(fits)
+            .unwrap_or_else(|error| panic!("{error:?} instead of {what}"))
+    }
+
+    /// Like [`Peer::expect`], for a connection that may be closed instead.
+    pub fn try_expect(&mut self, fits: impl Fn(&Pdu) -> bool) -> Result<Pdu, PeerError> {
         if let Some(at) = self.kept.iter().position(&fits) {
-            return self.kept.remove(at).expect("just found");
+            return Ok(self.kept.remove(at).expect("just found"));
         }
         let until = Instant::now() + PATIENCE;
         loop {
             match self.read(until.saturating_duration_since(Instant::now())) {
-                Ok(pdu) if fits(&pdu) => return pdu,
+                Ok(pdu) if fits(&pdu) => return Ok(pdu),
                 Ok(pdu) if pdu.body == Body::EnquireLink => {
                     self.acknowledge(CommandId::ENQUIRE_LINK_RESP, pdu.sequence);
                 }
                 Ok(other) => self.kept.push_back(other),
-                Err(error) => panic!("{error:?} instead of {what}"),
+                Err(error) => return Err(error),
             }
         }
     }

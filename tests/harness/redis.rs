@@ -3,6 +3,7 @@
 //! The shared server is the one of `SMSC_TEST_REDIS_URL` (`scripts/test` starts it); without it each
 //! test process starts its own. Nothing is kept on disk, as where Redis only counts.
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub struct RedisDatabase {
 pub struct PrivateRedis {
     process: Option<Process>,
     port: u16,
+    /// Port and further arguments, when it also speaks TLS.
+    tls: Option<(u16, Vec<String>)>,
     keeper: Keeper,
 }
 
@@ -100,13 +103,39 @@ impl Drop for RedisDatabase {
 impl PrivateRedis {
     /// An empty server, ready when this returns.
     pub fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// One that also speaks TLS, with this certificate and key (PEM); see [`Self::tls_port`].
+    pub fn start_with_tls(certificate: &Path, key: &Path) -> Self {
+        let port = free_port();
+        let file = |path: &Path| path.to_str().unwrap().to_owned();
+        let arguments = [
+            ("--tls-port", port.to_string()),
+            ("--tls-cert-file", file(certificate)),
+            ("--tls-key-file", file(key)),
+            // Asked for at every start, although clients need no certificate.
+            ("--tls-ca-cert-file", file(certificate)),
+            ("--tls-auth-clients", "no".to_owned()),
+        ];
+        let arguments = arguments.map(|(name, value)| [name.to_owned(), value]);
+        Self::start_with(Some((port, arguments.concat())))
+    }
+
+    fn start_with(tls: Option<(u16, Vec<String>)>) -> Self {
         let mut server = Self {
             process: None,
             port: free_port(),
+            tls,
             keeper: Keeper::new("TERM"),
         };
         server.restart();
         server
+    }
+
+    /// Where it speaks TLS.
+    pub fn tls_port(&self) -> u16 {
+        self.tls.as_ref().expect("a server with TLS").0
     }
 
     /// Where it is.
@@ -138,6 +167,9 @@ impl PrivateRedis {
             .args(["--port", &self.port.to_string()])
             .arg("--dir")
             .arg(folder);
+        if let Some((_, arguments)) = &self.tls {
+            command.args(arguments);
+        }
         let mut process = Process::start("redis-server", command, &folder.join("log"));
         self.keeper.watch(process.id());
         let client = Client::open(self.url()).unwrap();

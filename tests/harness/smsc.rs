@@ -259,6 +259,11 @@ impl Smsc {
         self.process.terminate()
     }
 
+    /// Waits for its own end, after a signal.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.process.wait()
+    }
+
     /// SIGHUP: the file is read again, for all but accounts, operators and routes.
     pub fn reload(&self) {
         self.process.signal("HUP");

@@ -107,6 +107,8 @@ fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
         kind,
         queue,
         by: "token:ops".to_owned(),
+        expires_at: 0,
+        body: Bytes::new(),
     }
 }
 
@@ -152,6 +154,11 @@ fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
         8 => {
             rows.change.push(change(n, ChangeKind::Move, names.auto));
             rows.change.push(change(n, ChangeKind::Retry, 0));
+            rows.change.push(ChangeRow {
+                expires_at: at(n) + 90_000,
+                body: Bytes::from_static(b"\x12\x03new"),
+                ..change(n, ChangeKind::Replace, 0)
+            });
             rows.change.push(change(n, ChangeKind::Move, names.as_is));
         }
         _ => {

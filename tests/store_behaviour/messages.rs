@@ -1,7 +1,8 @@
 //! Cases about messages and what happens to them: the rows and the state that follows.
 
 use bytes::Bytes;
-use smsc::pb::{Message, MessageState};
+use prost::Message as _;
+use smsc::pb::{Message, MessageState, Replacement};
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, RetryRow, SentRow, Stage, TryRow, WriteBatch, Written,
 };
@@ -185,6 +186,8 @@ pub fn changes(h: &mut Harness) {
         kind,
         queue,
         by: by.to_owned(),
+        expires_at: 0,
+        body: Bytes::new(),
     };
     h.accept([id(1)]);
     let rows = vec![
@@ -203,6 +206,69 @@ pub fn changes(h: &mut Harness) {
     let history = h.store().history(id(1)).wait().unwrap().unwrap();
     assert_eq!(history.changes, rows);
     assert_eq!((history.stored.queue, history.stored.message.queue), (9, 7));
+}
+
+/// The last replacement is what is read, in whatever way, also after a restart.
+pub fn replacements(h: &mut Harness) {
+    h.accept([id(1), id(2)]);
+    let before = h
+        .store()
+        .load(vec![id(1)])
+        .wait()
+        .unwrap()
+        .remove(0)
+        .unwrap();
+    let body = |text: &'static str| Replacement {
+        order: 7,
+        short_message: Bytes::from_static(text.as_bytes()),
+        data_coding: 3,
+        due_at: 600,
+        expires_at: 9_000_000,
+        ..Replacement::default()
+    };
+    for (text, expires_at) in [("first", 8_000_000), ("last", 9_000_000)] {
+        h.write(WriteBatch {
+            change: vec![ChangeRow {
+                id: id(1),
+                at: 50,
+                kind: ChangeKind::Replace,
+                queue: 7,
+                by: "account:test".to_owned(),
+                expires_at,
+                body: body(text).encode_to_vec().into(),
+            }],
+            retry: vec![RetryRow {
+                id: id(1),
+                due_at: 600,
+                attempts: 0,
+            }],
+            ..WriteBatch::default()
+        });
+    }
+    h.reopen();
+    let active = h.active();
+    assert_eq!((active[0].due_at, active[0].expires_at), (600, 9_000_000));
+    assert_ne!(active[1].expires_at, 9_000_000);
+    let history = h.store().history(id(1)).wait().unwrap().unwrap();
+    let read = &history.stored.message;
+    assert_eq!(read.short_message, "last");
+    assert_eq!((read.expires_at, read.data_coding), (9_000_000, 3));
+    assert_eq!(read.destination, before.message.destination);
+    assert_eq!(history.changes.len(), 2);
+    let last = Replacement::decode(history.changes[1].body.clone()).unwrap();
+    assert_eq!(last, body("last"));
+
+    // Erased texts are gone from what replaced them, too.
+    h.fin([id(1), id(2)], 0);
+    h.store()
+        .erase_text((id(2) >> 20) as i64 + 1_000, 100)
+        .wait()
+        .unwrap();
+    let history = h.store().history(id(1)).wait().unwrap().unwrap();
+    assert!(history.stored.message.text_erased);
+    assert!(history.stored.message.short_message.is_empty());
+    assert!(history.changes.iter().all(|change| change.body.is_empty()));
+    assert_eq!(history.stored.message.expires_at, 9_000_000);
 }
 
 pub fn tries(h: &mut Harness) {
@@ -275,6 +341,8 @@ pub fn recover_by_queue(h: &mut Harness) {
         kind: ChangeKind::Move,
         queue: 8,
         by: String::new(),
+        expires_at: 0,
+        body: Bytes::new(),
     };
     h.write(WriteBatch {
         change: vec![change],

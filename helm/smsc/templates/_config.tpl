@@ -87,7 +87,29 @@
 {{- $config := deepCopy .Values.config }}
 {{- $at := .Values.secrets.mountPath }}
 {{- $_ := set $config "data_dir" "/var/lib/smsc" }}
-{{- $_ := set $config "smpp" (merge (dict "listen" (printf "%s:2775" .Values.listenAddress)) ($config.smpp | default dict)) }}
+{{- $plain := printf "%s:2775" .Values.listenAddress }}
+{{- $listeners := $config.listener | default list }}
+{{- $proxyFrom := .Values.service.smpp.proxyFrom }}
+{{- if $proxyFrom }}
+{{- $listeners = append $listeners (dict "name" "smpp" "listen" $plain "proxy_from" $proxyFrom) }}
+{{- $plain = list }}
+{{- end }}
+{{- with .Values.service.smppTls }}
+{{- if .enabled }}
+{{- $listener := dict "name" "smpp-tls" "listen" (printf "%s:3550" $.Values.listenAddress) "tls_cert" "/run/secrets/smsc-tls/tls.crt" "tls_key" "/run/secrets/smsc-tls/tls.key" }}
+{{- if .clientCertificates }}
+{{- $_ := set $listener "tls_client_ca" "/run/secrets/smsc-tls/ca.crt" }}
+{{- end }}
+{{- if $proxyFrom }}
+{{- $_ := set $listener "proxy_from" $proxyFrom }}
+{{- end }}
+{{- $listeners = append $listeners $listener }}
+{{- end }}
+{{- end }}
+{{- if $listeners }}
+{{- $_ := set $config "listener" $listeners }}
+{{- end }}
+{{- $_ := set $config "smpp" (merge (dict "listen" $plain) ($config.smpp | default dict)) }}
 {{- $_ := set $config "http" (merge (dict "listen" (printf "%s:8080" .Values.listenAddress) "admin_token_file" (printf "%s/admin-token" $at)) ($config.http | default dict)) }}
 {{- if include "smsc.isCluster" . }}
 {{- $_ := set $config "postgres" (merge (dict "url_file" (printf "%s/database-url" $at)) ($config.postgres | default dict)) }}

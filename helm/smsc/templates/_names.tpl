@@ -75,8 +75,8 @@ app.kubernetes.io/component: node
 {{/* What the schema cannot say: values that contradict each other. */}}
 {{- define "smsc.check" -}}
 {{- $cluster := include "smsc.isCluster" . }}
-{{- if .Values.service.smppTls.enabled }}
-{{- fail "service.smppTls.enabled: this release has no TLS listener for SMPP; set it to false and end TLS in front" }}
+{{- if and .Values.service.smppTls.enabled (not .Values.service.smppTls.secretName) }}
+{{- fail "service.smppTls.secretName: is empty; name the Secret with tls.crt and tls.key, or set service.smppTls.enabled to false" }}
 {{- end }}
 {{- if and (not $cluster) .Values.autoscaling.enabled }}
 {{- fail "autoscaling.enabled: the embedded store has exactly one node; set mode: cluster, or autoscaling.enabled: false" }}

@@ -51,6 +51,10 @@ spec:
       ports:
         - name: smpp
           containerPort: 2775
+        {{- if .Values.service.smppTls.enabled }}
+        - name: smpp-tls
+          containerPort: 3550
+        {{- end }}
         - name: http
           containerPort: 8080
       # The HTTP server starts when the store has been read and everything is in its queue.
@@ -87,6 +91,11 @@ spec:
         {{- include "smsc.configMounts" . | nindent 8 }}
         - name: data
           mountPath: /var/lib/smsc
+        {{- if .Values.service.smppTls.enabled }}
+        - name: smpp-tls
+          mountPath: /run/secrets/smsc-tls
+          readOnly: true
+        {{- end }}
         {{- with .Values.extraVolumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -98,6 +107,15 @@ spec:
     {{- if not (include "smsc.isStateful" .) }}
     - name: data
       emptyDir: {}
+    {{- end }}
+    {{- with .Values.service.smppTls }}
+    {{- if .enabled }}
+    - name: smpp-tls
+      secret:
+        secretName: {{ .secretName }}
+        # Readable by the group (fsGroup) only.
+        defaultMode: 0440
+    {{- end }}
     {{- end }}
     {{- with .Values.extraVolumes }}
     {{- toYaml . | nindent 4 }}

@@ -15,7 +15,7 @@ pub(in crate::actors) async fn to_others(hub: &Hub, what: What) -> Result<bool, 
 }
 
 /// Leaves a command for one node.
-pub(super) async fn to_node(hub: &Hub, node: u8, what: What) -> Result<bool, Refusal> {
+pub async fn to_node(hub: &Hub, node: u8, what: What) -> Result<bool, Refusal> {
     send(hub, vec![node], what).await
 }
 

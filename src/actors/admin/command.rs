@@ -5,25 +5,21 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::abroad;
-use super::messages::{self, handed_over};
+use super::orders;
 use super::transfer;
+use crate::actors::alert;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::seats;
 use crate::actors::settings;
-use crate::domain::state;
 use crate::pb::order::What;
-use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
-    BindCommand, BindState, CommandMessage, CommandOperator, CommandQueue, Commanded, Order,
-    QueueCommand, QueueCommandReply, Refusal, bind_command, queue_command,
+    BindCommand, BindState, CommandOperator, CommandQueue, Commanded, Order, QueueCommand,
+    QueueCommandReply, Refusal, bind_command, queue_command,
 };
-use crate::store::History;
 
 /// A queue that does not answer by then is restarting or stuck.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How long the DELETED row of a cancelled message is waited for, and how often it is looked for.
-const EFFECT_WITHIN: Duration = Duration::from_secs(2);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Suspends, resumes or purges a queue.
 pub(super) async fn queue(hub: Arc<Hub>, order: CommandQueue) -> Result<Commanded, Refusal> {
@@ -87,12 +83,16 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let _ = transfer::here(&hub, &order).await;
         }
         Some(What::Message(order)) => {
-            let result = message_ordered(&hub, &order).await;
+            let result = orders::carry_out(&hub, &order).await;
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
+        Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
+        Some(What::MakeRoom(order)) => {
+            seats::make_room(&hub, order.account, Duration::from_millis(order.within_ms)).await;
+        }
         None => {}
     }
 }
@@ -148,7 +148,7 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
         BindState::Waiting | BindState::Paused
     );
     match (verb, sleeps) {
-        (Verb::Unspecified, _) | (Verb::Resume, false) => false,
+        (Verb::Unspecified | Verb::Prove | Verb::Replace, _) | (Verb::Resume, false) => false,
         // Coming back is binding again.
         (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
         (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,
@@ -158,105 +158,6 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
 
 fn bind(verb: bind_command::Verb) -> BindCommand {
     BindCommand { verb: verb.into() }
-}
-
-/// Cancels a message, makes it due now, or moves it.
-pub(super) async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, Refusal> {
-    let verb = order.verb();
-    let result = message_ordered(&hub, &order).await;
-    audit(
-        &order.by,
-        verb.as_str_name(),
-        &format!("message {}", order.id),
-        &result,
-    );
-    result
-}
-
-async fn message_ordered(hub: &Hub, order: &CommandMessage) -> Result<Commanded, Refusal> {
-    let (id, verb) = (order.id, order.verb());
-    let history = messages::history(hub, id).await?;
-    refuse_when_over(hub, &history)?;
-    let queue = history.stored.queue;
-    let port = hub.queue(queue).ok_or_else(|| {
-        Refusal::conflict(format!(
-            "message {id} belongs to the queue {:?}, which does not exist on this node",
-            hub.name_of(queue)
-        ))
-    })?;
-    let to = match verb {
-        queue_command::Verb::Move => transfer::target(hub, &order.to, queue)?,
-        _ => 0,
-    };
-    if let Some(owner) = abroad::owner_of(hub, queue, &history.stored.message) {
-        abroad::to_node(hub, owner, What::Message(order.clone())).await?;
-        let cancels = verb == queue_command::Verb::Cancel;
-        return Ok(Commanded {
-            count: 1,
-            pending: !(cancels && is_final_soon(hub, id).await),
-        });
-    }
-    let command = QueueCommand {
-        verb: verb.into(),
-        id,
-        by: order.by.clone(),
-        to,
-        ..QueueCommand::default()
-    };
-    let reply = ask(&port, command).await?;
-    match reply.outcome() {
-        Outcome::Done if verb == queue_command::Verb::Cancel => Ok(Commanded {
-            count: 1,
-            pending: !is_final_soon(hub, id).await,
-        }),
-        Outcome::Done => Ok(Commanded {
-            count: 1,
-            pending: false,
-        }),
-        Outcome::InFlight => Err(Refusal::conflict(format!(
-            "message {id} is handed to a session of {} and waits for the answer",
-            port.name
-        ))),
-        Outcome::NotHere | Outcome::Unspecified => {
-            // Perhaps it moved on between the two questions; then the history says how.
-            refuse_when_over(hub, &messages::history(hub, id).await?)?;
-            Err(Refusal::conflict(format!(
-                "the queue {} does not hold message {id} in memory now (its outcome is unknown, it is far behind in a long queue, or it is moving); try again later",
-                port.name
-            )))
-        }
-    }
-}
-
-/// A message that is final, or that its operator has, is beyond commands.
-fn refuse_when_over(hub: &Hub, history: &History) -> Result<(), Refusal> {
-    let id = history.stored.message.id;
-    if let Some(fin) = &history.stored.fin {
-        let name = state::name(i32::from(fin.state) as u8);
-        return Err(Refusal::conflict(format!("message {id} is final: {name}")));
-    }
-    if let Some(attempt) = handed_over(history) {
-        return Err(Refusal::conflict(format!(
-            "message {id} was already handed to {}; its receipt is awaited",
-            hub.name_of(attempt.operator)
-        )));
-    }
-    Ok(())
-}
-
-async fn is_final_soon(hub: &Hub, id: u64) -> bool {
-    let looking = async {
-        loop {
-            match messages::history(hub, id).await {
-                Ok(history) if history.stored.fin.is_some() => return true,
-                Ok(_) => tokio::time::sleep(LOOK_EVERY).await,
-                Err(_) => return false,
-            }
-        }
-    };
-    tokio::time::timeout(EFFECT_WITHIN, looking)
-        .await
-        .unwrap_or(false)
 }
 
 pub(super) async fn ask(

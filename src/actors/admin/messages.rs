@@ -22,7 +22,7 @@ pub(super) async fn find(hub: Arc<Hub>, id: u64) -> Result<MessageView, Refusal>
 }
 
 /// The rows of one message.
-pub(super) async fn history(hub: &Hub, id: u64) -> Result<History, Refusal> {
+pub async fn history(hub: &Hub, id: u64) -> Result<History, Refusal> {
     hub.store.history(id).await?.ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no message {id}; it was never accepted here, or it is older than store.retention"
@@ -74,6 +74,7 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
 /// Takes a subscriber's number and texts out of finished messages.
 pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
+    hub.networks.forget(ask.msisdn.as_bytes());
     let result = hub.store.erase_msisdn(ask.msisdn).await;
     match &result {
         Ok(done) => tracing::info!(
@@ -106,7 +107,7 @@ pub(super) fn stage(history: &History, now: i64) -> Stage {
 }
 
 /// The attempt that the destination took.
-pub(super) fn handed_over(history: &History) -> Option<&SentRow> {
+pub fn handed_over(history: &History) -> Option<&SentRow> {
     history
         .attempts
         .iter()
@@ -114,7 +115,8 @@ pub(super) fn handed_over(history: &History) -> Option<&SentRow> {
         .find(|attempt| attempt.status == 0)
 }
 
-fn due_at(history: &History) -> i64 {
+/// When a message that waits is due, Unix milliseconds.
+pub fn due_at(history: &History) -> i64 {
     history
         .retry
         .as_ref()
@@ -142,7 +144,7 @@ fn view(hub: &Hub, history: History) -> MessageView {
                 kind: change_name(change.kind).to_owned(),
                 queue: match change.kind {
                     ChangeKind::Move => hub.name_of(change.queue),
-                    ChangeKind::Retry | ChangeKind::Cancel => String::new(),
+                    _ => String::new(),
                 },
                 by: change.by,
             })
@@ -219,6 +221,7 @@ fn change_name(kind: ChangeKind) -> &'static str {
         ChangeKind::Move => "move",
         ChangeKind::Retry => "retry",
         ChangeKind::Cancel => "cancel",
+        ChangeKind::Replace => "replace",
     }
 }
 

@@ -145,5 +145,6 @@ pub(super) fn node(hub: &Hub) -> NodeSnapshot {
         draining: hub.draining.load(Ordering::Relaxed),
         traffic: Some(hub.metrics.traffic()),
         node: hub.ids.node().into(),
+        certificates: hub.certificates.all(),
     }
 }

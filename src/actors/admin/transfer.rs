@@ -60,7 +60,7 @@ pub(super) fn target(hub: &Hub, name: &str, from: u32) -> Result<u32, Refusal> {
             "the messages are in {name} already"
         )));
     }
-    if to.kind == QueueKind::Account {
+    if matches!(to.kind, QueueKind::Account | QueueKind::Internal) {
         return Err(Refusal::conflict(format!(
             "messages are moved to operators and test targets, not to {name}"
         )));

@@ -51,26 +51,36 @@ impl Correlation {
             let store = Arc::clone(&hub.store);
             let plan = hub.plan();
             let late = tokio::task::spawn_blocking(move || {
-                let mut late = Vec::new();
+                let (mut late, mut divided) = (Vec::new(), Vec::new());
                 let read = store.recover(None, &mut |active| {
                     if let Stage::Sent { at, ids } = &active.stage {
                         let operator = ids.last().map_or(0, |(operator, _)| *operator);
+                        if operator == plan.divided && parts::is_due(*at) {
+                            divided.push(active.id);
+                        }
+                        if plan.is_carrier(operator) {
+                            // It ends as those end that carry it.
+                            return;
+                        }
                         let ttl = plan.correlation_ttl(operator).as_millis() as i64;
                         if at + ttl <= now {
                             late.push((active.id, operator, active.attempts));
                         }
                     }
                 });
-                read.map(|()| late)
+                read.map(|()| (late, divided))
             });
-            let late = match late.await {
-                Ok(Ok(late)) => late,
+            let (late, divided) = match late.await {
+                Ok(Ok(found)) => found,
                 Ok(Err(error)) => {
                     tracing::error!(%error, "sweep could not read the store");
                     return;
                 }
                 Err(_) => return,
             };
+            for some in divided.chunks(1000) {
+                parts::conclude(&hub, some.to_vec()).await;
+            }
             hub.metrics.receipts_overdue.inc_by(late.len() as u64);
             for chunk in late.chunks(1000) {
                 let finals = chunk

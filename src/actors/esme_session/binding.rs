@@ -1,6 +1,7 @@
 //! Who may bind: system_id, address, system_type, password, number of binds.
 
 use super::*;
+use crate::actors::ports::lock;
 
 impl EsmeSession {
     pub(super) fn authenticate(
@@ -61,11 +62,41 @@ impl EsmeSession {
             tracing::warn!(%system_id, peer = %self.peer, "bind refused: wrong password");
             return self.refuse(sequence, CommandStatus::ESME_RINVPASWD, ctx);
         }
-        let most = account.config.max_binds as usize;
-        if !self.hub.binds.claim(self.port.session, account.id, most) {
-            tracing::warn!(%system_id, peer = %self.peer, most, "bind refused: too many binds");
-            return self.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
+        if seats::admit_now(&self.hub, self.port.session, &account) {
+            return self.admitted(sequence, bind_type, account, ctx);
         }
+        let hub = Arc::clone(&self.hub);
+        let session = self.port.session;
+        let admit = async move {
+            let admitted = seats::admit(&hub, session, &account).await;
+            (account, admitted)
+        };
+        ctx.wait(
+            admit
+                .into_actor(self)
+                .map(move |(account, admitted), session, ctx| match admitted {
+                    Ok(seat) => {
+                        session.seat = seat;
+                        session.admitted(sequence, bind_type, account, ctx);
+                    }
+                    Err(()) => {
+                        let system_id = &account.config.system_id;
+                        let most = account.config.max_binds;
+                        tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
+                        session.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
+                    }
+                }),
+        );
+    }
+
+    fn admitted(
+        &mut self,
+        sequence: u32,
+        bind_type: BindType,
+        account: Arc<AccountPlan>,
+        ctx: &mut Context<Self>,
+    ) {
+        let system_id = &account.config.system_id;
         tracing::info!(%system_id, peer = %self.peer, bind = bind_type.name(), "bound");
         self.snapshot.name = system_id.clone();
         self.snapshot.bind_type = bind_type.name().to_owned();
@@ -76,6 +107,7 @@ impl EsmeSession {
             && let Some(queue) = self.hub.queue(account.id)
         {
             let addr = ctx.address();
+            *lock(&self.port.alerts) = Some(addr.clone().recipient());
             self.serving = Some(Serving::join(
                 &self.hub,
                 self.port.session,

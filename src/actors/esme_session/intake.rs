@@ -1,9 +1,24 @@
 //! Submissions on their way in: one batch per socket read to Ingest, answered after the commit.
 
 use super::*;
+use crate::pb::SubmitResult;
+use crate::smpp::{SubmitRespTail, encode_message_resp};
+
+/// congestion_state from which on a peer is told (5.0 §4.8.4.18: 70-89 is the best load, from 90 on
+/// congestion is near).
+const BUSY: usize = 80;
+const CONGESTED: u8 = 100;
 
 impl EsmeSession {
-    pub(super) fn submit(&mut self, sequence: u32, mut message: crate::pb::Message) {
+    pub(super) fn submit(&mut self, sequence: u32, message: crate::pb::Message) {
+        self.submissions.push(Submission {
+            sequence,
+            message: Some(message),
+        });
+    }
+
+    /// A message that asks for nothing gets what its account wishes.
+    pub(super) fn wished(&self, mut message: crate::pb::Message) -> crate::pb::Message {
         if message.registered_delivery & 0x03 == 0
             && let Some(wished) = self
                 .account
@@ -12,14 +27,18 @@ impl EsmeSession {
         {
             message.registered_delivery |= u32::from(wished);
         }
-        self.submissions.push(Submission {
-            sequence,
-            message: Some(message),
-        });
+        message.short_id = self.has_short_ids();
+        message
+    }
+
+    /// A message_id of SMPP 3.3 has eight hexadecimal digits.
+    pub(super) fn has_short_ids(&self) -> bool {
+        self.core.peer_version() < 0x34
     }
 
     /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
     pub(super) fn hand_over(&mut self, ctx: &mut Context<Self>) {
+        self.hand_multis_over(ctx);
         if self.submissions.is_empty() {
             return;
         }
@@ -35,11 +54,13 @@ impl EsmeSession {
             sender: account.id,
             submissions,
             peer: self.snapshot.peer.clone(),
+            group: false,
+            alphabet: self.alphabet.map(Into::into),
         };
         let request = self
             .ingest
             .send(Posted::new(batch, &self.hub.mailboxes.ingest));
-        ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
+        ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
             session.intake -= count;
             match reply {
                 Ok(accepted) => session.answer(&accepted.reply),
@@ -48,7 +69,7 @@ impl EsmeSession {
                 Err(_) => session.answer(&SubmitReply {
                     results: sequences
                         .into_iter()
-                        .map(|sequence| crate::pb::SubmitResult {
+                        .map(|sequence| SubmitResult {
                             sequence,
                             status: CommandStatus::ESME_RSYSERR.0,
                             id: 0,
@@ -56,35 +77,57 @@ impl EsmeSession {
                         .collect(),
                 }),
             }
+            session.next_operation(ctx);
         }));
     }
 
     fn answer(&mut self, reply: &SubmitReply) {
-        let as_deliver_sm = &mut self.as_deliver_sm;
+        let congestion = self.congestion(&reply.results);
+        let short = self.has_short_ids();
+        let answer_as = &mut self.answer_as;
         let Some(outbox) = &self.outbox else { return };
         outbox.write(|out| {
             let mut digits = [0u8; 20];
             for result in &reply.results {
                 let status = CommandStatus(result.status);
-                if let Some(at) = as_deliver_sm
+                let command_id = answer_as
                     .iter()
-                    .position(|sequence| *sequence == result.sequence)
-                {
-                    as_deliver_sm.swap_remove(at);
+                    .position(|(sequence, _)| *sequence == result.sequence)
+                    .map_or(CommandId::SUBMIT_SM, |at| answer_as.swap_remove(at).1);
+                if command_id == CommandId::DELIVER_SM {
                     encode_deliver_sm_resp(out, result.sequence, status);
-                } else if status.is_ok() {
-                    encode_submit_sm_resp(
-                        out,
-                        result.sequence,
-                        status,
-                        decimal(result.id, &mut digits),
-                    );
-                } else {
-                    encode_error_resp(out, CommandId::SUBMIT_SM, result.sequence, status);
+                    continue;
                 }
+                let decimal = match (status.is_ok(), short) {
+                    (false, _) => &[],
+                    (true, false) => decimal(result.id, &mut digits),
+                    (true, true) => hexadecimal(shown_id::shortened(result.id), &mut digits),
+                };
+                let tail = SubmitRespTail {
+                    message_id: decimal,
+                    congestion,
+                };
+                encode_message_resp(out, command_id.response(), result.sequence, status, tail);
             }
         });
         outbox.resume();
+    }
+
+    /// How busy we are for this peer, when it is worth telling and the peer can be told.
+    pub(super) fn congestion(&self, results: &[SubmitResult]) -> Option<u8> {
+        let account = self.account.as_ref()?;
+        if self.core.peer_version() < 0x50 {
+            return None;
+        }
+        let is_refusal = |result: &SubmitResult| {
+            let status = CommandStatus(result.status);
+            status == CommandStatus::ESME_RTHROTTLED || status == CommandStatus::ESME_RMSGQFUL
+        };
+        if results.iter().any(is_refusal) {
+            return Some(CONGESTED);
+        }
+        let share = (self.intake * 100 / INTAKE).max(self.hub.filled(account.id));
+        (share >= BUSY).then(|| share.min(usize::from(CONGESTED)) as u8)
     }
 }
 
@@ -99,4 +142,13 @@ fn decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
             return &digits[at..];
         }
     }
+}
+
+/// The eight digits of a short id.
+fn hexadecimal(value: u32, digits: &mut [u8; 20]) -> &[u8] {
+    for (at, digit) in digits[..8].iter_mut().enumerate() {
+        let nibble = (value >> (28 - 4 * at)) & 0x0F;
+        *digit = b"0123456789ABCDEF"[nibble as usize];
+    }
+    &digits[..8]
 }

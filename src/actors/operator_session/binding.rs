@@ -23,37 +23,30 @@ impl OperatorSession {
             return;
         };
         self.state(BindState::Connecting);
-        let address = plan.config.address.clone();
+        let hub = Arc::clone(self.hub());
         let within = plan.config.bind_timeout;
         let connect = async move {
-            match tokio::time::timeout(within, TcpStream::connect(&address)).await {
+            match tokio::time::timeout(within, dial::dial(&hub, &plan.config)).await {
                 Ok(connected) => connected,
-                Err(_) => Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "no connection in time",
-                )),
+                Err(_) => Err("connect: no connection in time".to_owned()),
             }
         };
         ctx.spawn(
             connect
                 .into_actor(self)
                 .map(|connected, session, ctx| match connected {
-                    Ok(socket) => session.connected(socket, ctx),
-                    Err(error) => session.come_back(&format!("connect: {error}"), ctx),
+                    Ok((wire, peer)) => session.connected(wire, peer, ctx),
+                    Err(why) => session.come_back(&why, ctx),
                 }),
         );
     }
 
-    fn connected(&mut self, socket: TcpStream, ctx: &mut Context<Self>) {
+    fn connected(&mut self, wire: Wire, peer: String, ctx: &mut Context<Self>) {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        let _ = socket.set_nodelay(true);
-        self.snapshot.peer = socket
-            .peer_addr()
-            .map_or_else(|_| plan.config.address.clone(), |peer| peer.to_string());
-        let (reader, writer) = socket.into_split();
-        self.outbox = Some(link::attach(ctx, reader, writer, WRITE_LIMIT));
+        self.snapshot.peer = peer;
+        self.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
         let config = &plan.config;
         let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
         let bind = Bind {

@@ -24,7 +24,15 @@ impl OperatorSession {
     fn on_request(&mut self, pdu: Pdu) {
         let sequence = pdu.sequence;
         let command_id = pdu.body.command_id();
-        match pdu.body {
+        // What came as data_sm is the same, and answered in its own way.
+        let body = match pdu.body {
+            Body::DataSm(data) => {
+                self.as_data_sm.push(sequence);
+                Body::DeliverSm(data_sm::into_message(data))
+            }
+            body => body,
+        };
+        match body {
             Body::DeliverSm(deliver) if receipt::is_receipt(&deliver) => {
                 self.on_receipt(sequence, &deliver)
             }
@@ -36,7 +44,8 @@ impl OperatorSession {
                     message: Some(convert::message_of(deliver, kind)),
                 });
             }
-            Body::AlertNotification(_) | Body::Outbind(_) => {}
+            Body::AlertNotification(alert) => alert::pass_on(self.hub(), alert),
+            Body::Outbind(_) => {}
             _ => {
                 self.snapshot.errors_total += 1;
                 self.write(|_, out| {
@@ -52,7 +61,11 @@ impl OperatorSession {
             // Marked as a receipt but without an id: nothing could ever match it.
             tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id is dropped");
             self.hub().metrics.receipts_dropped.inc();
-            self.write(|_, out| encode_deliver_sm_resp(out, sequence, CommandStatus::ESME_ROK));
+            let mut as_data_sm = std::mem::take(&mut self.as_data_sm);
+            self.write(|_, out| {
+                acknowledge(&mut as_data_sm, out, sequence, CommandStatus::ESME_ROK);
+            });
+            self.as_data_sm = as_data_sm;
             return;
         };
         let state = if found.intermediate {
@@ -90,7 +103,9 @@ impl OperatorSession {
             return;
         }
         let theirs = match pdu.body {
-            Body::SubmitSmResp(resp) | Body::DeliverSmResp(resp) => resp.message_id,
+            Body::SubmitSmResp(resp) | Body::DeliverSmResp(resp) | Body::DataSmResp(resp) => {
+                resp.message_id
+            }
             _ => Bytes::new(),
         };
         if late {
@@ -139,6 +154,7 @@ impl OperatorSession {
                 sender: operator,
                 submissions,
                 peer: self.snapshot.peer.clone(),
+                ..SubmitBatch::default()
             };
             let request = self
                 .options
@@ -156,17 +172,36 @@ impl OperatorSession {
 
     fn answer_mo(&mut self, sequences: &[u32], reply: Option<&SubmitReply>) {
         let Some(outbox) = &self.outbox else { return };
+        let as_data_sm = &mut self.as_data_sm;
         outbox.write(|out| match reply {
             Some(reply) => {
                 for result in &reply.results {
-                    encode_deliver_sm_resp(out, result.sequence, CommandStatus(result.status));
+                    let status = CommandStatus(result.status);
+                    acknowledge(as_data_sm, out, result.sequence, status);
                 }
             }
             // Whether it was accepted is unknown: the operator brings it again.
             None => sequences.iter().for_each(|sequence| {
-                encode_deliver_sm_resp(out, *sequence, CommandStatus::ESME_RX_T_APPN);
+                acknowledge(as_data_sm, out, *sequence, CommandStatus::ESME_RX_T_APPN);
             }),
         });
         outbox.resume();
+    }
+}
+
+/// Answers a deliver_sm, or a data_sm if it came as one.
+pub(super) fn acknowledge(
+    as_data_sm: &mut Vec<u32>,
+    out: &mut BytesMut,
+    sequence: u32,
+    status: CommandStatus,
+) {
+    match as_data_sm.iter().position(|one| *one == sequence) {
+        Some(at) => {
+            as_data_sm.swap_remove(at);
+            let command_id = CommandId::DATA_SM_RESP;
+            encode_message_resp(out, command_id, sequence, status, SubmitRespTail::default());
+        }
+        None => encode_deliver_sm_resp(out, sequence, status),
     }
 }

@@ -1,5 +1,5 @@
-//! Operators' commands to a queue: suspend, resume, purge, move, and for one message cancel,
-//! retry and move.
+//! Operators' and ESMEs' commands to a queue: suspend, resume, purge, move, and for one message
+//! cancel, retry, move and replace.
 
 use std::sync::atomic::Ordering;
 
@@ -42,7 +42,9 @@ impl Queue {
                 let count = self.transfer(command, ctx);
                 reply(Outcome::Done, count)
             }
-            Verb::Cancel | Verb::Retry | Verb::Move if self.held.contains_key(&command.id) => {
+            Verb::Cancel | Verb::Retry | Verb::Move | Verb::Replace
+                if self.held.contains_key(&command.id) =>
+            {
                 reply(Outcome::InFlight, 0)
             }
             Verb::Cancel => match self.remove(command.id) {
@@ -73,6 +75,7 @@ impl Queue {
                 }
                 None => reply(Outcome::NotHere, 0),
             },
+            Verb::Replace => reply(self.replace(command, ctx), 1),
             Verb::Retry => match self.remove(command.id) {
                 Some(item) => {
                     self.waiting[usize::from(item.priority)].push_front(item);

@@ -1,5 +1,6 @@
 //! Granting: which items go to which session, with tokens, pages and spilled blocks.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::actors::receipts;
 use crate::actors::traced;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::content;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{DeliverBatch, Delivery, Failed, Message, SettleBatch, TakeTokens, TakenTokens};
@@ -56,22 +58,25 @@ impl Queue {
             return;
         }
         self.read_ahead(ctx);
-        let limited = self.hub.plan().rate_of(self.port.id).is_some();
+        // An account's rate is for what it submits.
+        let limited = self.is_operator() && self.hub.plan().rate_of(self.port.id).is_some();
         self.drop_dead_tokens();
         let mut expired = Vec::new();
         while let Some(at) = self.next_session() {
-            let mut room = self.sessions[at].room.min(BATCH);
-            if limited {
-                room = room.min(self.tokens);
-            }
-            if room == 0 {
-                break;
-            }
+            let room = self.sessions[at].room.min(BATCH);
+            let mut spent = 0;
             let session = self.sessions[at].session;
             let mut deliveries = Vec::with_capacity((room as usize).min(self.ready_len()));
             let tenure = Arc::clone(&self.hub.tenure);
             let holdings = tenure.hold();
             while deliveries.len() < room as usize {
+                let price = match limited {
+                    true => self.next_price(),
+                    false => 0,
+                };
+                if spent + price > self.tokens && limited {
+                    break;
+                }
                 let Some((item, message)) = self.next_ready() else {
                     break;
                 };
@@ -90,6 +95,7 @@ impl Queue {
                     message: Some(message),
                 });
                 self.held.insert(item.id, HeldItem { session, item });
+                spent += price;
             }
             drop(holdings);
             if deliveries.is_empty() {
@@ -98,9 +104,7 @@ impl Queue {
             let granted = deliveries.len() as u32;
             self.counters.granted += u64::from(granted);
             self.sessions[at].room -= granted;
-            if limited {
-                self.tokens -= granted;
-            }
+            self.tokens -= spent;
             self.turn = at + 1;
             let batch = DeliverBatch {
                 queue: self.port.id,
@@ -211,6 +215,16 @@ impl Queue {
             .find(|at| self.sessions[*at].room > 0)
     }
 
+    /// Tokens that the next message costs: one for each short message that a handset gets, but
+    /// never more than there are at once.
+    fn next_price(&self) -> u32 {
+        let next = self.ready.iter().rev().find_map(VecDeque::front);
+        let Some((_, message)) = next else { return 1 };
+        let plan = self.hub.plan();
+        let burst = plan.rate_of(self.port.id).map_or(1, |(_, burst)| burst);
+        content::segments(message).min(burst)
+    }
+
     fn next_ready(&mut self) -> Option<(Item, Message)> {
         self.ready
             .iter_mut()
@@ -314,7 +328,10 @@ impl Queue {
         self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
             queue.reading = false;
             match octets {
-                Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
+                Ok(Some(octets)) => {
+                    queue.waiting[level].filled(number, &octets);
+                    queue.settle_replaced(level);
+                }
                 Err(error) => {
                     tracing::warn!(queue = %queue.port.name, %error, "a spilled block cannot be read now");
                     queue.hold_until = clock::now_ms() + 1000;
@@ -360,6 +377,10 @@ impl Queue {
     fn ask_tokens(&mut self, ctx: &mut Context<Self>) {
         let room: u32 = self.sessions.iter().map(|slot| slot.room).sum();
         let wanted = room.min(self.ready_len() as u32);
+        let wanted = match wanted {
+            0 => 0,
+            some => some.max(self.next_price()),
+        };
         if self.asking || wanted <= self.tokens {
             return;
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix::{AsyncContext, Context};
+use bytes::Bytes;
 
 use super::waiting::Popped;
 use super::{Item, PRIORITIES, Queue};
@@ -73,7 +74,10 @@ impl Queue {
     fn read_block_for_expiry(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
         let reply = self.hub.store.unspill_block(self.port.id, number);
         self.run_on_lists(ctx, reply, move |queue, octets, ctx| match octets {
-            Ok(Some(octets)) => queue.waiting[level].filled(number, &octets),
+            Ok(Some(octets)) => {
+                queue.waiting[level].filled(number, &octets);
+                queue.settle_replaced(level);
+            }
             Ok(None) => queue.recover_again(ctx),
             // It stays where it is, and is looked at again.
             Err(_) => {}
@@ -129,6 +133,8 @@ impl Queue {
                             kind: ChangeKind::Cancel,
                             queue: self.port.id,
                             by: by.to_owned(),
+                            expires_at: 0,
+                            body: Bytes::new(),
                         });
                     }
                     finals.push(Final {
@@ -273,6 +279,8 @@ impl Queue {
                 kind: ChangeKind::Move,
                 queue,
                 by: self.port.name.clone(),
+                expires_at: 0,
+                body: Bytes::new(),
             });
             let queued = QueueItem {
                 id: item.id,

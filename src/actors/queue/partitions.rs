@@ -8,6 +8,7 @@ use actix::{ActorFutureExt, Context, Handler, ResponseActFuture, WrapFuture};
 use tokio::sync::oneshot;
 
 use super::{Item, Queue, Seed};
+use crate::actors::ports::QueueKind;
 use crate::clock;
 use crate::domain::id;
 use crate::pb::delivery::What;
@@ -162,6 +163,10 @@ impl Handler<ReleasePartitions> for Queue {
         self.forget(parts);
         let (waiter, released) = oneshot::channel();
         self.leaving.waiters.push((parts, waiter));
+        if self.port.kind == QueueKind::Internal {
+            // It may hold them for long, in memory alone.
+            self.ask_sessions(release.parts);
+        }
         self.check_released(ctx);
         self.publish();
         Box::pin(released.into_actor(self).map(|_, _, _| ()))

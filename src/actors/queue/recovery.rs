@@ -195,14 +195,7 @@ impl Queue {
             seeds: None,
             settled: Vec::new(),
         };
-        for (_, port) in &sessions {
-            post_to(
-                &port.report,
-                ReportHeld {
-                    queue: self.port.id,
-                },
-            );
-        }
+        self.ask_sessions(Vec::new());
         let generation = self.generation;
         ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
             if queue.generation != generation {
@@ -232,6 +225,17 @@ impl Queue {
             }
             Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
         });
+    }
+
+    /// Asks what the sessions hold, or to give back what they hold of partitions.
+    pub(super) fn ask_sessions(&self, give_back: Vec<u32>) {
+        for (_, port) in &self.port.sessions() {
+            let ask = ReportHeld {
+                queue: self.port.id,
+                give_back: give_back.clone(),
+            };
+            post_to(&port.report, ask);
+        }
     }
 
     pub(super) fn held_reported(&mut self, report: Held, ctx: &mut Context<Self>) {

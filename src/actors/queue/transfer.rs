@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use actix::Context;
+use bytes::Bytes;
 
 use super::{Item, PRIORITIES, Queue};
 use crate::actors::hand_over::Parcel;
@@ -201,6 +202,8 @@ impl Queue {
                 kind: ChangeKind::Move,
                 queue: transfer.to,
                 by: transfer.by.clone(),
+                expires_at: 0,
+                body: Bytes::new(),
             });
             let queued = QueueItem {
                 id: item.id,

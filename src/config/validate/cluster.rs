@@ -33,17 +33,6 @@ pub(super) fn check_cluster(config: &Config, found: &mut Findings) {
     found.check_positive("postgres.lock_timeout", postgres.lock_timeout);
     found.check_positive("postgres.write_timeout", postgres.write_timeout);
 
-    if postgres.url.is_some() || postgres.url_file.is_some() {
-        for (index, account) in config.account.iter().enumerate() {
-            if account.max_waiting.is_some() {
-                found.warn(
-                    format!("account[{index}].max_waiting"),
-                    "is not enforced while nodes share a PostgreSQL store",
-                );
-            }
-        }
-    }
-
     let cluster = &config.cluster;
     found.require(
         "cluster.roles",

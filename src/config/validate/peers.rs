@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 
+use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret;
 
 use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
 use crate::config::outputs::is_host_and_port;
-use crate::config::{Config, Operator, OutcomePolicy, ReceiptRequest};
+use crate::config::{Account, Config, Operator, OutcomePolicy, ReceiptRequest, SendAs};
 use crate::domain::account;
 use crate::domain::address;
 use crate::domain::allow::Network;
+use crate::sms::Language;
 
 /// priority_flag 0-3 (SMPP 3.4 §5.2.14).
 const MAX_PRIORITY: u8 = 3;
@@ -85,6 +87,8 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
                 found.problem(key, format!("already belongs to account[{owner}]"));
             }
         }
+        check_lists(&base, account, found);
+        check_outbind(&base, account, found);
         let sensible = account.priority_max <= MAX_PRIORITY;
         found.require(&key("priority_max"), sensible, "must be between 0 and 3");
         if account
@@ -94,6 +98,44 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             found.problem(key("registered_delivery"), "must be between 0 and 31");
         }
     }
+}
+
+/// dl_name has at most 20 octets (SMPP 3.4 §5.2.25), and so has an address.
+const MAX_NAME: usize = 20;
+
+fn check_lists(base: &str, account: &Account, found: &mut Findings) {
+    for (name, members) in account.lists.iter() {
+        let key = format!("{base}.lists.{name}");
+        if name.is_empty() || name.len() > MAX_NAME || !name.is_ascii() {
+            let message = format!("the name must have 1 to {MAX_NAME} ASCII characters");
+            found.problem(key.clone(), message);
+        }
+        if members.is_empty() {
+            found.problem(key.clone(), "is empty; write at least one number");
+        }
+        for member in members {
+            let digits = address::normalise(member.as_bytes());
+            if digits.is_empty() || digits.len() > MAX_NAME || !address::is_digits(digits) {
+                let message = format!("{member:?} is not a number; write up to {MAX_NAME} digits");
+                found.problem(key.clone(), message);
+            }
+        }
+    }
+}
+
+fn check_outbind(base: &str, account: &Account, found: &mut Findings) {
+    let key = format!("{base}.outbind_password");
+    match &account.outbind {
+        Some(address) => check_address(&format!("{base}.outbind"), address, found),
+        None if !account.outbind_password.expose_secret().is_empty() => {
+            found.problem(
+                key.clone(),
+                "is without use; set `outbind` to host and port",
+            );
+        }
+        None => {}
+    }
+    warn_long_password(found, key, account.outbind_password.expose_secret());
 }
 
 pub(super) fn check_operators(config: &Config, found: &mut Findings) {
@@ -119,6 +161,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             found.problem(key("id"), message);
         }
         check_address(&key("address"), &operator.address, found);
+        check_tls(&base, operator, found);
         found.require(
             &key("system_id"),
             !operator.system_id.is_empty(),
@@ -140,6 +183,11 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         if !matches!(operator.interface_version, 0x33 | 0x34 | 0x50) {
             found.problem(key("interface_version"), "must be 0x33, 0x34 or 0x50");
         }
+        if operator.interface_version < 0x34 && operator.send_as == SendAs::DataSm {
+            let message =
+                "\"data_sm\" came with 3.4; set `interface_version = 0x34` or write \"submit_sm\"";
+            found.problem(key("send_as"), message);
+        }
         check_times(&base, operator, found);
         if operator.outcome_unknown == OutcomePolicy::Wait
             && operator.receipts == ReceiptRequest::Never
@@ -147,9 +195,41 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             let message = "\"wait\" needs receipts, but `receipts` is \"never\"; write \"resend\"";
             found.problem(key("outcome_unknown"), message);
         }
+        for (at, name) in operator.languages.iter().enumerate() {
+            if name.parse::<Language>().is_err() {
+                let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();
+                let message = format!("{name:?} has no table; write one of {}", known.join(", "));
+                found.problem(format!("{base}.languages[{at}]"), message);
+            }
+        }
         if let Some(retry) = &operator.retry {
             check_retry(retry, &key("retry"), found);
         }
+    }
+}
+
+fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
+    let key = |name: &str| format!("{base}.{name}");
+    match (&operator.tls_cert, &operator.tls_key) {
+        (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
+        (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
+        _ => {}
+    }
+    let without_tls = [
+        ("tls_name", operator.tls_name.is_some()),
+        ("tls_ca_file", operator.tls_ca_file.is_some()),
+        ("tls_cert", operator.tls_cert.is_some()),
+    ];
+    for (name, given) in without_tls {
+        if given && !operator.tls {
+            found.problem(key(name), "means nothing without TLS; add `tls = true`");
+        }
+    }
+    if let Some(name) = &operator.tls_name
+        && ServerName::try_from(name.as_str()).is_err()
+    {
+        let message = format!("{name:?} is neither a host name nor an IP address");
+        found.problem(key("tls_name"), message);
     }
 }
 

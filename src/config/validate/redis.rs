@@ -25,11 +25,13 @@ pub(super) fn check_redis(config: &Config, found: &mut Findings) {
         None => "redis.url",
     };
     let url = url.expose_secret();
-    if url.starts_with("rediss:") {
-        let message = "asks for TLS, which this build does not speak to Redis; \
-                       write \"redis://\" and a private network or a tunnel";
-        found.problem(key, message);
-    } else if url.into_connection_info().is_err() {
+    if redis.ca_file.is_some() && !url.starts_with("rediss:") {
+        found.problem(
+            "redis.ca_file",
+            "means nothing without TLS; write the URL with \"rediss://\", or remove it",
+        );
+    }
+    if url.into_connection_info().is_err() {
         let message = "is no URL of a Redis; write \"redis://:password@redis.example:6379/0\"";
         found.problem(key, message);
     }

@@ -55,11 +55,13 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             );
             found.problem(format!("{base}.account"), message);
         }
+        super::resolver::check_network(config, &base, route, found);
         let source = route.source_prefix.as_deref().unwrap_or_default();
         let conditions = (
             prefix,
             address::normalise(source.as_bytes()),
             &route.account,
+            &route.network,
         );
         let first = *seen.entry(conditions).or_insert(index);
         if first != index {

@@ -11,7 +11,22 @@ fn route(prefix: &str, source: &str, account: Option<&str>, target: &str) -> Rou
         prefix: prefix.to_owned(),
         source_prefix: source.to_owned(),
         account: account.map(str::to_owned),
+        network: None,
         steps: vec![Step::single(target.to_owned())],
+    }
+}
+
+fn ask<'m>(
+    destination: &'m str,
+    source: &'m str,
+    account: &'m str,
+    network: &'m str,
+) -> Question<'m> {
+    Question {
+        destination: destination.as_bytes(),
+        source: source.as_bytes(),
+        account,
+        network,
     }
 }
 
@@ -26,6 +41,7 @@ fn steps(list: &[&[(&'static str, u32)]]) -> Route<&'static str> {
         prefix: String::new(),
         source_prefix: String::new(),
         account: None,
+        network: None,
         steps: list.iter().map(step).collect(),
     }
 }
@@ -42,7 +58,7 @@ fn destination_then_source_then_account_then_default() {
     ]);
     let target = |destination: &str, source: &str, account: &str| {
         table
-            .lookup(destination.as_bytes(), source.as_bytes(), account)
+            .lookup(&ask(destination, source, account, ""))
             .and_then(|route| route.targets().next().cloned())
             .unwrap_or_default()
     };
@@ -67,7 +83,7 @@ fn destination_then_source_then_account_then_default() {
     assert_eq!(target("4930", "Other", "x"), "default");
 
     let explained: Vec<_> = table
-        .explain(b"4477", b"5551", "vip")
+        .explain(&ask("4477", "5551", "vip", ""))
         .iter()
         .flat_map(|route| route.targets())
         .collect();
@@ -86,16 +102,16 @@ fn destination_then_source_then_account_then_default() {
 #[test]
 fn without_a_default_there_may_be_no_route() {
     let table = RouteTable::build([route("44", "", None, "uk")]);
-    assert!(table.lookup(b"49", b"", "x").is_none());
-    assert!(table.lookup(b"4", b"", "x").is_none());
+    assert!(table.lookup(&ask("49", "", "x", "")).is_none());
+    assert!(table.lookup(&ask("4", "", "x", "")).is_none());
     let empty = RouteTable::<String>::build([]);
-    assert!(empty.lookup(b"49", b"", "x").is_none());
+    assert!(empty.lookup(&ask("49", "", "x", "")).is_none());
 }
 
 #[test]
 fn the_first_of_two_equal_routes_stands() {
     let table = RouteTable::build([route("44", "", None, "a"), route("44", "", None, "b")]);
-    let found = table.lookup(b"44", b"", "x").unwrap();
+    let found = table.lookup(&ask("44", "", "x", "")).unwrap();
     assert_eq!(found.to_string(), "to \"44*\": a");
     assert_eq!(table.routes().len(), 2);
 }
@@ -153,7 +169,7 @@ fn ten_thousand_routes_cost_no_more_than_the_digits() {
     let rounds = 20;
     for _ in 0..rounds {
         for key in &keys {
-            assert!(table.lookup(key.as_bytes(), b"12345", "test").is_some());
+            assert!(table.lookup(&ask(key, "12345", "test", "")).is_some());
         }
     }
     let each = started.elapsed() / (rounds * keys.len() as u32);
@@ -162,18 +178,60 @@ fn ten_thousand_routes_cost_no_more_than_the_digits() {
     eprintln!("look-up among 10,000 routes: {each:?}");
 }
 
+#[test]
+fn a_route_for_the_network_wins_over_every_prefix() {
+    let of = |network: &str, prefix: &str, target: &str| Route {
+        network: Some(network.to_owned()),
+        ..route(prefix, "", None, target)
+    };
+    let table = RouteTable::build([
+        route("447700", "", None, "range"),
+        of("23415", "", "all-of-15"),
+        of("23415", "4477", "mobiles-of-15"),
+        of("23410", "44", "of-10"),
+        route("", "", None, "default"),
+    ]);
+    let target = |destination: &str, network: &str| {
+        let found = table.lookup(&ask(destination, "1", "x", network));
+        found
+            .and_then(|route| route.targets().next().cloned())
+            .unwrap_or_default()
+    };
+    for (destination, network, wanted) in [
+        ("447700900123", "", "range"),
+        ("447700900123", "23415", "mobiles-of-15"),
+        ("447700900123", "23410", "of-10"),
+        ("447700900123", "23499", "range"),
+        ("33612345678", "23415", "all-of-15"),
+        ("33612345678", "23410", "default"),
+    ] {
+        assert_eq!(
+            target(destination, network),
+            wanted,
+            "{destination} {network}"
+        );
+    }
+    assert!(table.asks_network(&ask("33612345678", "1", "x", "")));
+    let narrow = RouteTable::build([of("23410", "44", "of-10"), route("", "", None, "default")]);
+    assert!(narrow.asks_network(&ask("447700900123", "1", "x", "")));
+    assert!(!narrow.asks_network(&ask("33612345678", "1", "x", "")));
+    let plain = RouteTable::build([route("", "", None, "default")]);
+    assert!(!plain.has_networks() && !plain.asks_network(&ask("44", "", "x", "")));
+}
+
 proptest! {
     #[test]
     fn agrees_with_a_plain_search(
-        list in proptest::collection::vec(("[0-2]{0,4}", "[0-2]{0,2}", proptest::option::of("[xy]")), 0..40),
+        list in proptest::collection::vec(("[0-2]{0,4}", "[0-2]{0,2}", proptest::option::of("[xy]"), proptest::option::of("[pq]")), 0..40),
         destination in "[0-2]{0,6}",
         source in "[0-2]{0,3}",
         account in "[xyz]",
+        network in "[pqr]{0,1}",
     ) {
         let routes: Vec<_> = list
             .iter()
             .enumerate()
-            .map(|(n, (p, s, a))| route(p, s, a.as_deref(), &n.to_string()))
+            .map(|(n, (p, s, a, w))| Route { network: w.clone(), ..route(p, s, a.as_deref(), &n.to_string()) })
             .collect();
         let wanted = routes
             .iter()
@@ -182,16 +240,17 @@ proptest! {
                 destination.starts_with(&r.prefix)
                     && source.starts_with(&r.source_prefix)
                     && r.account.as_ref().is_none_or(|a| *a == account)
+                    && r.network.as_ref().is_none_or(|w| *w == network)
             })
             .max_by_key(|(n, r)| {
                 let order = std::cmp::Reverse(*n);
-                (r.prefix.len(), r.source_prefix.len(), r.account.is_some(), order)
+                (r.network.is_some(), r.prefix.len(), r.source_prefix.len(), r.account.is_some(), order)
             })
             .map(|(_, r)| r.clone());
         let table = RouteTable::build(routes);
-        let found = table.lookup(destination.as_bytes(), source.as_bytes(), &account);
+        let found = table.lookup(&ask(&destination, &source, &account, &network));
         prop_assert_eq!(found.cloned(), wanted.clone());
-        let explained = table.explain(destination.as_bytes(), source.as_bytes(), &account);
+        let explained = table.explain(&ask(&destination, &source, &account, &network));
         prop_assert_eq!(explained.first().map(|r| (*r).clone()), wanted);
     }
 }

@@ -5,7 +5,7 @@
 
 /// Prefix → value.
 #[derive(Debug)]
-pub(super) struct Trie<V> {
+pub(in crate::domain) struct Trie<V> {
     nodes: Vec<Node<V>>,
 }
 
@@ -27,7 +27,7 @@ impl<V> Default for Trie<V> {
 
 impl<V> Trie<V> {
     /// The place of exactly this prefix; creates the way to it.
-    pub(super) fn entry(&mut self, prefix: &[u8]) -> &mut Option<V> {
+    pub(in crate::domain) fn entry(&mut self, prefix: &[u8]) -> &mut Option<V> {
         let mut at = 0;
         for &octet in prefix {
             at = match self.nodes[at].child(octet) {
@@ -44,7 +44,7 @@ impl<V> Trie<V> {
     }
 
     /// Calls `visit` with length and value of every stored prefix of `key`, the shortest first.
-    pub(super) fn walk<'a>(&'a self, key: &[u8], mut visit: impl FnMut(usize, &'a V)) {
+    pub(in crate::domain) fn walk<'a>(&'a self, key: &[u8], mut visit: impl FnMut(usize, &'a V)) {
         let mut node = &self.nodes[0];
         for (length, &octet) in key.iter().enumerate() {
             if let Some(value) = &node.value {
@@ -61,7 +61,7 @@ impl<V> Trie<V> {
     }
 
     /// Length and value of the longest stored prefix of `key`.
-    pub(super) fn longest(&self, key: &[u8]) -> Option<(usize, &V)> {
+    pub(in crate::domain) fn longest(&self, key: &[u8]) -> Option<(usize, &V)> {
         let mut found = None;
         self.walk(key, |length, value| found = Some((length, value)));
         found

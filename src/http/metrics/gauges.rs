@@ -132,6 +132,8 @@ families! {
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
     Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.panics));
+    Gauge "smsc_certificate_expires_timestamp_seconds" ["certificate"] "When a certificate ends, in Unix seconds: of the admin API (http), of a listener (listener:NAME), or the one shown to an operator (operator:ID).",
+        |node, _, to| node.certificates.iter().for_each(|one| to.of("certificate", &one.name, one.expires_at));
     Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
         |node, _, to| to.one(u8::from(node.draining));
 }

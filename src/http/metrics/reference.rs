@@ -5,7 +5,7 @@ use prometheus_client::registry::Registry;
 
 use super::gauges::{self, push};
 use super::process;
-use crate::telemetry::metrics::{Metrics, ReasonLabel, status_label};
+use crate::telemetry::metrics::{Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label};
 
 const INTRODUCTION: &str = "\
 # Metrics
@@ -67,6 +67,14 @@ fn exposed() -> String {
     metrics.attempts_of("operator:up");
     for family in [&metrics.traces, &metrics.spans_dropped] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });
+    }
+    let operation = OperationLabel {
+        operation: "query_sm",
+        status: status_label(0).status,
+    };
+    metrics.operations.get_or_create(&operation).inc();
+    for family in [&metrics.lookups, &metrics.lookups_given_up] {
+        family.get_or_create_owned(&ResultLabel { result: "found" });
     }
     metrics.binds_refused.get_or_create(&status_label(0)).inc();
     metrics.malformed.get_or_create(&status_label(0)).inc();

@@ -114,7 +114,7 @@ pub(super) async fn order(
         }
         .into(),
         by: who(&request),
-        to: String::new(),
+        ..CommandMessage::default()
     };
     done(ask(&state, order).await?)
 }
@@ -145,6 +145,7 @@ pub(super) async fn transfer(
         verb: Verb::Move.into(),
         by: who(&request),
         to,
+        ..CommandMessage::default()
     };
     done(ask(&state, order).await?)
 }

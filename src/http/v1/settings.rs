@@ -230,13 +230,14 @@ pub(in crate::http) async fn put_operator_rate(
     params(
         ("to" = String, Query, description = "destination"),
         ("from" = Option<String>, Query, description = "source address"),
-        ("account" = Option<String>, Query, description = "system_id of the sender")),
+        ("account" = Option<String>, Query, description = "system_id of the sender"),
+        ("network" = Option<String>, Query, description = "network of the destination; without it, what this node knows of it")),
     responses((status = 200, body = Explanation), (status = 400)))]
 pub(in crate::http) async fn explain(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let query = Query::read(&request, &["to", "from", "account"])?;
+    let query = Query::read(&request, &["to", "from", "account", "network"])?;
     let Some(to) = query.text("to") else {
         let detail = "to is missing; write the destination, such as to=447700900123";
         return Err(Problem::bad_value("to", detail));
@@ -246,6 +247,7 @@ pub(in crate::http) async fn explain(
         to: to.trim().to_owned(),
         from: query.text("from").unwrap_or_default().trim().to_owned(),
         account: query.text("account").unwrap_or_default().to_owned(),
+        network: query.text("network").unwrap_or_default().to_owned(),
     };
     let explained = ask(&state, question).await?;
     Ok(HttpResponse::Ok().json(Explanation::from(explained)))

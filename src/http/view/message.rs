@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time;
+use crate::content;
 use crate::domain::address::printable;
 use crate::domain::{command_status, state};
 use crate::http::text;
@@ -35,6 +36,9 @@ pub struct Message {
     pub sender: String,
     /// The queue that owns it now.
     pub queue: String,
+    /// The network that `to` belongs to; null when it was not looked up or nobody knows.
+    #[serde(default)]
+    pub network: Option<String>,
     #[schema(format = DateTime)]
     pub accepted_at: Option<String>,
     #[schema(format = DateTime)]
@@ -51,6 +55,9 @@ pub struct Message {
     /// `text erased` when its text was there and is not kept any more; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
+    /// How it belongs to a longer text; null when it is all of its text.
+    #[serde(default)]
+    pub parts: Option<Parts>,
     /// Where its steps are recorded; null when it is not traced.
     #[serde(default)]
     pub trace: Option<Trace>,
@@ -64,6 +71,21 @@ pub struct Message {
     /// Only when asked for with `text=true`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub content: Option<Text>,
+}
+
+/// How a message belongs to a longer text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Parts {
+    /// Which part its octets are, by header or sar_ parameters; null for a whole.
+    pub part: Option<u8>,
+    /// Of how many.
+    pub of: Option<u8>,
+    /// The message that was divided into this one and others.
+    pub message: Option<String>,
+    /// The messages that carry the text of this one, in order.
+    pub sent_as: Vec<String>,
+    /// The messages whose text was put together in this one, in order.
+    pub made_of: Vec<String>,
 }
 
 /// `GET /v1/messages/{id}/trace`, and part of a message.
@@ -111,7 +133,7 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry` or `cancel`.
+    /// `move`, `retry`, `cancel` or `replace`.
     pub kind: String,
     /// The new queue of a move.
     pub queue: String,
@@ -147,6 +169,7 @@ impl Message {
             to: printable(&message.destination),
             sender: view.sender,
             queue: view.queue,
+            network: Some(message.network.clone()).filter(|network| !network.is_empty()),
             accepted_at: time(message.accepted_at),
             expires_at: time(message.expires_at),
             due_at: time(view.due_at),
@@ -156,6 +179,7 @@ impl Message {
             esm_class: message.esm_class,
             registered_delivery: message.registered_delivery,
             note: message.text_erased.then(|| "text erased".to_owned()),
+            parts: Parts::of(&message),
             trace: view.trace.map(Trace::from),
             fin: view.fin.map(Final::from),
             history: view.history.into_iter().map(Attempt::from).collect(),
@@ -168,6 +192,26 @@ impl Message {
                 }
             }),
         }
+    }
+}
+
+// === impl Parts ===
+
+impl Parts {
+    fn of(message: &pb::Message) -> Option<Self> {
+        let place = content::part_of(message);
+        let composition = message.composition.as_deref();
+        if place.is_none() && composition.is_none() {
+            return None;
+        }
+        let ids = |ids: &[u64]| ids.iter().map(u64::to_string).collect();
+        Some(Self {
+            part: place.map(|place| place.sequence),
+            of: place.map(|place| place.total),
+            message: content::parent_of(message).map(|parent| parent.to_string()),
+            sent_as: composition.map_or_else(Vec::new, |all| ids(&all.sent_as)),
+            made_of: composition.map_or_else(Vec::new, |all| ids(&all.made_of)),
+        })
     }
 }
 

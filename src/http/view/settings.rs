@@ -147,6 +147,12 @@ pub struct Explanation {
     pub to: String,
     pub from: String,
     pub account: String,
+    /// Of the destination, as it was given or as this node knows it; null when it does not.
+    #[serde(default)]
+    pub network: Option<String>,
+    /// A message would wait until the number is looked up.
+    #[serde(default)]
+    pub looked_up: bool,
     /// Whether there is such an account that may bind.
     pub account_is_known: bool,
     /// Routes that fit, the one that is used first.
@@ -298,6 +304,8 @@ impl From<explain::Explanation> for Explanation {
             to: from.to,
             from: from.from,
             account: from.account,
+            network: Some(from.network).filter(|network| !network.is_empty()),
+            looked_up: from.looked_up,
             account_is_known: from.account_is_known,
             matching: considered(from.matching),
             not_matching: considered(from.not_matching),

@@ -184,7 +184,9 @@ impl<T: Clone> Session<T> {
         self.peer_version = match version {
             Some(version) => u8::try_from(version).unwrap_or(FIRST_VERSION_WITH_TLVS),
             None => FIRST_VERSION_WITH_TLVS,
-        };
+        }
+        // What we did not bind with we do not speak.
+        .min(self.config.interface_version);
         self.state = State::Bound(bind_type);
         self.watch.enter(Phase::Bound, now);
         Event::BindResult { status, resp }

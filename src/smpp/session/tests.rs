@@ -18,10 +18,16 @@ struct Fixture {
 
 impl Fixture {
     fn new(role: Role) -> Fixture {
+        Fixture::speaking(role, 0x34)
+    }
+
+    /// One whose own version this is.
+    fn speaking(role: Role, interface_version: u8) -> Fixture {
         let now = Instant::now();
         let config = SessionConfig {
             role,
             window: 2,
+            interface_version,
             ..SessionConfig::default()
         };
         Fixture {

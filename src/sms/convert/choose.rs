@@ -1,6 +1,7 @@
 //! Which tables make a text shortest.
 
 use super::super::language::{Language, Shifts};
+use super::super::segment::{Units, room};
 use super::super::tables::Tables;
 
 /// How a text is best sent.
@@ -12,9 +13,7 @@ pub enum Choice {
     Ucs2,
 }
 
-/// Bits of the user data of one short message (23.040 §9.2.3.24).
-const USER_DATA_BITS: usize = 140 * 8;
-/// Octets of the element that numbers the parts (23.040 §9.2.3.24.1).
+/// Octets of the element that numbers the parts, with an 8-bit reference (23.040 §9.2.3.24.1).
 const CONCAT_ELEMENT: usize = 5;
 
 /// The way that takes the fewest short messages, the header that announces national tables counted.
@@ -25,9 +24,13 @@ const CONCAT_ELEMENT: usize = 5;
 /// only when no allowed table does.
 #[must_use]
 pub fn choose(text: &str, languages: &[Language]) -> Choice {
+    let Some(characters) = representable(text, languages) else {
+        return Choice::Ucs2;
+    };
+    let fewest_of_any = fewest_parts(characters);
     let mut best: Option<(usize, Shifts)> = None;
     for shifts in candidates(languages) {
-        if best.is_some_and(|(parts, _)| parts <= 1) {
+        if best.is_some_and(|(parts, _)| parts <= fewest_of_any) {
             break;
         }
         let Some(parts) = parts(text, shifts) else {
@@ -38,6 +41,34 @@ pub fn choose(text: &str, languages: &[Language]) -> Choice {
         }
     }
     best.map_or(Choice::Ucs2, |(_, shifts)| Choice::Gsm(shifts))
+}
+
+/// How many characters there are; none when one of them is in no allowed table at all, so that no
+/// pair of tables has to be tried.
+fn representable(text: &str, languages: &[Language]) -> Option<usize> {
+    let default = Tables::of(Shifts::default());
+    let mut count = 0;
+    for character in text.chars() {
+        let national = |language: &Language| {
+            let (locking, single) = (*language, *language);
+            let tables = Tables::of(Shifts { locking, single });
+            tables.width(character).is_some()
+        };
+        if default.width(character).is_none() && !languages.iter().any(national) {
+            return None;
+        }
+        count += 1;
+    }
+    Some(count)
+}
+
+/// What no national table can do better than: every character one septet, one table announced.
+fn fewest_parts(characters: usize) -> usize {
+    let header = Shifts::single(Language::Turkish).header_octets();
+    if characters <= room(Units::Septets, header) {
+        return 1;
+    }
+    characters.div_ceil(room(Units::Septets, header + CONCAT_ELEMENT))
 }
 
 /// Every allowed pair of tables, the simplest first.
@@ -62,8 +93,8 @@ fn candidates(languages: &[Language]) -> impl Iterator<Item = Shifts> {
 fn parts(text: &str, shifts: Shifts) -> Option<usize> {
     let tables = Tables::of(shifts);
     let header = shifts.header_octets();
-    let whole = septets_beside(header);
-    let part = septets_beside(header.max(1) + CONCAT_ELEMENT);
+    let whole = room(Units::Septets, header);
+    let part = room(Units::Septets, header.max(1) + CONCAT_ELEMENT);
     let (mut total, mut parts, mut used) = (0, 1, 0);
     for character in text.chars() {
         let width = tables.width(character)?;
@@ -76,9 +107,4 @@ fn parts(text: &str, shifts: Shifts) -> Option<usize> {
         }
     }
     Some(if total <= whole { 1 } else { parts })
-}
-
-/// Septets that fit beside a header of that many octets, its length octet included.
-fn septets_beside(header_octets: usize) -> usize {
-    (USER_DATA_BITS - header_octets * 8) / 7
 }

@@ -70,9 +70,6 @@ pub static HINDI: Table = Table::basic([
 ]);
 
 /// Kannada (§A.3.7).
-///
-/// The standard prints U+0CAA at 0x24, which has its place at 0x3D; every handset takes it for the
-/// misprint of U+0CA1 that it is, the one letter that would be missing.
 #[rustfmt::skip]
 pub static KANNADA: Table = Table::basic([
     NONE, '\u{0c82}', '\u{0c83}', '\u{0c85}', '\u{0c86}', '\u{0c87}', '\u{0c88}', '\u{0c89}',

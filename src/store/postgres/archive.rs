@@ -239,6 +239,13 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
         return Ok(());
     }
     let ids: Vec<i64> = messages.iter().map(|message| key(message.id)).collect();
+    // The messages are as the last replacement made them: what was given then goes as well.
+    client
+        .execute(
+            "UPDATE change SET body = '' WHERE id = ANY($1) AND kind = 4",
+            &[&ids],
+        )
+        .await?;
     let text = |octets: &[u8]| text_of(octets).into_owned();
     let sources: Vec<String> = messages.iter().map(|one| text(&one.source)).collect();
     let destinations: Vec<String> = messages.iter().map(|one| text(&one.destination)).collect();

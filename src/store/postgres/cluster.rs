@@ -7,7 +7,9 @@ mod collect;
 mod lease;
 mod member;
 mod orders;
+mod seat;
 mod take_over;
+mod unfinished;
 mod wake;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -139,6 +141,18 @@ impl ClusterStore for PgStore {
             .ask(async move { lease::release(&shared, resources).await })
     }
 
+    fn take_seat(&self, account: u32, most: u32) -> Reply<Option<u32>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { seat::take(&shared, account, most).await })
+    }
+
+    fn give_seat(&self, account: u32, seat: u32) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { seat::give(&shared, account, seat).await })
+    }
+
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {
         let shared = Arc::clone(&self.shared);
         self.shared
@@ -172,6 +186,18 @@ impl ClusterStore for PgStore {
     fn orders(&self) -> Reply<Vec<Vec<u8>>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move { orders::take(&shared).await })
+    }
+
+    fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::add(&shared, changes).await })
+    }
+
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::recount(&shared, accounts).await })
     }
 
     fn leave(&self) -> Result<(), StoreError> {

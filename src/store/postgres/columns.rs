@@ -357,7 +357,7 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
     if !change.is_empty() {
         let ids = keys(change.iter().map(|row| row.id))?;
         for row in &change {
-            check_size(row.by.len())?;
+            check_size(row.by.len() + row.body.len())?;
         }
         call!(
             calls,
@@ -367,6 +367,8 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
             column(&change, |row| row.kind as i16),
             column(&change, |row| row.queue as i32),
             change.iter().map(|row| row.by.as_str()).collect::<Vec<_>>(),
+            column(&change, |row| row.expires_at),
+            change.iter().map(|row| &row.body[..]).collect::<Vec<_>>(),
         );
     }
     let park: Vec<_> = batches.iter().flat_map(|batch| &batch.park).collect();

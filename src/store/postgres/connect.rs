@@ -4,12 +4,9 @@
 //! migrations). Keeps true that the URL, which may hold a password, never reaches an error or a log,
 //! and that a certificate is verified whenever TLS is spoken.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use secrecy::ExposeSecret;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::tls::MakeTlsConnect;
@@ -19,6 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::PgOptions;
 use super::failure::{failed, sql_failed};
 use crate::store::StoreError;
+use crate::tls::{self, Named};
 
 /// What drives a dedicated client: poll it, or nothing happens.
 pub type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
@@ -102,39 +100,10 @@ impl Connector {
     }
 }
 
-/// The certificates that this machine trusts; none where it has none, and then no server is trusted.
-pub fn platform_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
-}
-
 fn tls_config(options: &PgOptions) -> Result<ClientConfig, StoreError> {
-    let mut roots = RootCertStore::empty();
-    match &options.ca_file {
-        None => roots = platform_roots(),
-        Some(path) => {
-            let unreadable = |error: &dyn std::fmt::Display| {
-                failed(format!("postgres.ca_file: {}: {error}", path.display()))
-            };
-            let certificates =
-                CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| unreadable(&error))?;
-                roots.add(certificate).map_err(|error| unreadable(&error))?;
-            }
-            if roots.is_empty() {
-                return Err(failed(format!(
-                    "postgres.ca_file: {} holds no certificate",
-                    path.display()
-                )));
-            }
-        }
-    }
-    // Named, because a process may have no default provider, or more than one to choose from.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| failed(format!("TLS: {error}")))
-        .map(|builder| builder.with_root_certificates(roots).with_no_client_auth())
+    let roots = match &options.ca_file {
+        None => tls::platform_roots(),
+        Some(file) => tls::roots(&Named::new("postgres.ca_file", file)).map_err(failed)?,
+    };
+    tls::client_config(roots, None).map_err(|error| failed(format!("TLS: {error}")))
 }

@@ -13,6 +13,7 @@ use super::failure::Failure;
 use super::record::{
     MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
 };
+use crate::store::record::{moved, replace};
 use crate::store::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored};
 
 /// Opens a snapshot that several statements share.
@@ -45,7 +46,7 @@ const SENT: &str = concat!(
 );
 const RETRY: &str = "SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)";
 const CHANGE: &str = concat!(
-    "SELECT id, at, kind, queue, by FROM change WHERE ",
+    "SELECT id, at, kind, queue, by, expires_at, body FROM change WHERE ",
     among!("id"),
     " ORDER BY id, seq"
 );
@@ -117,10 +118,15 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
     }
     for row in &rows[4] {
         let change = read_change(row)?;
-        if change.kind == ChangeKind::Move
-            && let Some(stored) = found.get_mut(&change.id)
-        {
-            stored.queue = change.queue;
+        let Some(stored) = found.get_mut(&change.id) else {
+            continue;
+        };
+        match change.kind {
+            ChangeKind::Move => moved(stored, change.queue, &change.by),
+            ChangeKind::Replace => {
+                replace(&mut stored.message, change.body, change.expires_at);
+            }
+            ChangeKind::Retry | ChangeKind::Cancel => {}
         }
     }
     if keys.len() == ids.len() {

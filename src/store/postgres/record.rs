@@ -117,7 +117,7 @@ pub fn read_sent(row: &Row) -> Result<SentRow, StoreError> {
     })
 }
 
-/// A row of `id, at, kind, queue, by`.
+/// A row of `id, at, kind, queue, by, expires_at, body`.
 pub fn read_change(row: &Row) -> Result<ChangeRow, StoreError> {
     Ok(ChangeRow {
         id: id_at(row, 0)?,
@@ -126,10 +126,13 @@ pub fn read_change(row: &Row) -> Result<ChangeRow, StoreError> {
         kind: match row.try_get::<_, i16>(2)? {
             1 => ChangeKind::Move,
             2 => ChangeKind::Retry,
+            4 => ChangeKind::Replace,
             _ => ChangeKind::Cancel,
         },
         queue: number_at(row, 3)?,
         by: row.try_get(4)?,
+        expires_at: row.try_get(5)?,
+        body: Bytes::from(row.try_get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default()),
     })
 }
 

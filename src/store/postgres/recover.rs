@@ -119,14 +119,15 @@ pub fn read_active(row: &Row) -> Result<Active, StoreError> {
     })
 }
 
-/// Completes messages with moves, retries, attempts and tries. Ids ascend.
+/// Completes messages with moves, replacements, retries, attempts and tries. Ids ascend.
 pub async fn add_stages(client: &Client, page: &mut [Active]) -> Result<(), StoreError> {
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
     let ids: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&ids];
-    let (moves, retries, sent, tries) = tokio::try_join!(
+    let (changes, retries, sent, tries) = tokio::try_join!(
         biased;
         client.query(
-            "SELECT id, queue FROM change WHERE id = ANY($1) AND kind = 1 ORDER BY id, seq",
+            "SELECT id, kind, queue, expires_at FROM change
+             WHERE id = ANY($1) AND kind IN (1, 4) ORDER BY id, seq",
             &ids
         ),
         client.query("SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)", &ids),
@@ -145,8 +146,12 @@ pub async fn add_stages(client: &Client, page: &mut [Active]) -> Result<(), Stor
     let place = |row: &Row| -> Result<usize, StoreError> {
         Ok(places.get(&id_at(row, 0)?).copied().unwrap_or_default())
     };
-    for row in &moves {
-        page[place(row)?].queue = number_at(row, 1)?;
+    for row in &changes {
+        let active = &mut page[place(row)?];
+        match row.try_get::<_, i16>(1)? {
+            1 => active.queue = number_at(row, 2)?,
+            _ => active.expires_at = row.try_get(3)?,
+        }
     }
     for row in &retries {
         let active = &mut page[place(row)?];

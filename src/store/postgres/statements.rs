@@ -153,12 +153,13 @@ impl Step {
                 "INSERT INTO told(id) SELECT * FROM unnest($1::bigint[]) ON CONFLICT DO NOTHING"
             }
             Self::Change => {
-                "INSERT INTO change(id, seq, at, kind, queue, by)
+                "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body)
                  SELECT u.id, (coalesce((SELECT max(c.seq) FROM change c WHERE c.id = u.id), 0)
                      + row_number() OVER (PARTITION BY u.id ORDER BY u.n))::int,
-                   u.at, u.kind, u.queue, u.by
-                 FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::int[], $5::text[])
-                   WITH ORDINALITY u(id, at, kind, queue, by, n)"
+                   u.at, u.kind, u.queue, u.by, u.expires_at, u.body
+                 FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::int[], $5::text[],
+                   $6::bigint[], $7::bytea[])
+                   WITH ORDINALITY u(id, at, kind, queue, by, expires_at, body, n)"
             }
             Self::Park => {
                 "INSERT INTO parked(id, operator, operator_message_id, at, receipt)

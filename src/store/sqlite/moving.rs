@@ -8,12 +8,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
-use super::reader::{kind_of, read_fin, read_sent};
+use super::reader::{CHANGES, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
 use super::settings;
 use crate::store::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
-use crate::store::{ChangeRow, ParkedRow, RetryRow, StoreError, TryRow};
+use crate::store::{ParkedRow, RetryRow, StoreError, TryRow};
 
 /// Tables that came with [`schema::WITH_SETTINGS`].
 const SETTINGS: [&str; 4] = ["accounts", "operators", "routes", "config_versions"];
@@ -159,19 +159,10 @@ impl Source {
             },
         )?;
         rows.change = self.rows(
-            "SELECT id, at, kind, queue, by FROM change WHERE id > ?1 AND id <= ?2
-             ORDER BY id, seq",
+            &format!("{CHANGES} WHERE id > ?1 AND id <= ?2 ORDER BY id, seq"),
             after,
             upto,
-            |row| {
-                Ok(ChangeRow {
-                    id: key_at_0(row)?,
-                    at: row.get(1)?,
-                    kind: kind_of(row.get(2)?),
-                    queue: row.get(3)?,
-                    by: row.get(4)?,
-                })
-            },
+            read_change,
         )?;
         Ok(last)
     }

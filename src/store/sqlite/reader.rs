@@ -10,8 +10,11 @@ use rusqlite::{Connection, Row};
 
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use crate::pb::MessageState;
+use crate::store::record::{moved, replace};
 use crate::store::{ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, SentRow, Stored};
 
+/// Every column: a backup of an older release, which is read as it is, has fewer.
+pub const CHANGES: &str = "SELECT * FROM change";
 /// Rows stepped over before seeking is cheaper.
 const MAX_GAP: u32 = 5;
 
@@ -68,13 +71,18 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
         }
         Ok(())
     })?;
-    // In the order of the key (id, seq): the last move wins.
-    let moves = "SELECT id, queue, kind FROM change";
-    gather(&snapshot, moves, "id", ids, |index, row| {
-        if let Some(stored) = &mut found[index]
-            && row.get::<_, i64>(2)? == ChangeKind::Move as i64
-        {
-            stored.queue = row.get(1)?;
+    // In the order of the key (id, seq): the last of a kind wins.
+    gather(&snapshot, CHANGES, "id", ids, |index, row| {
+        let Some(stored) = &mut found[index] else {
+            return Ok(());
+        };
+        let change = read_change(row)?;
+        match change.kind {
+            ChangeKind::Move => moved(stored, change.queue, &change.by),
+            ChangeKind::Replace => {
+                replace(&mut stored.message, change.body, change.expires_at);
+            }
+            ChangeKind::Retry | ChangeKind::Cancel => {}
         }
         Ok(())
     })?;
@@ -148,18 +156,10 @@ pub fn history(connection: &Connection, id: u64) -> rusqlite::Result<Option<Hist
     let told = connection
         .prepare_cached("SELECT 1 FROM told WHERE id = ?1")?
         .exists([key])?;
-    let mut statement = connection
-        .prepare_cached("SELECT at, kind, queue, by FROM change WHERE id = ?1 ORDER BY seq")?;
+    let mut statement =
+        connection.prepare_cached(&format!("{CHANGES} WHERE id = ?1 ORDER BY seq"))?;
     let changes = statement
-        .query_map([key], |row| {
-            Ok(ChangeRow {
-                id,
-                at: row.get(0)?,
-                kind: kind_of(row.get(1)?),
-                queue: row.get(2)?,
-                by: row.get(3)?,
-            })
-        })?
+        .query_map([key], read_change)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(Some(History {
         stored,
@@ -214,11 +214,30 @@ pub fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
     })
 }
 
+/// A row of [`CHANGES`].
+pub fn read_change(row: &Row<'_>) -> rusqlite::Result<ChangeRow> {
+    // The last two columns are younger than the table.
+    let is_old = row.as_ref().column_count() < 8;
+    Ok(ChangeRow {
+        id: row.get::<_, i64>(0)? as u64,
+        at: row.get(2)?,
+        kind: kind_of(row.get(3)?),
+        queue: row.get(4)?,
+        by: row.get(5)?,
+        expires_at: if is_old { 0 } else { row.get(6)? },
+        body: match is_old {
+            true => Bytes::new(),
+            false => bytes_of(row.get_ref(7)?),
+        },
+    })
+}
+
 /// An unknown kind can only come from a newer schema, which is refused at open.
-pub fn kind_of(kind: i64) -> ChangeKind {
+fn kind_of(kind: i64) -> ChangeKind {
     match kind {
         1 => ChangeKind::Move,
         2 => ChangeKind::Retry,
+        4 => ChangeKind::Replace,
         _ => ChangeKind::Cancel,
     }
 }

@@ -130,7 +130,7 @@ fn merge(
         "t.id, t.attempt, t.at, t.operator, t.status, t.operator_message_id",
     )?;
     let mut tries = prepare("tries", "t.id, t.attempt")?;
-    let mut change = prepare("change", "t.id, t.kind, t.queue")?;
+    let mut change = prepare("change", "t.id, t.kind, t.queue, t.expires_at")?;
 
     let mut fin = Side::open(&mut fin, range, |row| row.get::<_, u32>(1))?;
     let mut told = Side::open(&mut told, range, |_| Ok(()))?;
@@ -141,7 +141,11 @@ fn merge(
     let mut resent = Side::open(&mut resent, range, read_attempt)?;
     let mut tries = Side::open(&mut tries, range, |row| row.get::<_, u32>(1))?;
     let mut change = Side::open(&mut change, range, |row| {
-        Ok((row.get::<_, i64>(1)?, row.get::<_, u32>(2)?))
+        Ok((
+            row.get::<_, i64>(1)?,
+            row.get::<_, u32>(2)?,
+            row.get::<_, i64>(3)?,
+        ))
     })?;
 
     let mut rows = msg.query(range.bounds())?;
@@ -164,9 +168,11 @@ fn merge(
             attempts: 0,
             stage: Stage::Waiting,
         };
-        while let Some((kind, queue)) = change.take(id)? {
+        while let Some((kind, queue, expires_at)) = change.take(id)? {
             if kind == ChangeKind::Move as i64 {
                 active.queue = queue;
+            } else if kind == ChangeKind::Replace as i64 {
+                active.expires_at = expires_at;
             }
         }
         if let Some((due_at, attempts)) = retry.take(id)? {

@@ -103,7 +103,7 @@ impl<'c> Statements<'c> {
             )?,
             change: prepare(
                 "INSERT INTO change VALUES(?1,
-                   (SELECT coalesce(max(seq),0)+1 FROM change WHERE id=?1),?2,?3,?4,?5)",
+                   (SELECT coalesce(max(seq),0)+1 FROM change WHERE id=?1),?2,?3,?4,?5,?6,?7)",
             )?,
             park: prepare("INSERT INTO parked VALUES(?1,?2,?3,?4,?5)")?,
             unpark: prepare("DELETE FROM parked WHERE id=?1")?,
@@ -285,13 +285,15 @@ impl<'c> Statements<'c> {
     }
 
     pub fn change(&mut self, change: &ChangeRow) -> Result<(), RowError> {
-        check_size(change.by.len())?;
+        check_size(change.by.len() + change.body.len())?;
         let row = &mut self.change;
         bind(row, 1, key(change.id)?)?;
         bind(row, 2, change.at)?;
         bind(row, 3, change.kind as i64)?;
         bind(row, 4, change.queue)?;
         bind(row, 5, &change.by)?;
+        bind(row, 6, change.expires_at)?;
+        bind(row, 7, &change.body[..])?;
         row.raw_execute()?;
         Ok(())
     }

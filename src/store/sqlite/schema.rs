@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -89,6 +89,12 @@ CREATE TABLE tokens(name TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, role TEXT 
 CREATE TABLE audit(id INTEGER PRIMARY KEY, token TEXT NOT NULL, role TEXT NOT NULL,
   address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INT NOT NULL,
   node INT NOT NULL);
+";
+
+/// Version 4: messages that are replaced while they wait.
+const REPLACE: &str = "
+ALTER TABLE change ADD COLUMN expires_at INT NOT NULL DEFAULT 0;
+ALTER TABLE change ADD COLUMN body BLOB;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -146,17 +146,20 @@ fn client_bind_refused_nacked_or_unanswered() {
 
 #[test]
 fn the_server_s_version_is_learnt_from_its_bind_resp() {
-    for (raw, version) in [
-        (&b""[..], 0x34),
-        (b"\x02\x10\x00\x01\x50", 0x50),
-        (b"\x02\x10\x00\x01\x33", 0x33),
+    for (ours, raw, version) in [
+        (0x50, &b""[..], 0x34),
+        (0x50, b"\x02\x10\x00\x01\x50", 0x50),
+        (0x50, b"\x02\x10\x00\x01\x33", 0x33),
+        // What we did not bind with we do not speak.
+        (0x34, b"\x02\x10\x00\x01\x50", 0x34),
+        (0x33, b"", 0x33),
     ] {
-        let mut fixture = Fixture::new(Role::Client);
+        let mut fixture = Fixture::speaking(Role::Client, ours);
         let now = fixture.now;
         let bind_type = BindType::Transmitter;
         fixture
             .session
-            .bind(now, bind_type, bind(0x50), &mut fixture.out);
+            .bind(now, bind_type, bind(ours), &mut fixture.out);
         let resp = BindResp {
             system_id: Bytes::from_static(b"op"),
             tlvs: Tlvs::from_raw(Bytes::copy_from_slice(raw)),

@@ -220,12 +220,14 @@ impl Range {
         format!(
             "WITH open AS MATERIALIZED (
                SELECT m.id, m.sender, coalesce(v.queue, m.queue) AS queue, w.part, m.priority,
-                 m.due_at, m.expires_at, f.tell
+                 m.due_at, coalesce(x.expires_at, m.expires_at) AS expires_at, f.tell
                FROM {msg} m
                LEFT JOIN {fin} f ON f.id = m.id
                LEFT JOIN {told} d ON d.id = m.id
                LEFT JOIN (SELECT DISTINCT ON (h.id) h.id, h.queue FROM {change} h
                  WHERE h.kind = 1 ORDER BY h.id, h.seq DESC) v ON v.id = m.id
+               LEFT JOIN (SELECT DISTINCT ON (h.id) h.id, h.expires_at FROM {change} h
+                 WHERE h.kind = 4 ORDER BY h.id, h.seq DESC) x ON x.id = m.id
                JOIN unnest($2::int[], $3::smallint[]) w(queue, part)
                  ON w.queue = coalesce(f.tell, v.queue, m.queue)
                  AND (w.part = {WHOLE} OR f.id IS NULL AND w.part = m.part)

@@ -1,0 +1,110 @@
+//! alert_notification of an operator, passed on to the ESME that is waiting for the subscriber
+//! (SMPP 3.4 §4.12).
+//!
+//! It goes to the account whose address the alert names, or, when it is nobody's address, to the
+//! account that last sent something from there to that subscriber. It has no answer and is not kept:
+//! without a receiver it is counted and dropped, as the standard has it.
+
+use std::sync::Arc;
+
+use actix::Recipient;
+use bytes::{Bytes, BytesMut};
+
+use crate::actors::admin;
+use crate::actors::hub::Hub;
+use crate::actors::ports::{lock, post_to};
+use crate::content;
+use crate::domain::address::normalise;
+use crate::pb::{ForwardAlert, order};
+use crate::smpp::{AlertNotification, Body, Pdu};
+use crate::store::Search;
+
+/// Messages looked at to find who wrote to a subscriber last.
+const NEWEST: usize = 10;
+
+/// Passes an alert of an operator on, in its own time.
+pub fn pass_on(hub: &Arc<Hub>, alert: AlertNotification) {
+    let hub = Arc::clone(hub);
+    actix::spawn(async move {
+        let Some(account) = account_of(&hub, &alert).await else {
+            tracing::debug!("an alert_notification is for no account");
+            hub.metrics.alerts_dropped.inc();
+            return;
+        };
+        let mut octets = BytesMut::new();
+        Pdu::request(0, Body::AlertNotification(alert)).encode(&mut octets);
+        let forward = ForwardAlert {
+            account,
+            pdu: octets.freeze(),
+        };
+        if !deliver(&hub, &forward) && !send_abroad(&hub, forward).await {
+            hub.metrics.alerts_dropped.inc();
+        }
+    });
+}
+
+/// An alert that another node has left for a receiver here.
+pub fn arrived(hub: &Hub, forward: &ForwardAlert) {
+    if !deliver(hub, forward) {
+        hub.metrics.alerts_dropped.inc();
+    }
+}
+
+/// Gives an alert to a receiver of its account on this node; false when there is none.
+fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
+    let Some(queue) = hub.queue(forward.account) else {
+        return false;
+    };
+    let sessions = queue.sessions();
+    let recipient: Option<Recipient<ForwardAlert>> = hub
+        .binds
+        .all()
+        .iter()
+        .filter(|bind| sessions.iter().any(|(session, _)| *session == bind.session))
+        .find_map(|bind| lock(&bind.alerts).clone());
+    let Some(recipient) = recipient else {
+        return false;
+    };
+    post_to(&recipient, forward.clone());
+    hub.metrics.alerts.inc();
+    true
+}
+
+/// Whose alert it is.
+async fn account_of(hub: &Hub, alert: &AlertNotification) -> Option<u32> {
+    if let Some(account) = hub.plan().mo_account(&alert.esme_addr) {
+        return Some(account);
+    }
+    let text = |address: &Bytes| String::from_utf8(normalise(address).to_vec()).ok();
+    let search = Search {
+        to: Some(text(&alert.source_addr)?),
+        from: Some(text(&alert.esme_addr).filter(|from| !from.is_empty())?),
+        limit: NEWEST,
+        ..Search::default()
+    };
+    let found = hub.store.search(search).await.ok()?;
+    found
+        .into_iter()
+        .map(|stored| stored.message)
+        .find(|message| !content::is_internal(message) && hub.is_account(message.sender))
+        .map(|message| message.sender)
+}
+
+/// Leaves an alert for a node that has a receiver of its account; false when there is none.
+async fn send_abroad(hub: &Hub, forward: ForwardAlert) -> bool {
+    let own = hub.ids.node();
+    let serving = hub
+        .tenure
+        .neighbours()
+        .view
+        .nodes
+        .iter()
+        .find(|node| node.node != own && node.card.serving.contains(&forward.account))
+        .map(|node| node.node);
+    match serving {
+        Some(node) => admin::send_to(hub, node, order::What::Alert(forward))
+            .await
+            .unwrap_or(false),
+        None => false,
+    }
+}

@@ -1,0 +1,299 @@
+//! Parts that wait for the rest of their message.
+//!
+//! Serves the queue `internal:assembly` as a session would, on every delivering node for the
+//! partitions that the node owns: so all parts for one subscriber come to one place. The parts are
+//! durable in that queue; what is kept here is only which of them belong together. When all parts are
+//! there, one commit makes the whole durable and hands the parts to it (their `sent` row names it), and
+//! from then on they end as the whole does. Keeps true that nothing is lost: parts whose rest does
+//! not come go on as they came, and after a restart the queue brings what was waiting again.
+
+mod pass;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
+use bytes::Bytes;
+
+use self::pass::Passed;
+use crate::actors::hub::Hub;
+use crate::actors::ports::{QueuePort, SessionPort};
+use crate::actors::posted::measured;
+use crate::clock;
+use crate::content;
+use crate::domain::partition;
+use crate::pb::failed::Why;
+use crate::pb::{
+    Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
+};
+use crate::sms::reassemble::{Added, Assembler, Part};
+
+const TICK: Duration = Duration::from_secs(1);
+
+/// What makes parts belong together: whoever brought them, both addresses, the reference and its
+/// width, how many they are.
+type Key = (u32, Bytes, Bytes, u16, bool, u8);
+
+pub struct Assembly {
+    hub: Arc<Hub>,
+    queue: Arc<QueuePort>,
+    session: u64,
+    waiting: Assembler<Key, Message>,
+    /// Being written, with their partitions.
+    leaving: HashMap<u64, u8, ahash::RandomState>,
+    /// Parts that this session may hold.
+    room: u32,
+    joined: bool,
+}
+
+// === impl Assembly ===
+
+impl Assembly {
+    pub fn new(hub: Arc<Hub>, queue: Arc<QueuePort>) -> Self {
+        let (waiting, room) = empty(&hub);
+        Self {
+            session: hub.binds.next_session(),
+            hub,
+            queue,
+            waiting,
+            leaving: HashMap::default(),
+            room,
+            joined: false,
+        }
+    }
+
+    fn join(&mut self, ctx: &mut Context<Self>) {
+        let addr = ctx.address();
+        let port = SessionPort::new(addr.clone().recipient(), addr.recipient());
+        self.queue.join(self.session, port);
+        self.queue.post(Credit {
+            session: self.session,
+            room: self.room,
+            retire: false,
+        });
+        self.joined = true;
+    }
+
+    /// Gives everything back to the queue, or, without a lease, to whoever owns it now.
+    fn leave(&mut self) {
+        if !std::mem::take(&mut self.joined) {
+            return;
+        }
+        self.queue.leave(self.session);
+        self.queue.post(SessionDown {
+            session: self.session,
+        });
+        let (waiting, room) = empty(&self.hub);
+        (self.waiting, self.room) = (waiting, room);
+        self.session = self.hub.binds.next_session();
+    }
+
+    fn may_work(&self) -> bool {
+        self.hub.tenure.is_valid() && !self.hub.draining.load(Ordering::Relaxed)
+    }
+
+    fn take(&mut self, message: Message, ctx: &mut Context<Self>) {
+        let Some(concat) = content::part_of(&message) else {
+            return match pass::is_too_long(&self.hub, &message) {
+                // It had to wait for its route; now it is divided for the peer.
+                true => self.put_together(vec![message], ctx),
+                // Asked for by a configuration that is gone.
+                false => self.pass(vec![message], ctx),
+            };
+        };
+        let key = (
+            message.sender,
+            message.source.clone(),
+            message.destination.clone(),
+            concat.reference,
+            concat.wide,
+            concat.total,
+        );
+        let part = Part {
+            total: concat.total,
+            sequence: concat.sequence,
+            fingerprint: fingerprint(&message),
+            value: message,
+        };
+        match self.waiting.add(clock::now_ms(), key, part) {
+            Added::Waiting => {}
+            Added::Complete(parts) => self.put_together(parts, ctx),
+            Added::Repeated(part) => {
+                self.hub.metrics.parts_repeated.inc();
+                self.work(vec![part.id], pass::repeated(self.hub(), part), ctx);
+            }
+            Added::Replaced { given_up } => self.give_up(given_up, ctx),
+        }
+        while self.waiting.is_over() {
+            let Some(oldest) = self.waiting.evict() else {
+                break;
+            };
+            self.give_up(oldest, ctx);
+        }
+    }
+
+    fn put_together(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
+        let ids = parts.iter().map(|part| part.id).collect();
+        self.work(ids, pass::put_together(self.hub(), parts), ctx);
+    }
+
+    fn give_up(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
+        self.hub.metrics.parts_given_up.inc_by(parts.len() as u64);
+        self.pass(parts, ctx);
+    }
+
+    /// Parts go on as they came.
+    fn pass(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
+        let ids = parts.iter().map(|part| part.id).collect();
+        self.work(ids, pass::on(self.hub(), self.queue.id, parts), ctx);
+    }
+
+    /// Runs what ends in a commit, then settles these parts with their queue.
+    fn work(
+        &mut self,
+        ids: Vec<u64>,
+        commit: impl Future<Output = Passed> + 'static,
+        ctx: &mut Context<Self>,
+    ) {
+        let session = self.session;
+        for id in &ids {
+            self.leaving.insert(*id, partition::WHOLE);
+        }
+        ctx.spawn(commit.into_actor(self).map(move |passed, assembly, _| {
+            for id in &ids {
+                assembly.leaving.remove(id);
+            }
+            if assembly.session == session {
+                match passed {
+                    Passed::Done => assembly.settle(ids, Vec::new()),
+                    Passed::Not => assembly.settle(Vec::new(), ids),
+                }
+            }
+        }));
+    }
+
+    fn settle(&mut self, done: Vec<u64>, back: Vec<u64>) {
+        let room = (done.len() + back.len()) as u32;
+        let give_back = |id| Failed {
+            id,
+            why: Why::NotSent.into(),
+            ..Failed::default()
+        };
+        self.queue.post(SettleBatch {
+            session: self.session,
+            done,
+            failed: back.into_iter().map(give_back).collect(),
+            room,
+        });
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        if !self.may_work() {
+            return self.leave();
+        }
+        if !self.joined {
+            return self.join(ctx);
+        }
+        for set in self.waiting.expired(clock::now_ms()) {
+            self.give_up(set, ctx);
+        }
+    }
+
+    fn hub(&self) -> Arc<Hub> {
+        Arc::clone(&self.hub)
+    }
+}
+
+fn empty(hub: &Hub) -> (Assembler<Key, Message>, u32) {
+    let config = &hub.config().content;
+    let timeout = i64::try_from(config.reassembly_timeout.as_millis()).unwrap_or(i64::MAX);
+    let limit = config.reassembly_parts;
+    // The queue may give one more than fits, so that the oldest are known to be in the way.
+    let room = limit.saturating_add(1);
+    (Assembler::new(limit as usize, timeout), room)
+}
+
+/// Of what a part says, so that one that comes again is known.
+fn fingerprint(message: &Message) -> u64 {
+    /// Compared only with others of this process.
+    static HASHER: std::sync::LazyLock<ahash::RandomState> =
+        std::sync::LazyLock::new(ahash::RandomState::new);
+    let said = (&message.short_message, &message.tlvs, message.data_coding);
+    HASHER.hash_one(said)
+}
+
+impl Drop for Assembly {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+// === messages ===
+
+measured!(Assembly: DeliverBatch);
+
+impl Actor for Assembly {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(TICK, |assembly, ctx| assembly.tick(ctx));
+        self.tick(ctx);
+    }
+}
+
+impl Supervised for Assembly {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        // The queue brings everything again.
+        self.leave();
+        self.leaving.clear();
+    }
+}
+
+impl Handler<DeliverBatch> for Assembly {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, ctx: &mut Self::Context) {
+        if !self.joined {
+            // Granted before it left; the queue has it back.
+            return;
+        }
+        for message in batch.deliveries.into_iter().filter_map(|one| one.message) {
+            self.take(message, ctx);
+        }
+    }
+}
+
+impl Handler<ReportHeld> for Assembly {
+    type Result = ();
+
+    /// Partitions that go to another node are given back; otherwise says what is here.
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
+        if !ask.give_back.is_empty() {
+            let (hub, queue) = (self.hub(), self.queue.id);
+            let goes = |part: &Message| {
+                let part = hub.part_of(queue, &part.destination);
+                ask.give_back.contains(&u32::from(part))
+            };
+            let back: Vec<u64> = self
+                .waiting
+                .take_if(goes)
+                .into_iter()
+                .map(|part| part.id)
+                .collect();
+            return self.settle(Vec::new(), back);
+        }
+        let ids: Vec<u64> = self
+            .waiting
+            .values()
+            .map(|part| part.id)
+            .chain(self.leaving.keys().copied())
+            .collect();
+        self.queue.post(Held {
+            session: self.session,
+            room: self.room.saturating_sub(ids.len() as u32),
+            ids,
+        });
+    }
+}

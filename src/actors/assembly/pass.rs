@@ -1,0 +1,152 @@
+//! The commits by which parts leave the assembly.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::actors::content::{self, Way, gather};
+use crate::actors::finish;
+use crate::actors::hand_over::{pass_on, write};
+use crate::actors::hub::Hub;
+use crate::actors::stage::{self, Staged, handed_to};
+use crate::actors::traced;
+use crate::clock;
+use crate::pb::{Final, Message, MessageState};
+use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
+
+/// Pause after which parts that could not be written are brought again by their queue.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Whether a commit was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    Done,
+    /// Nothing was written.
+    Not,
+}
+
+/// Makes the whole of these parts durable and hands them to it.
+pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
+    let started = clock::now_us();
+    let now = started / 1_000;
+    let Some(mut whole) = gather::gather(&parts) else {
+        return Passed::Done;
+    };
+    whole.id = hub.ids.next_block(now, 1).start;
+    if let Some(first) = parts.first() {
+        whole.trace_context = traced::below_submission(first);
+    }
+    let Some(queue) = route(&hub, &whole) else {
+        return end(&hub, parts, MessageState::Rejected).await;
+    };
+    whole.queue = queue;
+    let sender = whole.sender;
+    let staged = match Staged::new(&hub, whole) {
+        Ok(staged) => staged,
+        Err(error) => {
+            tracing::warn!(%error, "a text cannot be written for its peer");
+            return end(&hub, parts, MessageState::Rejected).await;
+        }
+    };
+    hub.reserve_parts(sender, 1);
+    let plan = hub.plan();
+    let mut batch = stage::rows(std::iter::once(&staged), plan.divided, now);
+    let theirs = Bytes::from(staged.id().to_string());
+    let handed = |part: &Message| handed_to(part.id, plan.assembly, theirs.clone(), now);
+    batch.sent.extend(parts.iter().map(handed));
+    let passed = commit(&hub, batch, vec![staged]).await;
+    if let Ok(staged) = &passed {
+        hub.metrics.assembled.inc();
+        let times = (started, clock::now_us());
+        staged
+            .iter()
+            .for_each(|whole| traced::assembled(&hub, whole, times));
+    }
+    outcome(passed).await
+}
+
+/// Whether a message has to be divided for the peer that it is routed to.
+pub fn is_too_long(hub: &Hub, message: &Message) -> bool {
+    let plan = hub.plan();
+    let taste = route(hub, message).and_then(|queue| plan.taste_of(queue));
+    taste.is_some_and(|to| content::way(message, to) == Way::Divide)
+}
+
+/// Gives parts to the queue that they would have gone to by themselves.
+pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
+    let now = clock::now_ms();
+    let mut batch = WriteBatch::default();
+    let mut staged = Vec::with_capacity(parts.len());
+    let mut homeless = Vec::new();
+    for part in parts {
+        let Some(queue) = route(&hub, &part) else {
+            homeless.push(part);
+            continue;
+        };
+        batch.change.push(ChangeRow {
+            id: part.id,
+            at: now,
+            kind: ChangeKind::Move,
+            queue,
+            by: hub.name_of(from),
+            expires_at: 0,
+            body: bytes::Bytes::new(),
+        });
+        staged.push(Staged::single(&hub, Message { queue, ..part }));
+    }
+    if !homeless.is_empty() {
+        end(&hub, homeless, MessageState::Rejected).await;
+    }
+    outcome(commit(&hub, batch, staged).await).await
+}
+
+/// A part that is here already: nobody gets it twice.
+pub async fn repeated(hub: Arc<Hub>, part: Message) -> Passed {
+    end(&hub, vec![part], MessageState::Accepted).await
+}
+
+fn route(hub: &Hub, message: &Message) -> Option<u32> {
+    hub.plan()
+        .first_target(message, message.id, |queue| hub.available(queue))
+}
+
+async fn end(hub: &Arc<Hub>, parts: Vec<Message>, state: MessageState) -> Passed {
+    let at = clock::now_ms();
+    let finals = parts.into_iter().map(|part| Final {
+        id: part.id,
+        state: state.into(),
+        at,
+        message: Some(part),
+        ..Final::default()
+    });
+    finish::finish(hub, WriteBatch::default(), finals.collect()).await;
+    Passed::Done
+}
+
+/// Writes and passes on; gives back what was passed on.
+async fn commit(
+    hub: &Hub,
+    batch: WriteBatch,
+    mut staged: Vec<Staged>,
+) -> Result<Vec<Message>, StoreError> {
+    let parcels = staged.iter_mut().flat_map(Staged::parcels_mut);
+    write(hub, batch, parcels).await?;
+    let messages = staged
+        .iter()
+        .filter_map(|one| one.message().cloned())
+        .collect();
+    pass_on(hub, staged.into_iter().flat_map(Staged::into_parcels));
+    Ok(messages)
+}
+
+async fn outcome<T>(written: Result<T, StoreError>) -> Passed {
+    match written {
+        Ok(_) => Passed::Done,
+        Err(error) => {
+            tracing::warn!(%error, "parts wait for the store");
+            tokio::time::sleep(PAUSE).await;
+            Passed::Not
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! data_sm, the operation that carries a message without the fields of submit_sm (SMPP 3.4 §4.7): what
+//! it brings is a message like any other, and a message goes out in it where that is wanted.
+//!
+//! Called by the sessions of both sides. Also what becomes of a message for a peer of SMPP 3.3, which
+//! knows no optional parameters.
+
+use bytes::Bytes;
+
+use crate::clock;
+use crate::pb::Message;
+use crate::smpp::{DataSm, SubmitSm, Tlvs, tag};
+
+/// Most octets that sm_length can count.
+const LONGEST: usize = 255;
+const SECONDS_PER_DAY: u32 = 86_400;
+
+/// What came as data_sm, as the submit_sm or deliver_sm that it could have been. The text stays in
+/// message_payload; qos_time_to_live is the validity period.
+pub fn into_message(data: DataSm) -> SubmitSm {
+    let validity_period = data
+        .tlvs
+        .get_uint(tag::QOS_TIME_TO_LIVE)
+        .filter(|seconds| *seconds > 0)
+        .map_or_else(Bytes::new, |seconds| relative(seconds).into());
+    SubmitSm {
+        service_type: data.service_type,
+        source_addr_ton: data.source_addr_ton,
+        source_addr_npi: data.source_addr_npi,
+        source_addr: data.source_addr,
+        dest_addr_ton: data.dest_addr_ton,
+        dest_addr_npi: data.dest_addr_npi,
+        destination_addr: data.destination_addr,
+        esm_class: data.esm_class,
+        registered_delivery: data.registered_delivery,
+        data_coding: data.data_coding,
+        validity_period,
+        tlvs: data.tlvs.without(&[tag::QOS_TIME_TO_LIVE]),
+        ..SubmitSm::default()
+    }
+}
+
+/// A relative time of so many seconds (§7.1.1.2). Beyond 99 days it is cut, as validity is anyway.
+fn relative(seconds: u32) -> String {
+    let days = (seconds / SECONDS_PER_DAY).min(99);
+    let rest = seconds % SECONDS_PER_DAY;
+    format!(
+        "0000{days:02}{:02}{:02}{:02}000R",
+        rest / 3_600,
+        rest / 60 % 60,
+        rest % 60
+    )
+}
+
+/// Gives a PDU that will be encoded as data_sm what the fields said that data_sm does not have.
+pub fn prepare(pdu: &mut SubmitSm, message: &Message) {
+    if message.validity_period.is_empty() || pdu.tlvs.get(tag::QOS_TIME_TO_LIVE).is_some() {
+        return;
+    }
+    let left = (message.expires_at - clock::now_ms()) / 1_000;
+    let left = u32::try_from(left.max(1)).unwrap_or(u32::MAX);
+    pdu.tlvs.push(tag::QOS_TIME_TO_LIVE, &left.to_be_bytes());
+}
+
+/// Takes the optional parameters away (§2.10); the text of message_payload becomes short_message.
+/// False when the text is too long for that: the peer cannot be given this message.
+pub fn without_tlvs(pdu: &mut SubmitSm) -> bool {
+    let text = pdu.payload();
+    pdu.tlvs = Tlvs::default();
+    let fits = text.len() <= LONGEST;
+    if fits && pdu.short_message.is_empty() {
+        pdu.short_message = text;
+    }
+    fits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smpp::time::parse_time;
+
+    #[test]
+    fn a_time_to_live_is_a_validity_period() {
+        for seconds in [1, 59, 3_600, 86_399, 86_400, 30 * 86_400 + 3_723] {
+            let text = relative(seconds);
+            // From the first of January on, so that a month is 31 days.
+            let parsed = parse_time(text.as_bytes(), 0).unwrap();
+            assert_eq!(parsed, Some(i64::from(seconds) * 1_000), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_payload_takes_the_place_of_the_text() {
+        let with = |length: usize| {
+            let mut tlvs = Tlvs::default();
+            tlvs.push(tag::MESSAGE_PAYLOAD, &vec![b'a'; length]);
+            SubmitSm {
+                tlvs,
+                ..SubmitSm::default()
+            }
+        };
+        let mut fits = with(255);
+        assert!(without_tlvs(&mut fits));
+        assert_eq!(
+            (fits.short_message.len(), fits.tlvs.is_empty()),
+            (255, true)
+        );
+        assert!(!without_tlvs(&mut with(256)));
+    }
+}

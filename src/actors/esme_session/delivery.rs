@@ -1,0 +1,90 @@
+//! What goes to the ESME: receipts and MO that its account's queue grants, and alerts.
+
+use std::borrow::Cow;
+
+use super::*;
+use crate::actors::content::Taste;
+use crate::content;
+
+/// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
+/// its listener does.
+fn taste_of(account: Option<&AccountPlan>, listener: Option<Alphabet>) -> Option<Cow<'_, Taste>> {
+    let account = account?;
+    Some(match (account.config.alphabet, listener) {
+        (None, Some(alphabet)) => Cow::Owned(Taste {
+            alphabet: content::alphabet(alphabet),
+            ..account.taste.clone()
+        }),
+        _ => Cow::Borrowed(&account.taste),
+    })
+}
+
+impl Handler<DeliverBatch> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
+            return;
+        };
+        self.snapshot.sent_total += batch.deliveries.len() as u64;
+        let core = &mut self.core;
+        let with_tlvs = core.peer_version() >= 0x34;
+        let as_data_sm = with_tlvs
+            && self
+                .account
+                .as_ref()
+                .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
+        let operation = match as_data_sm {
+            true => ("data_sm", encode_data_sm as Encode),
+            false => ("deliver_sm", encode_deliver_sm as Encode),
+        };
+        let taste = taste_of(self.account.as_deref(), self.alphabet);
+        let mut changed = 0;
+        outbox.write(|out| {
+            let now = Instant::now().into_std();
+            serving.deliver(core, batch, now, out, operation, |message| {
+                let mut pdu = convert::deliver_sm_of(message);
+                if let Some(taste) = &taste {
+                    changed += shape::shape(&mut pdu, message, taste);
+                }
+                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
+                Prepared {
+                    pdu,
+                    keep_message: false,
+                    receipt_expected: false,
+                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
+                }
+            });
+        });
+        self.hub.metrics.characters_changed.inc_by(changed as u64);
+    }
+}
+
+impl Handler<ForwardAlert> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, forward: ForwardAlert, _: &mut Self::Context) {
+        // 3.3 does not know it.
+        if self.core.peer_version() < 0x34 {
+            return;
+        }
+        if let Decoded::Pdu(mut alert) = decode(&forward.pdu, &Leniency::default()) {
+            self.write(|core, out| {
+                core.notify(out, |out, sequence| {
+                    alert.sequence = sequence;
+                    alert.encode(out);
+                })
+            });
+        }
+    }
+}
+
+impl Handler<ReportHeld> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        if let Some(serving) = &self.serving {
+            serving.report(&self.core);
+        }
+    }
+}

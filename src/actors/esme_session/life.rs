@@ -1,0 +1,131 @@
+//! What keeps a session alive, and what ends it: silence, a peer that does not read, the drain, an
+//! account that is gone.
+
+use std::sync::atomic::Ordering;
+
+use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
+use tokio::time::Instant;
+
+use super::{EsmeSession, seats};
+use crate::actors::link::{Linked, Outbox};
+use crate::actors::listener::proxy;
+use crate::pb::BindCommand;
+use crate::pb::bind_command::Verb;
+use crate::smpp::session::State;
+
+impl EsmeSession {
+    /// A session that ends writes its last answers first; a peer that does not read must not keep it
+    /// by that, nor one that lets more and more answers wait.
+    pub(super) fn cut_off_if_stuck(&mut self, now: Instant, ctx: &mut Context<Self>) {
+        let is_ending = self.core.state() == State::Closed;
+        let written = &mut self.written;
+        let does_not_read = self
+            .outbox
+            .as_ref()
+            .is_some_and(|outbox: &Outbox| outbox.is_stuck(written) || outbox.is_over());
+        if !is_ending && !does_not_read {
+            self.stalled_since = None;
+            return;
+        }
+        let since = *self.stalled_since.get_or_insert(now);
+        if now.duration_since(since) > self.core.config().response_timeout {
+            tracing::warn!(peer = %self.peer, name = %self.snapshot.name, "session ended: the peer does not read");
+            self.hub.metrics.slow_readers.inc();
+            ctx.stop();
+        }
+    }
+
+    /// While the node drains: nothing new is taken from the queue, the windows of both directions are
+    /// finished, then the peer is unbound. When the time for that is over, it is unbound as it is.
+    pub(super) fn finish_if_draining(&mut self, now: Instant) {
+        if !self.hub.draining.load(Ordering::Relaxed) {
+            if self.draining_since.take().is_some() {
+                // Its queue was told that it takes no more; only a new bind takes that back.
+                self.write(|core, out| core.unbind(now.into_std(), out));
+            }
+            return;
+        }
+        let since = *self.draining_since.get_or_insert_with(|| {
+            if let Some(serving) = &self.serving {
+                serving.retire();
+            }
+            now
+        });
+        let time_is_over = now.duration_since(since) >= self.hub.config().smpp.drain_timeout;
+        let is_finished =
+            self.intake == 0 && self.operations.is_idle() && self.core.in_flight() == 0;
+        match self.core.state() {
+            State::Bound(_) if is_finished || time_is_over => {
+                self.write(|core, out| core.unbind(now.into_std(), out));
+            }
+            State::Bound(_) => {}
+            State::Unbinding if time_is_over => self.close(),
+            State::Unbinding => {}
+            State::Open | State::Binding | State::Closed => self.close(),
+        }
+    }
+
+    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
+    /// binds: who rotates it must not lose what is bound.
+    pub(super) fn drop_if_removed(&mut self) {
+        let Some(account) = &self.account else { return };
+        match self.hub.plan().account_by_id(account.id).cloned() {
+            Some(current) => self.account = Some(current),
+            None => {
+                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
+            }
+        }
+    }
+
+    /// A node that has lost its lease and has it again counts its binds anew.
+    pub(super) fn keep_seat(&mut self, ctx: &mut Context<Self>) {
+        let (Some(seat), Some(account)) = (&self.seat, &self.account) else {
+            return;
+        };
+        if !seat.is_lost() || !self.hub.tenure.is_valid() {
+            return;
+        }
+        self.seat = None;
+        let again = seats::take_again(self.hub.clone(), account.id, account.config.max_binds);
+        ctx.spawn(again.into_actor(self).map(|seat, session, _| {
+            session.seat = seat;
+        }));
+    }
+}
+
+impl Handler<BindCommand> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
+        let now = Instant::now();
+        match command.verb() {
+            // What it may have answered waits unread, because we do not read.
+            Verb::Prove if self.is_busy() => self.port.hear(now),
+            Verb::Prove => {
+                self.write(|core, out| core.enquire(now.into_std(), out));
+            }
+            // It may have answered in the last moment.
+            Verb::Replace if self.core.is_enquiring() => {
+                let silent = now.saturating_duration_since(self.port.heard_at());
+                tracing::warn!(name = %self.snapshot.name, peer = %self.peer, ?silent, "session ended: silent, and another bind of its account needs the room");
+                self.hub.metrics.binds_replaced.inc();
+                self.leave();
+                ctx.stop();
+            }
+            // The others are for outbound binds.
+            _ => {}
+        }
+    }
+}
+
+/// What speaks on a plain listener instead of SMPP, for the log.
+pub(super) fn what_it_may_be(octets: &[u8]) -> &'static str {
+    // A TLS handshake record (RFC 8446 section 5.1).
+    if octets.starts_with(&[0x16, 0x03]) {
+        ": the client speaks TLS to a listener without tls_cert"
+    } else if octets.starts_with(&proxy::SIGNATURE[..4]) || octets.starts_with(proxy::VERSION_1) {
+        ": a PROXY protocol header came to a listener without proxy_from"
+    } else {
+        ""
+    }
+}

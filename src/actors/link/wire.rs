@@ -1,0 +1,100 @@
+//! What a session's octets travel through: TCP as it is, or TLS over it.
+//!
+//! Made by the listener and by operators' sessions, and attached to their actor once: a plain
+//! connection is read and written as if there were no TLS in the world.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use actix::Context;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsStream;
+
+use super::{Linked, Outbox, attach};
+use crate::config::Smpp;
+
+/// Probes without an answer before a connection is broken.
+const PROBES: u32 = 3;
+
+/// A connection, ready for SMPP.
+pub enum Wire {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// One of the two halves that read and write the same stream. Both are futures of one actor: never
+/// polled at the same time, and woken together.
+struct Half<S>(Rc<RefCell<S>>);
+
+/// Sets what the kernel should do for a connection by itself.
+pub fn tune(socket: &TcpStream, smpp: &Smpp) {
+    // A socket that refuses an option works without it.
+    let _ = socket.set_nodelay(true);
+    let socket = SockRef::from(socket);
+    if !smpp.tcp_keepalive.is_zero() {
+        // The kernel counts in whole seconds.
+        let time = smpp.tcp_keepalive.max(Duration::from_secs(1));
+        let keepalive = TcpKeepalive::new()
+            .with_time(time)
+            .with_interval((time / 6).max(Duration::from_secs(1)))
+            .with_retries(PROBES);
+        let _ = socket.set_tcp_keepalive(&keepalive);
+    }
+    if !smpp.tcp_user_timeout.is_zero() {
+        let _ = socket.set_tcp_user_timeout(Some(smpp.tcp_user_timeout));
+    }
+}
+
+// === impl Wire ===
+
+impl Wire {
+    /// Attaches the connection to an actor. `limit`: most octets that may wait to be written.
+    pub fn attach<A: Linked>(self, ctx: &mut Context<A>, limit: usize) -> Outbox {
+        match self {
+            Self::Plain(socket) => {
+                let (reader, writer) = socket.into_split();
+                attach(ctx, reader, writer, limit)
+            }
+            Self::Tls(stream) => {
+                let stream = Rc::new(RefCell::new(*stream));
+                attach(ctx, Half(Rc::clone(&stream)), Half(stream), limit)
+            }
+        }
+    }
+}
+
+// === impl Half ===
+
+impl<S: AsyncRead + Unpin> AsyncRead for Half<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.borrow_mut()).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Half<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0.borrow_mut()).poll_write(cx, octets)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.borrow_mut()).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.borrow_mut()).poll_shutdown(cx)
+    }
+}

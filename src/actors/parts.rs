@@ -1,0 +1,208 @@
+//! From the ends of the parts to the end of the message that was divided.
+//!
+//! Called after each commit that ended a part, by whichever node made it. What the parts have come to
+//! is read from the store each time, after that commit: so whoever ends the last part finds all of
+//! them ended, whatever other nodes do at the same moment, and the message's final state is written
+//! once whoever comes first. The sweep looks again for a message whose node died in between.
+
+use std::sync::Arc;
+
+use crate::actors::finish;
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::config::PartReceipts;
+use crate::content;
+use crate::pb::queue_command::Verb;
+use crate::pb::{Final, Message, MessageState, QueueCommand};
+use crate::store::{FinRow, Stored, WriteBatch};
+
+/// States from good to bad: a message is as good as the worst of its parts.
+const FROM_GOOD_TO_BAD: [MessageState; 7] = [
+    MessageState::Delivered,
+    MessageState::Accepted,
+    MessageState::Unknown,
+    MessageState::Deleted,
+    MessageState::Expired,
+    MessageState::Undeliverable,
+    MessageState::Rejected,
+];
+
+/// What the parts of a message have come to.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Some of them decide nothing yet.
+    Open,
+    /// The message ends as this part did.
+    Ends(FinRow),
+}
+
+/// Looks, in its own time, whether these ends of parts are the ends of their messages.
+pub fn conclude_later(hub: &Arc<Hub>, finals: &[Final]) {
+    let parent = |ended: &Final| ended.message.as_ref().and_then(content::parent_of);
+    let mut parents: Vec<u64> = finals.iter().filter_map(parent).collect();
+    if parents.is_empty() {
+        return;
+    }
+    parents.dedup();
+    let hub = Arc::clone(hub);
+    actix::spawn(async move { conclude(&hub, parents).await });
+}
+
+/// Ends those of these divided messages whose parts have decided it.
+pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
+    let Some(wholes) = finish::load(hub, parents).await else {
+        return;
+    };
+    let mut finals = Vec::new();
+    for whole in wholes.into_iter().flatten() {
+        if whole.fin.is_some() {
+            continue;
+        }
+        let Some(composition) = &whole.message.composition else {
+            continue;
+        };
+        let Some(parts) = finish::load(hub, composition.sent_as.clone()).await else {
+            return;
+        };
+        let parts: Vec<Stored> = parts.into_iter().flatten().collect();
+        let mut ends = parts.iter().filter_map(|part| part.fin.as_ref());
+        if ends.any(|fin| !is_good(fin.state)) {
+            call_back(hub, &parts);
+        }
+        let policy = hub.plan().part_receipts(whole.message.queue);
+        if let Verdict::Ends(fin) = verdict(&parts, policy) {
+            finals.push(ended(whole.message, &fin, &parts));
+        }
+    }
+    if !finals.is_empty() {
+        finish::finish(hub, WriteBatch::default(), finals).await;
+    }
+}
+
+fn verdict(parts: &[Stored], policy: PartReceipts) -> Verdict {
+    let ends = || parts.iter().filter_map(|part| part.fin.as_ref());
+    let is_over = ends().count() == parts.len();
+    let badness = |fin: &&FinRow| {
+        FROM_GOOD_TO_BAD
+            .iter()
+            .position(|state| *state == fin.state)
+    };
+    // Of several that are as bad, the one that was first.
+    let worst = ends().rev_max_by_key(badness);
+    let decides = match policy {
+        PartReceipts::All => worst.filter(|_| is_over),
+        PartReceipts::Worst => worst.filter(|fin| is_over || !is_good(fin.state)),
+        PartReceipts::First => ends().min_by_key(|fin| fin.at),
+    };
+    decides.map_or(Verdict::Open, |fin| Verdict::Ends(fin.clone()))
+}
+
+fn is_good(state: MessageState) -> bool {
+    matches!(state, MessageState::Delivered | MessageState::Accepted)
+}
+
+fn ended(whole: Message, fin: &FinRow, parts: &[Stored]) -> Final {
+    Final {
+        id: whole.id,
+        state: fin.state.into(),
+        error: fin.error.clone(),
+        at: fin.at,
+        operator: fin.operator,
+        attempts: parts.iter().map(|part| part.attempts).max().unwrap_or(0),
+        message: Some(whole),
+        ..Final::default()
+    }
+}
+
+/// A text that has lost a part is worth nothing: what has not gone out yet stays here. The parts
+/// have one destination, so they wait in one queue of one node; where that is another one, they go
+/// their way.
+fn call_back(hub: &Hub, parts: &[Stored]) {
+    for part in parts.iter().filter(|part| part.fin.is_none()) {
+        if let Some(port) = hub.queue(part.queue) {
+            let order = QueueCommand {
+                verb: Verb::Cancel.into(),
+                id: part.message.id,
+                by: "a part of the same message failed".to_owned(),
+                ..QueueCommand::default()
+            };
+            // Too late for one that is with a session: it ends as its operator says.
+            let _ = port.addr.try_send(order);
+        }
+    }
+}
+
+/// `Iterator::max_by_key` takes the last of equals; here the first counts.
+trait FirstMax: Iterator + Sized {
+    fn rev_max_by_key<K: Ord>(self, key: impl Fn(&Self::Item) -> K) -> Option<Self::Item> {
+        self.reduce(|best, next| if key(&next) > key(&best) { next } else { best })
+    }
+}
+
+impl<I: Iterator> FirstMax for I {}
+
+/// When a divided message is looked at again by the sweep, in milliseconds since it was divided.
+pub fn is_due(divided_at: i64) -> bool {
+    /// Longer than the end of its last part takes to be noticed.
+    const SETTLED: i64 = 60_000;
+    clock::now_ms() - divided_at > SETTLED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(state: Option<MessageState>, at: i64) -> Stored {
+        Stored {
+            message: Message::default(),
+            queue: 1,
+            fin: state.map(|state| FinRow {
+                id: at as u64,
+                at,
+                state,
+                error: bytes::Bytes::new(),
+                operator: 2,
+                tell: 0,
+                hand_over: bytes::Bytes::new(),
+            }),
+            attempts: 1,
+        }
+    }
+
+    fn says(parts: &[Stored], policy: PartReceipts) -> Option<(MessageState, i64)> {
+        match verdict(parts, policy) {
+            Verdict::Open => None,
+            Verdict::Ends(fin) => Some((fin.state, fin.at)),
+        }
+    }
+
+    #[test]
+    fn each_policy_decides_by_its_own_rule() {
+        use MessageState::{Accepted, Delivered, Expired, Rejected, Undeliverable};
+        use PartReceipts::{All, First, Worst};
+        let good = [
+            part(Some(Delivered), 3),
+            part(Some(Accepted), 1),
+            part(None, 0),
+        ];
+        assert_eq!(says(&good, All), None);
+        assert_eq!(says(&good, Worst), None);
+        assert_eq!(says(&good, First), Some((Accepted, 1)));
+        assert_eq!(says(&good[..2], All), Some((Accepted, 1)));
+        let bad = [
+            part(Some(Delivered), 1),
+            part(Some(Expired), 2),
+            part(None, 0),
+        ];
+        assert_eq!(says(&bad, All), None);
+        assert_eq!(says(&bad, Worst), Some((Expired, 2)));
+        assert_eq!(says(&bad, First), Some((Delivered, 1)));
+        let worse = [
+            part(Some(Undeliverable), 5),
+            part(Some(Rejected), 7),
+            part(Some(Rejected), 6),
+        ];
+        assert_eq!(says(&worse, All), Some((Rejected, 7)));
+        assert_eq!(says(&[part(None, 0), part(None, 0)], First), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Gives a waiting message another text or other times, because its sender ordered it (replace_sm,
+//! SMPP 3.4 §4.10, and replace_if_present_flag, §5.2.18).
+//!
+//! Keeps true that the last order wins and survives a restart: the `change` row is durable before the
+//! message is in a list again, and bodies are read from the store after that.
+
+use actix::Context;
+use prost::Message as _;
+
+use super::{Item, Queue, expiry_second};
+use crate::clock;
+use crate::pb::delivery::What;
+use crate::pb::queue_command_reply::Outcome;
+use crate::pb::{QueueCommand, Replacement};
+use crate::store::{ChangeKind, ChangeRow, RetryRow, StoreError, WriteBatch, Written};
+
+impl Queue {
+    /// Begins to replace a message; it is done when its history has the order.
+    pub(super) fn replace(&mut self, command: &QueueCommand, ctx: &mut Context<Self>) -> Outcome {
+        let id = command.id;
+        let Some(new) = &command.replacement else {
+            return Outcome::Unspecified;
+        };
+        if self.unsure.contains_key(&id) {
+            return Outcome::InFlight;
+        }
+        // A page that is being read may bring the old body.
+        if self.reading || !self.phase.running() {
+            return Outcome::NotHere;
+        }
+        let item = match self.remove(id) {
+            Some(item) if item.what == What::Message => Some(item),
+            Some(item) => {
+                self.waiting[usize::from(item.priority)].push_front(item);
+                return Outcome::NotHere;
+            }
+            // Out of memory, so it waits far back.
+            None if self.waiting.iter().any(|level| level.spilled() > 0) => None,
+            None => return Outcome::NotHere,
+        };
+        if item.is_some_and(|item| self.is_leaving(&item)) {
+            return Outcome::NotHere;
+        }
+        let ticket = self.hub.store.write(WriteBatch {
+            change: vec![ChangeRow {
+                id,
+                at: clock::now_ms(),
+                kind: ChangeKind::Replace,
+                queue: self.port.id,
+                by: command.by.clone(),
+                expires_at: new.expires_at,
+                body: new.encode_to_vec().into(),
+            }],
+            retry: vec![RetryRow {
+                id,
+                due_at: new.due_at,
+                attempts: item.map_or(0, |item| u32::from(item.attempts)),
+            }],
+            ..WriteBatch::default()
+        });
+        self.writing += 1;
+        // What is read meanwhile could be the old body of a message far back.
+        self.reading |= item.is_none();
+        let (generation, new) = (self.generation, new.clone());
+        self.run(ctx, ticket, move |queue, written, ctx| {
+            queue.writing = queue.writing.saturating_sub(1);
+            if queue.generation == generation {
+                queue.replaced(id, item, &new, written);
+                queue.pump(ctx);
+            }
+            queue.check_released(ctx);
+        });
+        Outcome::Done
+    }
+
+    fn replaced(
+        &mut self,
+        id: u64,
+        item: Option<Item>,
+        new: &Replacement,
+        written: Result<Written, StoreError>,
+    ) {
+        let failure = match written {
+            Ok(written) => written.rejected.into_iter().next().map(|row| row.reason),
+            Err(error) => Some(error.to_string()),
+        };
+        let times = match failure {
+            None => Some((new.due_at, expiry_second(new.expires_at))),
+            Some(reason) => {
+                tracing::error!(queue = %self.port.name, id, %reason, "a message could not be replaced");
+                None
+            }
+        };
+        match (item, times) {
+            (Some(item), Some(times)) => self.plant_at(item, times),
+            (Some(item), None) => self.waiting[usize::from(item.priority)].push_front(item),
+            (None, times) => {
+                self.reading = false;
+                if let Some(times) = times {
+                    self.replaced_afar.insert(id, times);
+                }
+            }
+        }
+    }
+
+    fn plant_at(&mut self, item: Item, (due_at, expires): (i64, u32)) {
+        let item = Item { expires, ..item };
+        match due_at > clock::now_ms() {
+            true => self.schedule(item, due_at),
+            false => self.waiting[usize::from(item.priority)].push_front(item),
+        }
+    }
+
+    /// A block has come back into memory: what was replaced meanwhile has other times.
+    pub(super) fn settle_replaced(&mut self, level: usize) {
+        if self.replaced_afar.is_empty() {
+            return;
+        }
+        let known = &self.replaced_afar;
+        let items = self.waiting[level].take_if(|item| known.contains_key(&item.id));
+        for item in items {
+            if let Some(times) = self.replaced_afar.remove(&item.id) {
+                self.plant_at(item, times);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Messages whose network is known now, or will not be: each goes to the queue of its route.
+//!
+//! Only the queue of the resolver gets these. They leave as in a failover: a `change` row says so
+//! before the other queue has them.
+
+use std::time::Duration;
+
+use actix::{AsyncContext, Context, Handler};
+
+use super::{Item, Queue};
+use crate::actors::content::{self, Way};
+use crate::actors::hand_over::Parcel;
+use crate::actors::posted::measured;
+use crate::actors::traced;
+use crate::clock;
+use crate::domain::network;
+use crate::pb::{Final, MessageState, QueueItem, Resolved, ResolvedBatch};
+use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+
+/// A queue that is reading the store looks again after this time.
+const LATER: Duration = Duration::from_millis(100);
+
+impl Queue {
+    fn resolved(&mut self, batch: ResolvedBatch, ctx: &mut Context<Self>) {
+        let at = clock::now_ms();
+        let mut rows = WriteBatch::default();
+        let (mut moved, mut finals) = (Vec::new(), Vec::new());
+        for one in batch.resolved {
+            let Some(item) = self.taken_back(batch.session, &one) else {
+                continue;
+            };
+            match self.target_of(&one) {
+                Some(queue) => moved.push(self.sent_on(item, one, queue, at, &mut rows)),
+                None => finals.push(self.ended(item, one, at)),
+            }
+        }
+        self.counters.delivered += moved.len() as u64;
+        self.counters.failed += finals.len() as u64;
+        if !moved.is_empty() {
+            self.pass_over(moved, rows, ctx);
+        }
+        if !finals.is_empty() {
+            self.finish(WriteBatch::default(), finals, ctx);
+        }
+        self.add_room(batch.session, batch.room);
+        self.check_released(ctx);
+        self.pump(ctx);
+    }
+
+    /// The item, if this session still has it.
+    fn taken_back(&mut self, session: u64, one: &Resolved) -> Option<Item> {
+        let id = one.message.as_ref()?.id;
+        let held = self.held.get(&id)?;
+        if held.session != session {
+            return None;
+        }
+        self.held.remove(&id).map(|held| held.item)
+    }
+
+    /// Where it goes; `None` when it goes nowhere.
+    fn target_of(&self, one: &Resolved) -> Option<u32> {
+        let message = one.message.as_ref().filter(|_| !one.refused)?;
+        let (hub, plan) = (&self.hub, self.hub.plan());
+        let queue = plan.first_target(message, message.id, |queue| hub.available(queue))?;
+        let way = plan.taste_of(queue).map(|to| content::way(message, to));
+        Some(match way {
+            // It is given the form that its peer wants there, durable as here.
+            Some(Way::Gather | Way::Divide) => plan.assembly,
+            _ => queue,
+        })
+    }
+
+    fn sent_on(
+        &self,
+        item: Item,
+        one: Resolved,
+        queue: u32,
+        at: i64,
+        rows: &mut WriteBatch,
+    ) -> (Item, Parcel) {
+        let mut message = one.message.unwrap_or_default();
+        rows.change.push(ChangeRow {
+            id: item.id,
+            at,
+            kind: ChangeKind::Move,
+            queue,
+            by: network::note(&message.network, &one.origin),
+            expires_at: 0,
+            body: bytes::Bytes::new(),
+        });
+        // As it will be read from the store.
+        message.queue = queue;
+        traced::resolved(&self.hub, &message, &one.origin);
+        let queued = QueueItem {
+            id: item.id,
+            what: item.what.into(),
+            priority: u32::from(item.priority),
+            expires_at: i64::from(item.expires) * 1000,
+            attempts: u32::from(item.attempts),
+            ..QueueItem::default()
+        };
+        (item, Parcel::new(&self.hub, queue, message, queued))
+    }
+
+    fn ended(&self, item: Item, one: Resolved, at: i64) -> Final {
+        let error = match one.refused {
+            true => String::new(),
+            // As the answer would have been, had the network been known then.
+            false => self.hub.plan().no_route_status().to_string(),
+        };
+        if !one.refused {
+            self.hub.metrics.no_route.inc();
+        }
+        Final {
+            id: item.id,
+            state: MessageState::Undeliverable.into(),
+            error: error.into(),
+            at,
+            message: one.message,
+            attempts: u32::from(item.attempts),
+            ..Final::default()
+        }
+    }
+}
+
+measured!(Queue: ResolvedBatch);
+
+impl Handler<ResolvedBatch> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, batch: ResolvedBatch, ctx: &mut Self::Context) {
+        match self.phase.running() {
+            true => self.resolved(batch, ctx),
+            // What was handed over is known only when the store is read.
+            false => drop(ctx.notify_later(batch, LATER)),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A message on its way to be durable: itself, or the parts that travel instead of it.
+//!
+//! Ingest and the assembly actor stage what they accept, write it in one batch with
+//! [`write`](crate::actors::hand_over::write), and pass on what was written. Keeps true that a divided
+//! message and all its parts become durable together or not at all.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::actors::content::divide::{self, Refused};
+use crate::actors::content::{self, Way};
+use crate::actors::finish;
+use crate::actors::hand_over::Parcel;
+use crate::actors::hub::Hub;
+use crate::actors::traced;
+use crate::clock;
+use crate::pb::delivery::What;
+use crate::pb::{Composition, Final, Message, MessageState, QueueItem};
+use crate::store::{SentRow, WriteBatch};
+
+/// A routed message with its id, ready to be written.
+pub struct Staged {
+    parcel: Parcel,
+    /// What goes to the queue instead, when it is divided.
+    parts: Vec<Parcel>,
+}
+
+// === impl Staged ===
+
+impl Staged {
+    /// A message as it is.
+    pub fn single(hub: &Hub, message: Message) -> Self {
+        Self {
+            parcel: parcel(hub, message),
+            parts: Vec::new(),
+        }
+    }
+
+    /// A message as its queue's peer wants it: itself, its parts, or itself in the queue where it
+    /// waits for the rest of its text.
+    ///
+    /// # Errors
+    /// It cannot be written for that peer.
+    pub fn new(hub: &Hub, mut message: Message) -> Result<Self, Refused> {
+        let plan = hub.plan();
+        let Some(taste) = plan.taste_of(message.queue) else {
+            return Ok(Self::single(hub, message));
+        };
+        match content::way(&message, taste) {
+            Way::Single => divide::check(&message, taste)?,
+            Way::Gather => message.queue = plan.assembly,
+            Way::Divide => {
+                let now = clock::now_ms();
+                let reference = hub.reference(&message.source, &message.destination, now);
+                let (parts, changed) = divide::divide(&message, taste, reference)?;
+                hub.metrics.characters_changed.inc_by(changed as u64);
+                let ids: Vec<u64> = hub.ids.next_block(now, parts.len()).collect();
+                hub.metrics.divided.inc();
+                hub.reserve_parts(message.sender, parts.len() as u64);
+                let trace_context = traced::below_submission(&message);
+                let part = |(part, id): (Message, &u64)| Message {
+                    id: *id,
+                    trace_context: trace_context.clone(),
+                    ..part
+                };
+                let parts = parts.into_iter().zip(&ids).map(part);
+                let parts = parts.map(|part| parcel(hub, part)).collect();
+                let composition = message.composition.take().map(|boxed| *boxed);
+                message.composition = Some(Box::new(Composition {
+                    sent_as: ids,
+                    ..composition.unwrap_or_default()
+                }));
+                return Ok(Self {
+                    parcel: parcel(hub, message),
+                    parts,
+                });
+            }
+        }
+        Ok(Self::single(hub, message))
+    }
+
+    pub fn id(&self) -> u64 {
+        self.parcel.id()
+    }
+
+    /// The message itself.
+    pub fn message(&self) -> Option<&Message> {
+        self.parcel.message()
+    }
+
+    /// The parts that travel instead of it.
+    pub fn parts(&self) -> impl Iterator<Item = &Message> {
+        self.parts.iter().filter_map(Parcel::message)
+    }
+
+    /// Its id and those of its parts.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(self.id()).chain(self.parts.iter().map(Parcel::id))
+    }
+
+    /// The store has taken only a part of it: the rest ends REJECTED, and is not passed on.
+    pub fn give_up(&self, hub: &Arc<Hub>, rejected: &[u64]) {
+        let now = clock::now_ms();
+        let (lost, written): (Vec<u64>, Vec<u64>) =
+            self.ids().partition(|id| rejected.contains(id));
+        let sender = self.message().map_or(0, |message| message.sender);
+        lost.iter().for_each(|_| hub.release(sender));
+        if written.is_empty() {
+            return;
+        }
+        let rejected = |id| Final {
+            id,
+            state: MessageState::Rejected.into(),
+            at: now,
+            ..Final::default()
+        };
+        let finals = written.into_iter().map(rejected).collect();
+        let hub = Arc::clone(hub);
+        actix::spawn(async move { finish::finish(&hub, WriteBatch::default(), finals).await });
+    }
+
+    /// What goes to queues.
+    pub fn parcels_mut(&mut self) -> impl Iterator<Item = &mut Parcel> {
+        match self.parts.is_empty() {
+            true => std::slice::from_mut(&mut self.parcel).iter_mut(),
+            false => self.parts.iter_mut(),
+        }
+    }
+
+    /// What goes to queues, to be passed on.
+    pub fn into_parcels(self) -> impl Iterator<Item = Parcel> {
+        let whole = self.parts.is_empty().then_some(self.parcel);
+        whole.into_iter().chain(self.parts)
+    }
+}
+
+/// Everything that has to be durable before these messages are acknowledged. `divided` is who the
+/// wholes are in the hands of.
+pub fn rows<'s>(
+    staged: impl Iterator<Item = &'s Staged> + Clone,
+    divided: u32,
+    now: i64,
+) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    // Parts have ids behind those of all wholes: ids ascend.
+    let wholes = staged.clone().filter_map(Staged::message);
+    batch.accept.extend(wholes.cloned());
+    for whole in staged.filter(|one| !one.parts.is_empty()) {
+        // In the hands of its parts, as it would be in those of an operator.
+        let row = handed_to(whole.id(), divided, Bytes::new(), now);
+        batch.sent.push(row);
+        batch.accept.extend(whole.parts().cloned());
+    }
+    batch
+}
+
+/// The row of a message that others carry from now on: `theirs` names them.
+pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
+    SentRow {
+        id,
+        attempt: 1,
+        at: now,
+        operator: carrier,
+        status: 0,
+        operator_message_id: theirs,
+        latency_ms: 0,
+        correlation: 0,
+    }
+}
+
+fn parcel(hub: &Hub, message: Message) -> Parcel {
+    let item = QueueItem {
+        id: message.id,
+        what: What::Message.into(),
+        priority: message.priority,
+        due_at: message.due_at,
+        expires_at: message.expires_at,
+        ..QueueItem::default()
+    };
+    Parcel::new(hub, message.queue, message, item)
+}

@@ -1,0 +1,21 @@
+//! The span of a message that waited for its network.
+
+use super::{context_of, submit_span};
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::pb::Message;
+use crate::telemetry::traces::{Kind, Span};
+
+/// The network of a message's destination is known now, or will not be.
+pub fn resolved(hub: &Hub, message: &Message, origin: &str) {
+    let Some(context) = context_of(message) else {
+        return;
+    };
+    let times = (message.accepted_at * 1_000, clock::now_us());
+    let parent = context.below(submit_span(&context, message.id));
+    let span = Span::leaf(parent, "resolve", Kind::Client, times)
+        .with("smsc.network", message.network.clone())
+        .with("smsc.network_from", origin.to_owned())
+        .with("smsc.queue", hub.name_of(message.queue));
+    hub.traces.emit(span);
+}

@@ -1,0 +1,175 @@
+//! Networks that numbers belong to: names of networks, the table of number ranges, and the note by
+//! which a message's history tells its network.
+//!
+//! A network is a text without a meaning of its own: MCC and MNC (`23415`) or an operator's name,
+//! whatever routes are written with. Used by the resolver, the plan and the readers of the stores.
+
+use std::sync::Arc;
+
+use super::address;
+use super::route::Trie;
+
+/// Longest name of a network.
+pub const MAX_NAME: usize = 32;
+/// Longest prefix: an E.164 number with some air.
+const MAX_PREFIX: usize = 20;
+/// What stands in front of the network in a note.
+const NOTE: &str = "resolver: network ";
+/// The note of a message whose network did not become known.
+const UNKNOWN: &str = "resolver: network not known";
+
+/// Which network a range of numbers was given to.
+#[derive(Debug, Default)]
+pub struct Table {
+    by_prefix: Trie<Arc<str>>,
+    len: usize,
+}
+
+/// What is wrong with a table's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct TableError {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+/// Whether this may be a network: letters, digits, `-`, `_` and `.`.
+pub fn is_name(text: &str) -> bool {
+    let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
+    (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+/// The note of a move that was made because the network became known, or did not: what a store keeps
+/// as the one who ordered it. `origin` tells people where the answer is from.
+pub fn note(network: &str, origin: &str) -> String {
+    match network.is_empty() {
+        true => format!("{UNKNOWN} ({origin})"),
+        false => format!("{NOTE}{network} ({origin})"),
+    }
+}
+
+/// The network that a [`note`] tells, empty when it is not known; `None` when this is no note.
+pub fn noted(by: &str) -> Option<&str> {
+    if by.starts_with(UNKNOWN) {
+        return Some("");
+    }
+    let (network, _) = by.strip_prefix(NOTE)?.split_once(' ')?;
+    Some(network)
+}
+
+// === impl Table ===
+
+impl Table {
+    /// Reads lines of `prefix,network`. Empty lines, lines that begin with `#` and a first line with
+    /// titles are passed over; further columns too.
+    ///
+    /// # Errors
+    /// The first line that cannot be used.
+    pub fn parse(text: &str) -> Result<Self, TableError> {
+        let mut table = Self::default();
+        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
+        for (number, line) in lines {
+            let line = line.trim().trim_start_matches('\u{feff}');
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |message: String| TableError {
+                line: number,
+                message,
+            };
+            let mut columns = line
+                .split([',', ';', '\t'])
+                .map(|column| column.trim().trim_matches('"'));
+            let prefix = columns.next().unwrap_or_default();
+            let network = columns.next().unwrap_or_default();
+            let digits = address::normalise(prefix.as_bytes());
+            if !address::is_digits(digits) || digits.len() > MAX_PREFIX {
+                if table.len == 0 && number == 1 && digits.iter().all(u8::is_ascii_alphabetic) {
+                    continue;
+                }
+                return Err(wrong(format!(
+                    "{prefix:?} is no prefix; write up to {MAX_PREFIX} digits, such as 4477009,23415"
+                )));
+            }
+            if !is_name(network) {
+                return Err(wrong(format!(
+                    "{network:?} is no network; write up to {MAX_NAME} letters, digits, `-`, `_` or \
+                     `.`, such as 4477009,23415"
+                )));
+            }
+            let place = table.by_prefix.entry(digits);
+            if let Some(other) = place.as_deref().filter(|other| *other != network) {
+                return Err(wrong(format!(
+                    "{prefix} belongs to {other} by an earlier line; remove one of them"
+                )));
+            }
+            *place = Some(Arc::from(network));
+            table.len += 1;
+        }
+        Ok(table)
+    }
+
+    /// The network of the longest prefix of this number.
+    pub fn network_of(&self, destination: &[u8]) -> Option<&str> {
+        let (_, network) = self.by_prefix.longest(address::normalise(destination))?;
+        Some(network)
+    }
+
+    /// How many lines it was made of.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_prefix_of_a_number_tells_its_network() {
+        let table = Table::parse(
+            "prefix,network\n# Ofcom\n4477,23410\n+447700;23415;Vodafone\n\n\"33\", orange-fr\r\n",
+        )
+        .unwrap();
+        for (number, network) in [
+            ("447700900123", Some("23415")),
+            ("+447711000000", Some("23410")),
+            ("33612345678", Some("orange-fr")),
+            ("49170", None),
+            ("", None),
+        ] {
+            assert_eq!(table.network_of(number.as_bytes()), network, "{number}");
+        }
+        assert_eq!(table.len(), 3);
+        assert!(Table::parse("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_with_its_cure() {
+        for (text, said) in [
+            ("44,23410\nabc,1", "line 2: \"abc\" is no prefix"),
+            ("44", "line 1: \"\" is no network"),
+            ("44,not a name", "\"not a name\" is no network"),
+            ("44,a\n44,b", "line 2: 44 belongs to a by an earlier line"),
+        ] {
+            let error = Table::parse(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        Table::parse("44,a\n44,a").unwrap();
+    }
+
+    #[test]
+    fn a_note_is_read_back() {
+        assert_eq!(noted(&note("23415", "lookup")), Some("23415"));
+        assert_eq!(noted(&note("", "no answer")), Some(""));
+        for other in ["operator:up", "alice", "", "resolver: something else"] {
+            assert_eq!(noted(other), None, "{other}");
+        }
+    }
+}
