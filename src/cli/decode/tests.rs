@@ -195,7 +195,9 @@ fn many_operations_without_a_problem() {
 
 #[test]
 fn what_is_wrong_is_named_by_octet_and_field() {
-    let cases: &[(&str, &[(usize, &str, &str)])] = &[
+    /// Octets, and the place, name and meaning of fields in them.
+    type Case = (&'static str, &'static [(usize, &'static str, &'static str)]);
+    let cases: &[Case] = &[
         // Cut inside the header, and inside a field.
         (
             "00 00 00",
