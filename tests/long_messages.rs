@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use harness::{FakeOperator, Peer, PeerError, Smsc, accept, answer, stat_of, submit, until};
 use smsc::smpp::{Body, CommandStatus, SubmitSm, Tlvs, tag};
-use texts::{Text, part_of, read, whole_of};
+use texts::{in_parts, part_of, read, whole_of};
 
 const NUMBER: &str = "447700900123";
 /// Long enough for something that must not come.
@@ -183,26 +183,6 @@ fn through_an_operator_that_wants_message_payload() {
     there_and_back("payload", None);
 }
 
-/// A text as an ESME divides it, with an 8-bit reference.
-fn in_parts(text: &Text, reference: u8) -> Vec<SubmitSm> {
-    let octets = text.octets();
-    let pieces: Vec<&[u8]> = octets.chunks(132).collect();
-    let total = pieces.len() as u8;
-    (1..=total)
-        .zip(pieces)
-        .map(|(sequence, piece)| {
-            let mut user_data = vec![5, 0, 3, reference, total, sequence];
-            user_data.extend(piece);
-            SubmitSm {
-                esm_class: 0x40,
-                data_coding: text.data_coding,
-                short_message: user_data.into(),
-                ..submit(NUMBER, "")
-            }
-        })
-        .collect()
-}
-
 #[test]
 fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
     let mut scene = Scene::new("long_messages = \"payload\"", "");
@@ -218,6 +198,8 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
         again.push(scene.esme.submit(second.clone()));
     }
     let rest = one.len().min(two.len());
+    // Known at once, for its text is not whole yet.
+    let repeated = scene.esme.submit(one[0].clone());
     ids.extend(
         one[rest..]
             .iter()
@@ -228,7 +210,6 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
             .iter()
             .map(|part| scene.esme.submit(part.clone())),
     );
-    let repeated = scene.esme.submit(one[0].clone());
     let whole = [scene.take("w1"), scene.take("w2")];
     let mut arrived: Vec<String> = whole
         .iter()
@@ -292,6 +273,33 @@ fn parts_whose_rest_does_not_come_go_on_as_they_came() {
     send_receipt(&mut scene.bind, "p1", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id, 2));
     assert_eq!(scene.metric("smsc_parts_given_up_total"), 1.0);
+}
+
+#[test]
+fn a_text_that_begins_like_the_one_before_it_is_not_taken_for_a_repetition() {
+    let mut scene = Scene::with(
+        "long_messages = \"payload\"",
+        "",
+        "[content]\nreassembly_timeout = \"2s\"\n",
+    );
+    let part = |sequence, text: &str| SubmitSm {
+        esm_class: 0x40,
+        short_message: [&[5, 0, 3, 1, 2, sequence], text.as_bytes()]
+            .concat()
+            .into(),
+        ..submit(NUMBER, "")
+    };
+    for (end, theirs) in [("one", "w1"), ("two", "w2"), ("two", "w3")] {
+        scene.esme.submit(part(1, "Your code is "));
+        scene.esme.submit(part(2, end));
+        let whole = scene.take(theirs);
+        assert_eq!(whole.short_message, format!("Your code is {end}"));
+    }
+    // One part alone, of a text that has gone out: its answer was lost, nobody gets it twice.
+    let again = scene.esme.submit(part(2, "two"));
+    assert_eq!(stat_of(&scene.esme.deliver()), (again, 6), "ACCEPTED");
+    assert_eq!(scene.metric("smsc_parts_repeated_total"), 1.0);
+    scene.nothing_more();
 }
 
 #[test]

@@ -120,10 +120,7 @@ impl Assembly {
         match self.waiting.add(clock::now_ms(), key, part) {
             Added::Waiting => {}
             Added::Complete(parts) => self.put_together(parts, ctx),
-            Added::Repeated(part) => {
-                self.hub.metrics.parts_repeated.inc();
-                self.work(vec![part.id], pass::repeated(self.hub(), part), ctx);
-            }
+            Added::Repeated(part) => self.end_repeated(vec![part], ctx),
             Added::Replaced { given_up } => self.give_up(given_up, ctx),
         }
         while self.waiting.is_over() {
@@ -142,6 +139,13 @@ impl Assembly {
     fn give_up(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
         self.hub.metrics.parts_given_up.inc_by(parts.len() as u64);
         self.pass(parts, ctx);
+    }
+
+    /// Parts that are here already, or went out before: nobody gets them twice.
+    fn end_repeated(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
+        self.hub.metrics.parts_repeated.inc_by(parts.len() as u64);
+        let ids = parts.iter().map(|part| part.id).collect();
+        self.work(ids, pass::repeated(self.hub(), parts), ctx);
     }
 
     /// Parts go on as they came.
@@ -197,7 +201,10 @@ impl Assembly {
             return self.join(ctx);
         }
         for set in self.waiting.expired(clock::now_ms()) {
-            self.give_up(set, ctx);
+            match set.repeated {
+                true => self.end_repeated(set.parts, ctx),
+                false => self.give_up(set.parts, ctx),
+            }
         }
     }
 

@@ -33,8 +33,7 @@ pub enum Added<T> {
     Waiting,
     /// The text is whole: its parts in order.
     Complete(Vec<T>),
-    /// The same content at the same place is here already, or was part of a text that became whole
-    /// within the timeout.
+    /// The same content at the same place is here already.
     Repeated(T),
     /// The reference was used anew (another total, or other content at this place): the old parts
     /// come back in order, the new one waits.
@@ -42,6 +41,16 @@ pub enum Added<T> {
         /// What had come of the old text.
         given_up: Vec<T>,
     },
+}
+
+/// A set that waited too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expired<T> {
+    /// What had come of the text, in order.
+    pub parts: Vec<T>,
+    /// All of it had come before, as parts of a text that became whole within the timeout: its
+    /// sender had not heard that they arrived, and nothing else ever came.
+    pub repeated: bool,
 }
 
 /// The parts that wait for others.
@@ -73,6 +82,8 @@ struct Set<T> {
 struct Kept<T> {
     sequence: u8,
     fingerprint: u64,
+    /// The text last finished under this key had it too.
+    again: bool,
     value: T,
 }
 
@@ -96,8 +107,9 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
     /// Takes a part. One that is the whole text, or whose number cannot be (0, or above the total),
     /// is complete by itself and leaves others under its key alone.
     ///
-    /// A part that waits for nothing else and equals one of the text that was last finished under
-    /// this key counts as repeated: its sender has not heard that it arrived.
+    /// A part that equals one of the text that was last finished under this key waits like any other:
+    /// it may begin another text that says the same there. Only when nothing else comes until the
+    /// timeout was it a repetition ([`Expired::repeated`]).
     pub fn add(&mut self, now_ms: i64, key: K, part: Part<T>) -> Added<T> {
         self.finished
             .forget_until(now_ms.saturating_sub(self.timeout_ms));
@@ -107,33 +119,21 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             fingerprint,
             value,
         } = part;
+        if total <= 1 || sequence == 0 || sequence > total {
+            return Added::Complete(vec![value]);
+        }
         let kept = Kept {
             sequence,
             fingerprint,
+            again: self.finished.has(&key, total, sequence, fingerprint),
             value,
         };
-        let was_finished = self.finished.has(&key, total, sequence, fingerprint);
-        if total <= 1 || sequence == 0 || sequence > total {
-            if was_finished {
-                return Added::Repeated(kept.value);
-            }
-            self.serial += 1;
-            let age = (now_ms, self.serial);
-            if total == 1 {
-                self.finished.remember(key, age, Box::new([fingerprint]));
-            }
-            return Added::Complete(vec![kept.value]);
-        }
         let Some(set) = self.sets.get_mut(&key) else {
-            if was_finished {
-                return Added::Repeated(kept.value);
-            }
             self.begin(now_ms, key, total, kept);
             return Added::Waiting;
         };
         match set.place(total, sequence) {
             Place::Taken(there) if there == fingerprint => Added::Repeated(kept.value),
-            Place::Taken(_) | Place::OtherTotal if was_finished => Added::Repeated(kept.value),
             Place::Taken(_) | Place::OtherTotal => {
                 let given_up = self.take(&key);
                 self.begin(now_ms, key, total, kept);
@@ -155,7 +155,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
     }
 
     /// Takes out the sets whose first part is as old as the timeout, oldest first, each in order.
-    pub fn expired(&mut self, now_ms: i64) -> Vec<Vec<T>> {
+    pub fn expired(&mut self, now_ms: i64) -> Vec<Expired<T>> {
         let until = now_ms.saturating_sub(self.timeout_ms);
         self.finished.forget_until(until);
         let mut expired = Vec::new();
@@ -164,7 +164,12 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
                 break;
             }
             let key = key.clone();
-            expired.push(self.take(&key));
+            let set = self.sets.get(&key);
+            let repeated = set.is_some_and(|set| set.parts.iter().all(|part| part.again));
+            expired.push(Expired {
+                parts: self.take(&key),
+                repeated,
+            });
         }
         expired
     }

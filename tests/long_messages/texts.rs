@@ -66,6 +66,26 @@ impl Text {
     }
 }
 
+/// A text as an ESME divides it, with an 8-bit reference.
+pub fn in_parts(text: &Text, reference: u8) -> Vec<SubmitSm> {
+    let octets = text.octets();
+    let pieces: Vec<&[u8]> = octets.chunks(132).collect();
+    let total = pieces.len() as u8;
+    (1..=total)
+        .zip(pieces)
+        .map(|(sequence, piece)| {
+            let mut user_data = vec![5, 0, 3, reference, total, sequence];
+            user_data.extend(piece);
+            SubmitSm {
+                esm_class: 0x40,
+                data_coding: text.data_coding,
+                short_message: user_data.into(),
+                ..crate::harness::submit("447700900123", "")
+            }
+        })
+        .collect()
+}
+
 /// A part as a handset would see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {

@@ -101,9 +101,9 @@ pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
     outcome(commit(&hub, batch, staged).await).await
 }
 
-/// A part that is here already: nobody gets it twice.
-pub async fn repeated(hub: Arc<Hub>, part: Message) -> Passed {
-    end(&hub, vec![part], MessageState::Accepted).await
+/// Parts of a text that has gone out, or will: nobody gets them twice.
+pub async fn repeated(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
+    end(&hub, parts, MessageState::Accepted).await
 }
 
 fn route(hub: &Hub, message: &Message) -> Option<u32> {

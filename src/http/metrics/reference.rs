@@ -65,7 +65,11 @@ fn exposed() -> String {
     metrics.states();
     metrics.mailbox("ingest");
     metrics.attempts_of("operator:up");
-    for family in [&metrics.traces, &metrics.spans_dropped] {
+    for family in [
+        &metrics.traces,
+        &metrics.spans_dropped,
+        &metrics.connections_failed,
+    ] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });
     }
     let operation = OperationLabel {

@@ -39,17 +39,24 @@ fn keys_do_not_mix() {
 }
 
 #[test]
-fn a_repetition_is_known_while_it_waits_and_afterwards() {
+fn a_repetition_is_known_at_once_or_when_nothing_else_has_come() {
     let mut some = assembler();
     some.add(0, "k", part(2, 1, "a"));
     assert_eq!(some.add(5, "k", part(2, 1, "a")), Added::Repeated("a"));
     some.add(6, "k", part(2, 2, "b"));
-    assert_eq!(some.add(7, "k", part(2, 2, "b")), Added::Repeated("b"));
-    assert_eq!(some.add(7, "k", part(2, 1, "a")), Added::Repeated("a"));
+    // The text is whole. What comes again may be the beginning of one that says the same there.
+    assert_eq!(some.add(7, "k", part(2, 2, "b")), Added::Waiting);
+    assert_eq!(some.add(8, "k", part(2, 2, "b")), Added::Repeated("b"));
+    let parts = vec!["b"];
+    let repeated = true;
+    assert_eq!(some.expired(1_007), [Expired { parts, repeated }]);
+    some.add(1_008, "k", part(2, 1, "a"));
+    let parts = vec!["a"];
+    let repeated = false;
     assert_eq!(
-        some.add(1_006, "k", part(2, 1, "a")),
-        Added::Waiting,
-        "the timeout is over: a new text"
+        some.expired(5_000),
+        [Expired { parts, repeated }],
+        "what was finished longer ago than the timeout is forgotten"
     );
 }
 
@@ -73,16 +80,18 @@ fn after_a_whole_text_the_reference_is_free() {
     let mut some = assembler();
     some.add(0, "k", part(2, 1, "a"));
     some.add(0, "k", part(2, 2, "b"));
-    assert_eq!(some.add(1, "k", part(2, 2, "new b")), Added::Waiting);
+    assert_eq!(some.add(3, "k", part(2, 1, "a")), Added::Waiting);
     assert_eq!(
-        some.add(2, "k", part(2, 2, "b")),
-        Added::Repeated("b"),
-        "late, of the old text"
-    );
-    assert_eq!(
-        some.add(3, "k", part(2, 1, "a")),
+        some.add(4, "k", part(2, 2, "new b")),
         Added::Complete(vec!["a", "new b"]),
         "the new text begins like the old one"
+    );
+    some.add(5, "k", part(2, 1, "a"));
+    let mixed = some.add(6, "k", part(2, 2, "new b"));
+    assert_eq!(
+        mixed,
+        Added::Complete(vec!["a", "new b"]),
+        "the same once more"
     );
 }
 
@@ -94,10 +103,9 @@ fn a_text_of_one_part_is_whole_at_once() {
         some.add(0, "k", part(1, 1, "x")),
         Added::Complete(vec!["x"])
     );
-    assert_eq!(some.add(1, "k", part(1, 1, "x")), Added::Repeated("x"));
     assert_eq!(
-        some.add(1, "k", part(1, 1, "y")),
-        Added::Complete(vec!["y"])
+        some.add(1, "k", part(1, 1, "x")),
+        Added::Complete(vec!["x"])
     );
     for (total, sequence) in [(0, 0), (2, 0), (2, 3), (0, 1)] {
         let impossible = some.add(1, "k", part(total, sequence, "q"));
@@ -113,8 +121,12 @@ fn old_sets_come_back_in_order_of_their_first_part() {
     some.add(0, "early", part(3, 3, "z"));
     some.add(900, "early", part(3, 1, "x"));
     assert!(some.expired(999).is_empty());
-    assert_eq!(some.expired(1_000), [["x", "z"]]);
-    assert_eq!(some.expired(5_000), [["m"]]);
+    let old = |parts| {
+        let repeated = false;
+        [Expired { parts, repeated }]
+    };
+    assert_eq!(some.expired(1_000), old(vec!["x", "z"]));
+    assert_eq!(some.expired(5_000), old(vec!["m"]));
     assert!(some.is_empty() && some.expired(9_000).is_empty());
 }
 
