@@ -4,10 +4,16 @@
 //! `cases`; it runs in a hundred short rounds, of which the fastest is printed: what it costs while
 //! nothing else wants the core. Allocation of the result is part of each figure.
 
+use std::cell::RefCell;
 use std::hint::black_box;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use smsc::sms::convert::{self, Alphabet, Policy};
+use smsc::sms::reassemble::{Added, Assembler, Part};
+use smsc::sms::segment::{self, Form, Units};
+use smsc::sms::udh::{Concat, Header};
 use smsc::sms::{Language, Shifts, gsm7, pack, ucs2};
 
 /// How long one measurement runs, and how many there are.
@@ -18,6 +24,13 @@ const BATCH: u32 = 16;
 
 /// What is measured: its name, and one message's worth of it.
 type Case = (&'static str, Box<dyn Fn()>);
+
+const PART_TWO: Concat = Concat {
+    reference: 0xCC,
+    wide: false,
+    total: 3,
+    sequence: 2,
+};
 
 fn main() {
     let wanted: Option<String> = std::env::args().skip(1).find(|word| !word.starts_with('-'));
@@ -54,7 +67,34 @@ fn cases() -> Vec<Case> {
     let latin1 = convert::encode("arrivé à Genève, où il attend", Alphabet::Latin1, default);
     let latin1 = latin1.expect("French is in Latin-1");
 
+    let mut numbered = Header::default();
+    numbered.set_concat(Some(PART_TWO));
+    let user_data: Bytes = [&numbered.encode()[..], &[b'x'; 134]].concat().into();
+    let thousand: Bytes = vec![b'x'; 1_000].into();
+
     vec![
+        case(
+            "udh split and concat, 5 octets of header",
+            &user_data,
+            |octets| Header::split(octets).map(|(header, _)| header.concat()),
+        ),
+        case("udh encode", &numbered, Header::encode),
+        case("segment count, 1,000 septets", &thousand, |octets| {
+            segment::count(octets, Units::Septets, &Header::default(), Form::Eight)
+        }),
+        case("segment split, 1,000 septets into 7", &thousand, |octets| {
+            segment::split(octets, Units::Septets, &Header::default(), Form::Eight)
+        }),
+        case(
+            "reassemble 3 parts, 1,000 other sets waiting",
+            &waiting(1_000),
+            |waiting| three_parts(waiting),
+        ),
+        case(
+            "reassemble 3 parts, 100,000 other sets waiting",
+            &waiting(100_000),
+            |waiting| three_parts(waiting),
+        ),
         case("gsm7 encode, 60 characters", &short, move |text| {
             gsm7::encode(text, default)
         }),
@@ -148,4 +188,33 @@ fn nanoseconds(work: &dyn Fn()) -> f64 {
             started.elapsed().as_nanos() as f64 / f64::from(repetitions)
         })
         .fold(f64::INFINITY, f64::min)
+}
+
+/// Parts that wait, and the number of the next text.
+type Waiting = RefCell<(u64, Assembler<u64, u64>)>;
+
+fn waiting(sets: u64) -> Rc<Waiting> {
+    let mut assembler = Assembler::new(1_000_000, 1_000);
+    for key in 0..sets {
+        add(&mut assembler, key, 1);
+    }
+    Rc::new(RefCell::new((sets, assembler)))
+}
+
+fn add(assembler: &mut Assembler<u64, u64>, key: u64, sequence: u8) -> Added<u64> {
+    let part = Part {
+        total: 3,
+        sequence,
+        fingerprint: key,
+        value: key,
+    };
+    assembler.add(0, key, part)
+}
+
+fn three_parts(waiting: &Waiting) -> Added<u64> {
+    let (next, assembler) = &mut *waiting.borrow_mut();
+    *next += 1;
+    add(assembler, *next, 1);
+    add(assembler, *next, 3);
+    add(assembler, *next, 2)
 }
