@@ -75,11 +75,10 @@ pub fn write<'p>(
     hub.store.write(batch)
 }
 
-/// What was written goes to its queues: here in memory, elsewhere by a wake-up.
-pub fn pass_on(hub: &Hub, parcels: impl Iterator<Item = Parcel>) {
+/// What was written, `count` parcels of it, goes to its queues: here in memory, elsewhere by a wake-up.
+pub fn pass_on(hub: &Hub, count: usize, parcels: impl Iterator<Item = Parcel>) {
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
     let mut elsewhere = Vec::new();
-    let (count, _) = parcels.size_hint();
     for parcel in parcels {
         if parcel.elsewhere {
             elsewhere.push(parcel.partition());

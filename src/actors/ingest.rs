@@ -67,10 +67,11 @@ impl Accepted {
 impl Drop for Accepted {
     fn drop(&mut self) {
         let taken = std::mem::take(&mut self.taken);
+        let count = taken.iter().map(|taken| taken.staged.parcels()).sum();
         let parcels = taken
             .into_iter()
             .flat_map(|taken| taken.staged.into_parcels());
-        pass_on(&self.hub, parcels);
+        pass_on(&self.hub, count, parcels);
     }
 }
 

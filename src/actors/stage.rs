@@ -128,6 +128,11 @@ impl Staged {
         }
     }
 
+    /// How many parcels go to queues.
+    pub fn parcels(&self) -> usize {
+        self.parts.len().max(1)
+    }
+
     /// What goes to queues, to be passed on.
     pub fn into_parcels(self) -> impl Iterator<Item = Parcel> {
         let whole = self.parts.is_empty().then_some(self.parcel);
@@ -144,6 +149,7 @@ pub fn rows<'s>(
 ) -> WriteBatch {
     let mut batch = WriteBatch::default();
     // Parts have ids behind those of all wholes: ids ascend.
+    batch.accept.reserve(staged.size_hint().0);
     let wholes = staged.clone().filter_map(Staged::message);
     batch.accept.extend(wholes.cloned());
     for whole in staged.filter(|one| !one.parts.is_empty()) {

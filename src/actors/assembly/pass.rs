@@ -136,7 +136,9 @@ async fn commit(
         .iter()
         .filter_map(|one| one.message().cloned())
         .collect();
-    pass_on(hub, staged.into_iter().flat_map(Staged::into_parcels));
+    let count = staged.iter().map(Staged::parcels).sum();
+    let parcels = staged.into_iter().flat_map(Staged::into_parcels);
+    pass_on(hub, count, parcels);
     Ok(messages)
 }
 

@@ -329,7 +329,9 @@ impl Queue {
                     queue.waiting[usize::from(item.priority)].push_back(item);
                 }
             } else {
-                hand_over::pass_on(&hub, moved.into_iter().map(|(_, parcel)| parcel));
+                let count = moved.len();
+                let parcels = moved.into_iter().map(|(_, parcel)| parcel);
+                hand_over::pass_on(&hub, count, parcels);
             }
             queue.check_released(ctx);
         });
