@@ -128,7 +128,13 @@ fn under_load_nobody_else_is_touched_and_nothing_is_lost() {
         let queue = admin.get("/v1/queues/operator:third");
         (queue["in_flight"].as_u64()? <= 1).then_some(())
     });
-    let sent = third.journal().len();
+    // An operator on a busy machine writes down later what it has taken.
+    let sent = until("the journal to have what was sent", || {
+        let before = third.journal().len();
+        within(Duration::from_millis(300), || None::<()>);
+        let now = third.journal().len();
+        (now <= before + 3).then_some(now)
+    });
     let most = LOOK.as_secs() as usize * 10;
     let faster = within(LOOK, || (third.journal().len() > sent + most).then_some(()));
     assert!(

@@ -193,13 +193,16 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
     one.reverse();
     let mut ids: Vec<String> = Vec::new();
     let mut again = Vec::new();
+    let mut repeated = String::new();
     for (first, second) in one.iter().zip(&two) {
         ids.push(scene.esme.submit(first.clone()));
+        if repeated.is_empty() {
+            // Known at once, for its text is not whole yet.
+            repeated = scene.esme.submit(first.clone());
+        }
         again.push(scene.esme.submit(second.clone()));
     }
     let rest = one.len().min(two.len());
-    // Known at once, for its text is not whole yet.
-    let repeated = scene.esme.submit(one[0].clone());
     ids.extend(
         one[rest..]
             .iter()

@@ -8,11 +8,28 @@ use bytes::Bytes;
 
 use crate::clock;
 use crate::pb::Message;
-use crate::smpp::{DataSm, SubmitSm, Tlvs, tag};
+use crate::smpp::{CommandStatus, DataSm, SubmitSm, Tlvs, tag};
 
 /// Most octets that sm_length can count.
 const LONGEST: usize = 255;
+/// Octets of an address in submit_sm and deliver_sm, without the NUL.
+const LONGEST_ADDRESS: usize = 20;
 const SECONDS_PER_DAY: u32 = 86_400;
+
+/// Whether what comes as data_sm can go on in the other operations, and its receipt come back: its
+/// addresses may have 64 octets (§4.7.1), those of submit_sm and deliver_sm 20 (§4.4.1, §4.6.1).
+///
+/// # Errors
+/// ESME_RINVSRCADR or ESME_RINVDSTADR for an address that is longer.
+pub fn check(data: &DataSm) -> Result<(), CommandStatus> {
+    if data.source_addr.len() > LONGEST_ADDRESS {
+        return Err(CommandStatus::ESME_RINVSRCADR);
+    }
+    if data.destination_addr.len() > LONGEST_ADDRESS {
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
+    Ok(())
+}
 
 /// What came as data_sm, as the submit_sm or deliver_sm that it could have been. The text stays in
 /// message_payload; qos_time_to_live is the validity period.

@@ -246,12 +246,18 @@ impl EsmeSession {
                 }
             }
             Body::SubmitMulti(multi) => self.submit_multi(sequence, multi),
-            Body::DataSm(data) => {
-                self.answer_as.push((sequence, CommandId::DATA_SM));
-                let message = convert::message_of(data_sm::into_message(data), Kind::Mt);
-                let message = self.wished(message);
-                self.submit(sequence, message);
-            }
+            Body::DataSm(data) => match data_sm::check(&data) {
+                Ok(()) => {
+                    self.answer_as.push((sequence, CommandId::DATA_SM));
+                    let message = convert::message_of(data_sm::into_message(data), Kind::Mt);
+                    let message = self.wished(message);
+                    self.submit(sequence, message);
+                }
+                Err(status) => {
+                    self.snapshot.errors_total += 1;
+                    self.write(|_, out| encode_error_resp(out, command_id, sequence, status));
+                }
+            },
             Body::QuerySm(query) => self.operate(sequence, Operation::Query(query)),
             Body::CancelSm(cancel) => self.operate(sequence, Operation::Cancel(cancel)),
             Body::ReplaceSm(replace) => self.operate(sequence, Operation::Replace(replace)),

@@ -27,6 +27,11 @@ impl OperatorSession {
         // What came as data_sm is the same, and answered in its own way.
         let body = match pdu.body {
             Body::DataSm(data) => {
+                if let Err(status) = data_sm::check(&data) {
+                    self.snapshot.errors_total += 1;
+                    self.write(|_, out| encode_error_resp(out, command_id, sequence, status));
+                    return;
+                }
                 self.as_data_sm.push(sequence);
                 Body::DeliverSm(data_sm::into_message(data))
             }
