@@ -1,0 +1,298 @@
+//! What is checked of those whom we talk to: accounts, operators, routes, and the listeners they come by.
+
+use super::refused;
+
+/// An account with these lines added.
+fn account(lines: &str) -> Vec<String> {
+    refused(&format!(
+        "[[account]]\nsystem_id = 'acc'\npassword = 'pw'\n{lines}"
+    ))
+}
+
+/// An operator with these lines added.
+fn operator(lines: &str) -> Vec<String> {
+    refused(&format!(
+        "[[operator]]\nid = 'op'\naddress = 'h:2775'\nsystem_id = 's'\n{lines}"
+    ))
+}
+
+/// A route between one account and two operators.
+fn route(lines: &str) -> Vec<String> {
+    refused(&format!(
+        "[[account]]\nsystem_id = 'acc'\npassword = 'pw'\n\
+         [[operator]]\nid = 'up'\naddress = 'h:1'\nsystem_id = 's'\n\
+         [[operator]]\nid = 'rx'\naddress = 'h:1'\nsystem_id = 's'\nbind = 'receiver'\n\
+         [[route]]\n{lines}"
+    ))
+}
+
+#[test]
+fn accounts() {
+    assert_eq!(
+        refused("[[account]]\nwindow = 5"),
+        [
+            "account[0].system_id: is missing",
+            "account[0].password: is missing; set it or `password_file`",
+        ]
+    );
+    let cases = [
+        (
+            "[[account]]\nsystem_id = 'acc'\npassword = 'x'",
+            "account[1].system_id: \"acc\" is already account[0]",
+        ),
+        (
+            "window = 0",
+            "account[0].window: must be between 1 and 65535",
+        ),
+        (
+            "window = 70000",
+            "account[0].window: must be between 1 and 65535",
+        ),
+        ("max_binds = 0", "account[0].max_binds: must be at least 1"),
+        (
+            "trace_ratio = -0.1",
+            "account[0].trace_ratio: must be between 0 (none) and 1 (all)",
+        ),
+        (
+            "rate = 0",
+            "account[0].rate: must be above 0; remove the key for no limit",
+        ),
+        (
+            "rate = -1.5",
+            "account[0].rate: must be above 0; remove the key for no limit",
+        ),
+        (
+            "rate = nan",
+            "account[0].rate: must be above 0; remove the key for no limit",
+        ),
+        (
+            "burst = 10",
+            "account[0].burst: means nothing without `rate`; set both",
+        ),
+        (
+            "rate = 5\nburst = 0",
+            "account[0].burst: must be at least 1",
+        ),
+        (
+            "allow = ['192.0.2.0/24', 'localhost']",
+            "account[0].allow[1]: \"localhost\" is neither an IP address nor a CIDR block such as \
+             192.0.2.0/24",
+        ),
+        (
+            "max_waiting = 0",
+            "account[0].max_waiting: must be at least 1",
+        ),
+        (
+            "addresses = ['44 77']",
+            "account[0].addresses[0]: must be digits or letters, with a `*` at the end for a prefix",
+        ),
+        (
+            "addresses = ['1*']\n[[account]]\nsystem_id = 'b'\npassword = 'x'\naddresses = ['1*']",
+            "account[1].addresses[0]: already belongs to account[0]",
+        ),
+        (
+            "lists = { team = [] }",
+            "account[0].lists.team: is empty; write at least one number",
+        ),
+        (
+            "lists = { team = ['bob'] }",
+            "account[0].lists.team: \"bob\" is not a number; write up to 20 digits",
+        ),
+        (
+            "lists = { a-name-with-more-than-twenty = ['447700900001'] }",
+            "account[0].lists.a-name-with-more-than-twenty: the name must have 1 to 20 ASCII characters",
+        ),
+        (
+            "lists = { team = '447700900001' }",
+            "account[0].lists: expected a table of lists of text, found a table; write { name = [\"447700900001\", \"447700900002\"] }",
+        ),
+        (
+            "outbind = 'there'",
+            "account[0].outbind: \"there\" is not an address; write \"host:port\"",
+        ),
+        (
+            "outbind_password = 'knock'",
+            "account[0].outbind_password: is without use; set `outbind` to host and port",
+        ),
+        (
+            "priority_max = 4",
+            "account[0].priority_max: must be between 0 and 3",
+        ),
+        (
+            "registered_delivery = 32",
+            "account[0].registered_delivery: must be between 0 and 31",
+        ),
+        (
+            "system_type = '1234567890123'",
+            "account[0].system_type: has 13 octets; the standard allows 12",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(account(text), [message], "{text}");
+    }
+    assert_eq!(
+        refused("[[account]]\nsystem_id = 'a'\npassword = '$argon2id$x'"),
+        ["account[0].password: starts like an argon2id hash but is none; write $argon2id$v=19$…"]
+    );
+}
+
+#[test]
+fn operators() {
+    assert_eq!(
+        refused("[[operator]]"),
+        [
+            "operator[0].id: is missing",
+            "operator[0].address: is missing; write \"host:port\"",
+            "operator[0].system_id: is missing",
+        ]
+    );
+    let cases = [
+        (
+            "[[operator]]\nid = 'op'\naddress = 'h:1'\nsystem_id = 's'",
+            "operator[1].id: \"op\" is already operator[0]",
+        ),
+        (
+            "[[account]]\nsystem_id = 'op'\npassword = 'x'\n[[route]]\nto = 'op'",
+            "operator[0].id: \"op\" is also an account; routes could not tell them apart, rename one",
+        ),
+        ("binds = 0", "operator[0].binds: must be between 1 and 1000"),
+        (
+            "window = 0",
+            "operator[0].window: must be between 1 and 65535",
+        ),
+        (
+            "rate = 0",
+            "operator[0].rate: must be above 0; remove the key for no limit",
+        ),
+        (
+            "reconnect = []",
+            "operator[0].reconnect: is empty; write at least one pause, such as [\"30m\"]",
+        ),
+        (
+            "interface_version = 4",
+            "operator[0].interface_version: must be 0x33, 0x34 or 0x50",
+        ),
+        (
+            "bind_timeout = '0s'",
+            "operator[0].bind_timeout: must be longer than \"0s\"",
+        ),
+        (
+            "correlation_ttl = '0s'",
+            "operator[0].correlation_ttl: must be longer than \"0s\"",
+        ),
+        (
+            "outcome_unknown = 'wait'\nreceipts = 'never'",
+            "operator[0].outcome_unknown: \"wait\" needs receipts, but `receipts` is \"never\"; write \
+             \"resend\"",
+        ),
+        (
+            "retry.delays = []",
+            "operator[0].retry.delays: is empty; write at least one pause, such as [\"30m\"]",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(operator(text), [message], "{text}");
+    }
+    for address in [
+        "host",
+        ":2775",
+        "host:",
+        "host:0",
+        "host:99999",
+        "a b:1",
+        "http://h:1",
+        "::1:5",
+    ] {
+        let text = format!("[[operator]]\nid = 'a'\nsystem_id = 's'\naddress = '{address}'");
+        let message =
+            format!("operator[0].address: {address:?} is not an address; write \"host:port\"");
+        assert_eq!(refused(&text), [message]);
+    }
+    assert_eq!(
+        refused("[[operator]]\nid = 'test:up'\naddress = 'h:1'\nsystem_id = 's'"),
+        ["operator[0].id: must be up to 64 letters, digits, `-`, `_` or `.`"]
+    );
+}
+
+#[test]
+fn routes() {
+    let cases = [
+        (
+            "prefix = '44'",
+            "route[0].to: is missing; write a list of targets",
+        ),
+        (
+            "to = ['upp']",
+            "route[0].to[0]: there is no target \"upp\", did you mean `up`?",
+        ),
+        (
+            "to = ['test:deliverd']",
+            "route[0].to[0]: there is no target \"test:deliverd\", did you mean `test:delivered`?",
+        ),
+        (
+            "to = ['up', 'up']",
+            "route[0].to[1]: \"up\" is in this route twice",
+        ),
+        ("to = [{ up = 0 }]", "route[0].to[0]: has no weight above 0"),
+        (
+            "to = ['rx']",
+            "route[0].to[0]: \"rx\" binds as receiver and cannot send",
+        ),
+        (
+            "to = 'up'\nprefix = '44x'",
+            "route[0].prefix: \"44x\" must be up to 20 digits, or empty",
+        ),
+        (
+            "to = 'up'\naccount = 'ac'",
+            "route[0].account: there is no account \"ac\", did you mean `acc`?",
+        ),
+        (
+            "to = 'up'\nsource_prefix = '123456789012345678901'",
+            "route[0].source_prefix: has 21 octets; the standard allows 20",
+        ),
+        (
+            "prefix = '44'\nto = 'up'\n[[route]]\nprefix = '+44'\nto = 'acc'",
+            "route[1]: has the same conditions as route[0]; join their targets",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(route(text), [message], "{text}");
+    }
+}
+
+#[test]
+fn listeners() {
+    let listener = |lines: &str| refused(&format!("[[listener]]\n{lines}"));
+    let cases = [
+        (
+            "",
+            "listener[0].listen: is missing; write an address such as \"0.0.0.0:3550\"",
+        ),
+        (
+            "listen = '127.0.0.1:2775'",
+            "listener[0].listen: 127.0.0.1:2775 is already in smpp.listen; choose another, or \
+             write smpp.listen = []",
+        ),
+        (
+            "listen = '127.0.0.1:3550'\ntls_cert = 'a.pem'",
+            "listener[0].tls_key: is missing; set it beside tls_cert",
+        ),
+        (
+            "listen = '127.0.0.1:3550'\ntls_client_ca = 'a.pem'",
+            "listener[0].tls_client_ca: means nothing without `tls_cert` and `tls_key`; set all \
+             three",
+        ),
+        (
+            "listen = '127.0.0.1:3550'\nproxy_from = ['balancer']",
+            "listener[0].proxy_from[0]: \"balancer\" is neither an IP address nor a CIDR block \
+             such as 192.0.2.0/24",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(listener(lines), [problem], "{lines}");
+    }
+    let without_tls = "operator[0].tls_name: means nothing without TLS; add `tls = true`";
+    assert_eq!(operator("tls_name = 'a.example'"), [without_tls]);
+    let no_name = "operator[0].tls_name: \"a b\" is neither a host name nor an IP address";
+    assert_eq!(operator("tls = true\ntls_name = 'a b'"), [no_name]);
+}
