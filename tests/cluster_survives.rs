@@ -210,13 +210,17 @@ fn redis_is_killed_flushed_and_silent() {
 #[test]
 fn a_node_stands_still_for_longer_than_its_lease() {
     let mut scene = Scene::start(|cluster| cluster);
-    for _ in 0..2 {
+    for in_a_transaction in [false, true] {
         let node = &scene.cluster.nodes[1];
         let (stood_back, frozen_binds) = (
             node.log_lines_with(LEASE_LOST),
             scene.cluster.binds_of(1, 0),
         );
-        node.freeze();
+        match in_a_transaction {
+            false => node.freeze(),
+            // Others wait for the rows that it has locked, until the server ends its session.
+            true => scene.cluster.freeze_in_a_transaction(1),
+        }
         scene.wait_until_held_by(&[0, 2]);
         scene.wait_for_all_binds();
         // Nobody can close the connections of a process that stands still: the operator has them

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
+use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
 
 use self::pass::Passed;
@@ -23,7 +23,6 @@ use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
 use crate::clock;
 use crate::content;
-use crate::domain::partition;
 use crate::pb::failed::Why;
 use crate::pb::{
     Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
@@ -41,11 +40,22 @@ pub struct Assembly {
     queue: Arc<QueuePort>,
     session: u64,
     waiting: Assembler<Key, Message>,
-    /// Being written, with their partitions.
-    leaving: HashMap<u64, u8, ahash::RandomState>,
+    /// Being written.
+    leaving: HashMap<u64, Leaving, ahash::RandomState>,
     /// Parts that this session may hold.
     room: u32,
     joined: bool,
+    /// For fingerprints, which are compared only with others of this process.
+    hasher: ahash::RandomState,
+}
+
+/// A part that a commit under way is about.
+#[derive(Debug, Clone, Copy)]
+struct Leaving {
+    /// For whom it was begun.
+    session: u64,
+    /// The queue has granted it to this session meanwhile: it takes room there.
+    again: Option<u64>,
 }
 
 // === impl Assembly ===
@@ -61,6 +71,7 @@ impl Assembly {
             leaving: HashMap::default(),
             room,
             joined: false,
+            hasher: ahash::RandomState::new(),
         }
     }
 
@@ -95,6 +106,11 @@ impl Assembly {
     }
 
     fn take(&mut self, message: Message, ctx: &mut Context<Self>) {
+        // Given back before its commit was through: what that comes to holds for it.
+        if let Some(leaving) = self.leaving.get_mut(&message.id) {
+            leaving.again = Some(self.session);
+            return;
+        }
         let Some(concat) = content::part_of(&message) else {
             return match pass::is_too_long(&self.hub, &message) {
                 // It had to wait for its route; now it is divided for the peer.
@@ -114,7 +130,7 @@ impl Assembly {
         let part = Part {
             total: concat.total,
             sequence: concat.sequence,
-            fingerprint: fingerprint(&message),
+            fingerprint: self.fingerprint(&message),
             value: message,
         };
         match self.waiting.add(clock::now_ms(), key, part) {
@@ -154,42 +170,34 @@ impl Assembly {
         self.work(ids, pass::on(self.hub(), self.queue.id, parts), ctx);
     }
 
-    /// Runs what ends in a commit, then settles these parts with their queue.
+    /// Runs what ends in a commit, then settles these parts with their queue. It is not the actor's
+    /// own: what was begun is finished, and told here, also when the actor has to start again.
     fn work(
         &mut self,
         ids: Vec<u64>,
         commit: impl Future<Output = Passed> + 'static,
         ctx: &mut Context<Self>,
     ) {
-        let session = self.session;
-        for id in &ids {
-            self.leaving.insert(*id, partition::WHOLE);
-        }
-        ctx.spawn(commit.into_actor(self).map(move |passed, assembly, _| {
-            for id in &ids {
-                assembly.leaving.remove(id);
-            }
-            if assembly.session == session {
-                match passed {
-                    Passed::Done => assembly.settle(ids, Vec::new()),
-                    Passed::Not => assembly.settle(Vec::new(), ids),
-                }
-            }
-        }));
+        let (session, again) = (self.session, None);
+        let leaving = Leaving { session, again };
+        self.leaving.extend(ids.iter().map(|id| (*id, leaving)));
+        let own = ctx.address();
+        actix::spawn(async move {
+            let result = match commit.await {
+                Passed::Done => settled(session, ids, Vec::new()),
+                Passed::Not => settled(session, Vec::new(), ids),
+            };
+            // It is gone only with the process.
+            let _ = own.send(result).await;
+        });
     }
 
+    /// Tells the queue, in the name of the session that holds the parts now.
     fn settle(&mut self, done: Vec<u64>, back: Vec<u64>) {
         let room = (done.len() + back.len()) as u32;
-        let give_back = |id| Failed {
-            id,
-            why: Why::NotSent.into(),
-            ..Failed::default()
-        };
         self.queue.post(SettleBatch {
-            session: self.session,
-            done,
-            failed: back.into_iter().map(give_back).collect(),
             room,
+            ..settled(self.session, done, back)
         });
     }
 
@@ -211,6 +219,27 @@ impl Assembly {
     fn hub(&self) -> Arc<Hub> {
         Arc::clone(&self.hub)
     }
+
+    /// Of what a part says, so that one that comes again is known.
+    fn fingerprint(&self, message: &Message) -> u64 {
+        let said = (&message.short_message, &message.tlvs, message.data_coding);
+        self.hasher.hash_one(said)
+    }
+}
+
+/// What a commit has come to, for parts that were there or have to come again.
+fn settled(session: u64, done: Vec<u64>, back: Vec<u64>) -> SettleBatch {
+    let give_back = |id| Failed {
+        id,
+        why: Why::NotSent.into(),
+        ..Failed::default()
+    };
+    SettleBatch {
+        session,
+        done,
+        failed: back.into_iter().map(give_back).collect(),
+        room: 0,
+    }
 }
 
 fn empty(hub: &Hub) -> (Assembler<Key, Message>, u32) {
@@ -220,15 +249,6 @@ fn empty(hub: &Hub) -> (Assembler<Key, Message>, u32) {
     // The queue may give one more than fits, so that the oldest are known to be in the way.
     let room = limit.saturating_add(1);
     (Assembler::new(limit as usize, timeout), room)
-}
-
-/// Of what a part says, so that one that comes again is known.
-fn fingerprint(message: &Message) -> u64 {
-    /// Compared only with others of this process.
-    static HASHER: std::sync::LazyLock<ahash::RandomState> =
-        std::sync::LazyLock::new(ahash::RandomState::new);
-    let said = (&message.short_message, &message.tlvs, message.data_coding);
-    HASHER.hash_one(said)
 }
 
 impl Drop for Assembly {
@@ -254,7 +274,6 @@ impl Supervised for Assembly {
     fn restarting(&mut self, _: &mut Self::Context) {
         // The queue brings everything again.
         self.leave();
-        self.leaving.clear();
     }
 }
 
@@ -269,6 +288,31 @@ impl Handler<DeliverBatch> for Assembly {
         for message in batch.deliveries.into_iter().filter_map(|one| one.message) {
             self.take(message, ctx);
         }
+    }
+}
+
+impl Handler<SettleBatch> for Assembly {
+    type Result = ();
+
+    /// A commit of [`Assembly::work`] is through.
+    fn handle(&mut self, result: SettleBatch, _: &mut Self::Context) {
+        let ids = result.done.iter().copied();
+        let ids = ids.chain(result.failed.iter().map(|failed| failed.id));
+        let held = |id: u64| {
+            self.leaving
+                .remove(&id)
+                .map(|it| it.again.unwrap_or(it.session))
+        };
+        // Those of a session that has ended take no room of this one.
+        let room = ids
+            .filter_map(held)
+            .filter(|by| *by == self.session)
+            .count() as u32;
+        self.queue.post(SettleBatch {
+            session: self.session,
+            room,
+            ..result
+        });
     }
 }
 

@@ -31,11 +31,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Errors: what the store says; nothing was written and the messages stay active.
 pub async fn finish(hub: &Arc<Hub>, mut batch: WriteBatch, mut finals: Vec<Final>) {
     // What ends here is in no list any more: a database that is away for a moment is waited for.
-    let missing = ids_without_message(&finals);
-    if !missing.is_empty()
-        && let Some(loaded) = load(hub, missing).await
-    {
-        fill_in(&mut finals, loaded);
+    wait_for_missing(hub, &mut finals).await;
+    if add_what_they_are_made_of(&mut finals) {
+        wait_for_missing(hub, &mut finals).await;
     }
     if let Err(error) = try_finish(hub, &mut batch, &mut finals).await {
         tracing::error!(%error, messages = finals.len(), "final states not written; they stay active");
@@ -126,21 +124,19 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
     }
 }
 
-/// Messages that were put together end as the whole does, in the same commit; false when there is
-/// none of them.
+/// Messages that were put together end as the whole does, in the same commit; false when none was
+/// added, as when it has been done before.
 fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
-    let made_of = |ended: &Final| -> Vec<u64> {
-        let composition = ended
-            .message
-            .as_ref()
-            .and_then(|message| message.composition.as_ref());
-        composition.map_or_else(Vec::new, |composition| composition.made_of.clone())
-    };
+    if finals.iter().all(|ended| made_of(ended).is_empty()) {
+        return false;
+    }
+    let known: HashSet<u64> = finals.iter().map(|ended| ended.id).collect();
     let more: Vec<Final> = finals
         .iter()
         .flat_map(|whole| {
-            made_of(whole).into_iter().map(|id| Final {
-                id,
+            let new = made_of(whole).iter().filter(|id| !known.contains(id));
+            new.map(|id| Final {
+                id: *id,
                 message: None,
                 attempts: 0,
                 handed_over: false,
@@ -151,6 +147,21 @@ fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
     let any = !more.is_empty();
     finals.extend(more);
     any
+}
+
+fn made_of(ended: &Final) -> &[u64] {
+    let message = ended.message.as_ref();
+    let composition = message.and_then(|message| message.composition.as_ref());
+    composition.map_or(&[], |composition| &composition.made_of)
+}
+
+async fn wait_for_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) {
+    let missing = ids_without_message(finals);
+    if !missing.is_empty()
+        && let Some(loaded) = load(hub, missing).await
+    {
+        fill_in(finals, loaded);
+    }
 }
 
 async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
@@ -182,8 +193,8 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     finals.retain(|ended| ended.message.is_some());
 }
 
-/// Whether the sender asked to hear of this state, about a message that it knows (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
-/// failure, 2 failure, 3 success). Only accounts are told.
+/// Whether the sender asked to hear of this state, about a message that it knows (SMPP 3.4 §5.2.17,
+/// 5.0 §4.7.21: 1 success or failure, 2 failure, 3 success). Only accounts are told.
 pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool {
     let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
     let asked = match message.registered_delivery & 0x03 {

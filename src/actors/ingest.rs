@@ -206,7 +206,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
 
 /// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
 /// says.
-fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
+pub fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
     let plan = hub.plan();
     let says = plan
         .account_by_id(sender)

@@ -18,10 +18,13 @@ pub use self::replace::{Replaced, replace_present, replace_sm};
 
 use crate::actors::admin;
 use crate::actors::hub::Hub;
+use crate::actors::ingest;
 use crate::actors::posted::Posted;
 use crate::clock;
 use crate::pb::queue_command::Verb;
-use crate::pb::{CommandMessage, MessageState, Refusal, Replacement, TakeTokens, refusal};
+use crate::pb::{
+    Alphabet, CommandMessage, MessageState, Refusal, Replacement, TakeTokens, refusal,
+};
 use crate::smpp::{CancelSm, CommandStatus, QuerySm, QuerySmResp, time};
 use crate::store::{FinRow, History, SentRow};
 
@@ -42,6 +45,8 @@ pub struct Asker {
     pub account: u32,
     /// As in its bind.
     pub interface_version: u8,
+    /// What its listener says that data_coding 0 means.
+    pub alphabet: Option<Alphabet>,
 }
 
 /// The answer to query_sm.
@@ -150,6 +155,11 @@ async fn cancel_each(
 // === impl Asker ===
 
 impl Asker {
+    /// What data_coding 0 means in what it submits.
+    fn alphabet(&self) -> Alphabet {
+        ingest::alphabet_of(&self.hub, self.account, self.alphabet.map(Into::into))
+    }
+
     /// Counts the request against the account's rate, as a message.
     async fn admit(&self) -> Result<(), CommandStatus> {
         if self.hub.plan().rate_of(self.account).is_none() {

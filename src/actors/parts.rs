@@ -5,6 +5,7 @@
 //! them ended, whatever other nodes do at the same moment, and the message's final state is written
 //! once whoever comes first. The sweep looks again for a message whose node died in between.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::actors::finish;
@@ -43,6 +44,7 @@ pub fn conclude_later(hub: &Arc<Hub>, finals: &[Final]) {
     if parents.is_empty() {
         return;
     }
+    parents.sort_unstable();
     parents.dedup();
     let hub = Arc::clone(hub);
     actix::spawn(async move { conclude(&hub, parents).await });
@@ -53,25 +55,28 @@ pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
     let Some(wholes) = finish::load(hub, parents).await else {
         return;
     };
+    let open = wholes
+        .into_iter()
+        .flatten()
+        .filter(|whole| whole.fin.is_none());
+    let mut messages: Vec<Message> = open.map(|whole| whole.message).collect();
+    messages.retain(|message| !sent_as(message).is_empty());
+    let ids = messages.iter().flat_map(sent_as).copied().collect();
+    let Some(parts) = finish::load(hub, ids).await else {
+        return;
+    };
+    let mut parts = parts.into_iter();
     let mut finals = Vec::new();
-    for whole in wholes.into_iter().flatten() {
-        if whole.fin.is_some() {
-            continue;
-        }
-        let Some(composition) = &whole.message.composition else {
-            continue;
-        };
-        let Some(parts) = finish::load(hub, composition.sent_as.clone()).await else {
-            return;
-        };
-        let parts: Vec<Stored> = parts.into_iter().flatten().collect();
+    for whole in messages {
+        let count = sent_as(&whole).len();
+        let parts: Vec<Stored> = parts.by_ref().take(count).flatten().collect();
         let mut ends = parts.iter().filter_map(|part| part.fin.as_ref());
         if ends.any(|fin| !is_good(fin.state)) {
             call_back(hub, &parts);
         }
-        let policy = hub.plan().part_receipts(whole.message.queue);
+        let policy = hub.plan().part_receipts(whole.queue);
         if let Verdict::Ends(fin) = verdict(&parts, policy) {
-            finals.push(ended(whole.message, &fin, &parts));
+            finals.push(ended(whole, &fin, &parts));
         }
     }
     if !finals.is_empty() {
@@ -79,16 +84,21 @@ pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
     }
 }
 
+/// The messages that carry its text instead of itself.
+fn sent_as(message: &Message) -> &[u64] {
+    message.composition.as_ref().map_or(&[], |one| &one.sent_as)
+}
+
 fn verdict(parts: &[Stored], policy: PartReceipts) -> Verdict {
     let ends = || parts.iter().filter_map(|part| part.fin.as_ref());
     let is_over = ends().count() == parts.len();
-    let badness = |fin: &&FinRow| {
+    let badness = |fin: &FinRow| {
         FROM_GOOD_TO_BAD
             .iter()
             .position(|state| *state == fin.state)
     };
-    // Of several that are as bad, the one that was first.
-    let worst = ends().rev_max_by_key(badness);
+    // Of several that are as bad, the first one.
+    let worst = ends().min_by_key(|fin| Reverse(badness(fin)));
     let decides = match policy {
         PartReceipts::All => worst.filter(|_| is_over),
         PartReceipts::Worst => worst.filter(|fin| is_over || !is_good(fin.state)),
@@ -132,16 +142,7 @@ fn call_back(hub: &Hub, parts: &[Stored]) {
     }
 }
 
-/// `Iterator::max_by_key` takes the last of equals; here the first counts.
-trait FirstMax: Iterator + Sized {
-    fn rev_max_by_key<K: Ord>(self, key: impl Fn(&Self::Item) -> K) -> Option<Self::Item> {
-        self.reduce(|best, next| if key(&next) > key(&best) { next } else { best })
-    }
-}
-
-impl<I: Iterator> FirstMax for I {}
-
-/// When a divided message is looked at again by the sweep, in milliseconds since it was divided.
+/// Whether the sweep looks at a message again that was divided then, in Unix milliseconds.
 pub fn is_due(divided_at: i64) -> bool {
     /// Longer than the end of its last part takes to be noticed.
     const SETTLED: i64 = 60_000;

@@ -66,10 +66,10 @@ impl Staged {
                 };
                 let parts = parts.into_iter().zip(&ids).map(part);
                 let parts = parts.map(|part| parcel(hub, part)).collect();
-                let composition = message.composition.take().map(|boxed| *boxed);
+                let composition: Composition = *message.composition.take().unwrap_or_default();
                 message.composition = Some(Box::new(Composition {
                     sent_as: ids,
-                    ..composition.unwrap_or_default()
+                    ..composition
                 }));
                 return Ok(Self {
                     parcel: parcel(hub, message),
@@ -148,10 +148,10 @@ pub fn rows<'s>(
     now: i64,
 ) -> WriteBatch {
     let mut batch = WriteBatch::default();
-    // Parts have ids behind those of all wholes: ids ascend.
     batch.accept.reserve(staged.size_hint().0);
     let wholes = staged.clone().filter_map(Staged::message);
     batch.accept.extend(wholes.cloned());
+    // Parts have ids behind those of all wholes: ids ascend.
     for whole in staged.filter(|one| !one.parts.is_empty()) {
         // In the hands of its parts, as it would be in those of an operator.
         let row = handed_to(whole.id(), divided, Bytes::new(), now);

@@ -210,8 +210,6 @@ mod tests {
             alphabet: 3,
             composition: Some(Box::new(Composition {
                 parent: 1 << 59,
-                part: 2,
-                parts: 3,
                 sent_as: vec![4, 5],
                 made_of: vec![6],
             })),

@@ -105,7 +105,8 @@ impl ClusterBuilder {
         let nodes = self
             .plans
             .iter()
-            .map(|plan| {
+            .enumerate()
+            .map(|(number, plan)| {
                 let gate = self
                     .gated
                     .then(|| Gate::to(([127, 0, 0, 1], postgres.port()).into()));
@@ -113,6 +114,7 @@ impl ClusterBuilder {
                     Some(gate) => format!("postgres://postgres@{}/postgres", gate.address()),
                     None => postgres.url(),
                 };
+                let url = format!("{url}?application_name={}", session_name(number));
                 let mut smsc = (self.each)(Smsc::new())
                     .toml(&format!("[postgres]\nurl = {url:?}"))
                     .toml(&format!(
@@ -243,9 +245,32 @@ impl Cluster {
         );
     }
 
+    /// SIGSTOP while a transaction of it is open in which it has locked its membership.
+    pub fn freeze_in_a_transaction(&self, node: usize) {
+        let open = format!(
+            "SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
+             WHERE a.application_name = '{}' AND a.state = 'idle in transaction'
+               AND l.relation = 'node'::regclass AND l.mode = 'RowShareLock'",
+            session_name(node)
+        );
+        until("the node to stand still in a transaction", || {
+            self.nodes[node].freeze();
+            let stands = !self.postgres.rows(&open).is_empty();
+            if !stands {
+                self.nodes[node].thaw();
+            }
+            stands.then_some(())
+        });
+    }
+
     fn process_of(&self, node: usize) -> String {
         self.nodes[node].process().id().to_string()
     }
+}
+
+/// What PostgreSQL knows the sessions of a node by, but for those that write.
+fn session_name(node: usize) -> String {
+    format!("smsc-{node}")
 }
 
 /// A node's name is its host and its process.

@@ -42,8 +42,8 @@ pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
     };
     whole.queue = queue;
     let sender = whole.sender;
-    let staged = match Staged::new(&hub, whole) {
-        Ok(staged) => staged,
+    let mut staged = match Staged::new(&hub, whole) {
+        Ok(staged) => vec![staged],
         Err(error) => {
             tracing::warn!(%error, "a text cannot be written for its peer");
             return end(&hub, parts, MessageState::Rejected).await;
@@ -51,19 +51,34 @@ pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
     };
     hub.reserve_parts(sender, 1);
     let plan = hub.plan();
-    let mut batch = stage::rows(std::iter::once(&staged), plan.divided, now);
-    let theirs = Bytes::from(staged.id().to_string());
-    let handed = |part: &Message| handed_to(part.id, plan.assembly, theirs.clone(), now);
-    batch.sent.extend(parts.iter().map(handed));
-    let passed = commit(&hub, batch, vec![staged]).await;
-    if let Ok(staged) = &passed {
-        hub.metrics.assembled.inc();
-        let times = (started, clock::now_us());
-        staged
-            .iter()
-            .for_each(|whole| traced::assembled(&hub, whole, times));
+    let mut batch = stage::rows(staged.iter(), plan.divided, now);
+    for whole in &staged {
+        let theirs = Bytes::from(whole.id().to_string());
+        let handed = |part: &Message| handed_to(part.id, plan.assembly, theirs.clone(), now);
+        batch.sent.extend(parts.iter().map(handed));
     }
-    outcome(passed).await
+    match commit(&hub, batch, &mut staged).await {
+        Err(error) => {
+            let ids = staged.iter().flat_map(Staged::ids);
+            ids.for_each(|_| hub.release(sender));
+            later(&error).await
+        }
+        Ok(rejected) if !rejected.is_empty() => {
+            staged
+                .iter()
+                .for_each(|whole| whole.give_up(&hub, &rejected));
+            end(&hub, parts, MessageState::Rejected).await
+        }
+        Ok(_) => {
+            if parts.len() > 1 {
+                hub.metrics.assembled.inc();
+            }
+            let times = (started, clock::now_us());
+            let wholes = staged.iter().filter_map(Staged::message);
+            wholes.for_each(|whole| traced::assembled(&hub, whole, times));
+            hand_on(&hub, staged)
+        }
+    }
 }
 
 /// Whether a message has to be divided for the peer that it is routed to.
@@ -98,7 +113,10 @@ pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
     if !homeless.is_empty() {
         end(&hub, homeless, MessageState::Rejected).await;
     }
-    outcome(commit(&hub, batch, staged).await).await
+    match commit(&hub, batch, &mut staged).await {
+        Ok(_) => hand_on(&hub, staged),
+        Err(error) => later(&error).await,
+    }
 }
 
 /// Parts of a text that has gone out, or will: nobody gets them twice.
@@ -124,31 +142,30 @@ async fn end(hub: &Arc<Hub>, parts: Vec<Message>, state: MessageState) -> Passed
     Passed::Done
 }
 
-/// Writes and passes on; gives back what was passed on.
+/// Writes; gives back which of the messages the store has refused.
 async fn commit(
     hub: &Hub,
     batch: WriteBatch,
-    mut staged: Vec<Staged>,
-) -> Result<Vec<Message>, StoreError> {
+    staged: &mut [Staged],
+) -> Result<Vec<u64>, StoreError> {
     let parcels = staged.iter_mut().flat_map(Staged::parcels_mut);
-    write(hub, batch, parcels).await?;
-    let messages = staged
-        .iter()
-        .filter_map(|one| one.message().cloned())
-        .collect();
+    let written = write(hub, batch, parcels).await?;
+    let ids: Vec<u64> = staged.iter().flat_map(Staged::ids).collect();
+    let rejected = written.rejected.iter().map(|row| row.id);
+    Ok(rejected.filter(|id| ids.contains(id)).collect())
+}
+
+/// What was written goes to its queues.
+fn hand_on(hub: &Hub, staged: Vec<Staged>) -> Passed {
     let count = staged.iter().map(Staged::parcels).sum();
     let parcels = staged.into_iter().flat_map(Staged::into_parcels);
     pass_on(hub, count, parcels);
-    Ok(messages)
+    Passed::Done
 }
 
-async fn outcome<T>(written: Result<T, StoreError>) -> Passed {
-    match written {
-        Ok(_) => Passed::Done,
-        Err(error) => {
-            tracing::warn!(%error, "parts wait for the store");
-            tokio::time::sleep(PAUSE).await;
-            Passed::Not
-        }
-    }
+/// The queue brings the parts again.
+async fn later(error: &StoreError) -> Passed {
+    tracing::warn!(%error, "parts wait for the store");
+    tokio::time::sleep(PAUSE).await;
+    Passed::Not
 }

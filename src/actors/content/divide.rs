@@ -194,8 +194,6 @@ pub fn divide(
             alphabet: pb::Alphabet::Gsm.into(),
             composition: Some(Box::new(Composition {
                 parent: message.id,
-                part: sequence.into(),
-                parts: total.into(),
                 ..Composition::default()
             })),
             ..message.clone()

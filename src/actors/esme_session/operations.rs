@@ -149,6 +149,7 @@ impl EsmeSession {
             hub: Arc::clone(&self.hub),
             account: account.id,
             interface_version: self.core.peer_version(),
+            alphabet: self.alphabet,
         };
         let name = operation.name();
         let work = operation.carry_out(asker, sequence);

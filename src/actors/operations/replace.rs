@@ -1,7 +1,5 @@
 //! Another text or other times for a message that waits.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 
 use super::{Asker, find};
@@ -13,7 +11,7 @@ use crate::clock;
 use crate::content;
 use crate::domain::validity::{self, Times};
 use crate::pb::queue_command::Verb;
-use crate::pb::{self, Message, Replacement};
+use crate::pb::{Message, Replacement};
 use crate::smpp::{CommandStatus, ReplaceSm, Tlvs, tag, time};
 use crate::store::History;
 
@@ -42,7 +40,7 @@ pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), Comman
     }
     for history in own {
         let id = history.stored.message.id;
-        let new = changed(&asker.hub, &history, replace)?;
+        let new = changed(asker, &history, replace)?;
         let ordered = asker.order(id, Verb::Replace, Some(new)).await;
         ordered.map_err(|status| status.unwrap_or(fail))?;
     }
@@ -61,7 +59,7 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
         .await
         .map_err(|_| CommandStatus::ESME_RINVSUBREP)?;
     let mut message = message;
-    message.set_alphabet(alphabet(hub, asker.account));
+    message.set_alphabet(asker.alphabet());
     let present = page
         .messages
         .iter()
@@ -104,11 +102,6 @@ fn is_single(hub: &Hub, queue: u32, message: &Message) -> bool {
         .is_none_or(|taste| actors_content::way(message, taste) == Way::Single)
 }
 
-/// What data_coding 0 means in the submissions of an account.
-fn alphabet(hub: &Hub, account: u32) -> pb::Alphabet {
-    content::as_stored(hub.plan().alphabet_of(account))
-}
-
 fn is_over(history: &History) -> bool {
     history.stored.fin.is_some() || admin::handed_over(history).is_some()
 }
@@ -116,10 +109,11 @@ fn is_over(history: &History) -> bool {
 /// The message as it is, with what the sender wants to be different. Empty fields stay as they were,
 /// but for registered_delivery, which cannot be empty (§4.10.1).
 fn changed(
-    hub: &Arc<Hub>,
+    asker: &Asker,
     history: &History,
     replace: &ReplaceSm,
 ) -> Result<Replacement, CommandStatus> {
+    let hub = &asker.hub;
     let now = clock::now_ms();
     let mut message = history.stored.message.clone();
     let schedule = time::parse_time(&replace.schedule_delivery_time, now)
@@ -156,7 +150,7 @@ fn changed(
             tlvs.push(tag, value);
         }
         message.tlvs = tlvs.raw().clone();
-        message.set_alphabet(alphabet(hub, message.sender));
+        message.set_alphabet(asker.alphabet());
         if !is_single(hub, history.stored.queue, &message) {
             return Err(CommandStatus::ESME_RINVMSGLEN);
         }

@@ -283,16 +283,11 @@ impl Queue {
                 body: Bytes::new(),
             });
             let queued = QueueItem {
-                id: item.id,
-                what: item.what.into(),
-                priority: u32::from(item.priority),
                 due_at: match plan.is_later(&message, self.port.id, queue) {
                     true => 0,
                     false => due_at,
                 },
-                expires_at: i64::from(item.expires) * 1000,
-                attempts: u32::from(item.attempts),
-                ..QueueItem::default()
+                ..item.for_another_queue()
             };
             moved.push((item, Parcel::new(&self.hub, queue, message, queued)));
         }

@@ -14,7 +14,7 @@ use crate::actors::posted::measured;
 use crate::actors::traced;
 use crate::clock;
 use crate::domain::network;
-use crate::pb::{Final, MessageState, QueueItem, Resolved, ResolvedBatch};
+use crate::pb::{Final, MessageState, Resolved, ResolvedBatch};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
 /// A queue that is reading the store looks again after this time.
@@ -91,14 +91,7 @@ impl Queue {
         // As it will be read from the store.
         message.queue = queue;
         traced::resolved(&self.hub, &message, &one.origin);
-        let queued = QueueItem {
-            id: item.id,
-            what: item.what.into(),
-            priority: u32::from(item.priority),
-            expires_at: i64::from(item.expires) * 1000,
-            attempts: u32::from(item.attempts),
-            ..QueueItem::default()
-        };
+        let queued = item.for_another_queue();
         (item, Parcel::new(&self.hub, queue, message, queued))
     }
 

@@ -16,7 +16,7 @@ use crate::actors::hand_over::Parcel;
 use crate::clock;
 use crate::domain::id;
 use crate::pb::delivery::What;
-use crate::pb::{Message, QueueCommand, QueueItem};
+use crate::pb::{Message, QueueCommand};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
 /// Messages moved in one transaction.
@@ -205,14 +205,7 @@ impl Queue {
                 expires_at: 0,
                 body: Bytes::new(),
             });
-            let queued = QueueItem {
-                id: item.id,
-                what: item.what.into(),
-                priority: u32::from(item.priority),
-                expires_at: i64::from(item.expires) * 1000,
-                attempts: u32::from(item.attempts),
-                ..QueueItem::default()
-            };
+            let queued = item.for_another_queue();
             let parcel = Parcel::new(&self.hub, transfer.to, message, queued);
             moved.push((item, parcel));
         }

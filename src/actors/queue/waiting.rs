@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::pb::QueueItem;
 use crate::pb::delivery::What;
 
 /// Items of one block: the unit of spilling.
@@ -63,6 +64,18 @@ pub enum Popped {
 // === impl Item ===
 
 impl Item {
+    /// What another queue is given of it; its message and partition come with the parcel.
+    pub fn for_another_queue(&self) -> QueueItem {
+        QueueItem {
+            id: self.id,
+            what: self.what.into(),
+            priority: u32::from(self.priority),
+            expires_at: i64::from(self.expires) * 1000,
+            attempts: u32::from(self.attempts),
+            ..QueueItem::default()
+        }
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.expires.to_le_bytes());

@@ -41,11 +41,15 @@ impl Connector {
                  of the password percent-encoded",
             )
         })?;
+        // A node that stands still, or that the server has lost, must not keep others from rows that
+        // it has locked: whatever it has open ends after the last of these times.
         let settings = format!(
-            "{} -c statement_timeout={} -c lock_timeout={} -c default_transaction_isolation=read\\ committed",
+            "{} -c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={} \
+             -c default_transaction_isolation=read\\ committed",
             config.get_options().unwrap_or_default(),
             options.statement_timeout.as_millis(),
             options.lock_timeout.as_millis(),
+            options.write_timeout.as_millis(),
         );
         config
             .options(settings.trim())

@@ -293,12 +293,6 @@ impl Lane {
         let shared = Arc::clone(&self.shared);
         let connecting = async move {
             let client = shared.connect.driven().await?;
-            // A server that lost us must not keep the lane's row locked for longer than this.
-            let idle = format!(
-                "SET idle_in_transaction_session_timeout = {}",
-                limit.as_millis()
-            );
-            client.batch_execute(&idle).await?;
             let mut statements = Vec::with_capacity(STEPS.len());
             for step in STEPS {
                 statements.push(if step.is_for_correlations() && !correlations {

@@ -64,9 +64,12 @@ async fn read_all(
     client: &Client,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
 ) -> Result<(), StoreError> {
-    // A range without anything active takes as long as reading it does.
+    // A range without anything active takes as long as reading it does, and so does what the caller
+    // does with a page; no row is locked meanwhile.
     client
-        .batch_execute("SET LOCAL statement_timeout = 0")
+        .batch_execute(
+            "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0",
+        )
         .await?;
     let mark: i64 = client
         .query_one(

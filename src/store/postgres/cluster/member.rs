@@ -200,8 +200,9 @@ pub async fn bury(
     }
 }
 
-/// Ends the writing sessions of a dead node. A write that was cut off in its middle waits for octets
-/// that never come, and would keep the node from being buried until the server's TCP gives up.
+/// Ends the writing sessions of a dead node. What it has open between two statements ends by itself
+/// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and
+/// would keep the node from being buried until the server's TCP gives up.
 async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), StoreError> {
     let client = shared.pool.get().await?;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
