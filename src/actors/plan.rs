@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
-    Route, SendAs, TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Route,
+    SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::retry::RetryPolicy;
@@ -147,7 +147,7 @@ impl Plan {
                 id,
                 Arc::new(OperatorPlan {
                     id,
-                    retry: operator.retry.as_ref().map(Retry::policy),
+                    retry: own_retry(&config, operator),
                     taste: Taste::of_operator(operator),
                     config: operator.clone(),
                 }),
@@ -411,6 +411,19 @@ impl Plan {
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
         self.routes.lookup(&self.question(message))
     }
+}
+
+/// The retry schedule of an operator that has settings of its own, for its answers or its pauses.
+fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
+    let classes = operator.classes();
+    if operator.retry.is_none() && classes.is_empty() {
+        return None;
+    }
+    let retry = operator.retry.as_ref().unwrap_or(&config.retry);
+    Some(RetryPolicy {
+        classes,
+        ..retry.policy()
+    })
 }
 
 // === impl OperatorPlan ===
