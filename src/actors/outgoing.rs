@@ -158,6 +158,7 @@ impl Serving {
     pub fn refused(&mut self, context: &InFlight, status: u32, after: Duration) {
         let class = self.hub.plan().retry_of(self.port.id).class(status);
         self.port.attempts.refused(class, after);
+        self.hub.metrics.attempt_refused(&self.port.name, status);
         self.trace(context, Outcome::Status(status));
         let latency_ms = after.as_millis() as u32;
         self.failed(context.id, context.attempt, Why::Status, status, latency_ms);

@@ -16,6 +16,7 @@ use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
+use crate::smpp::receipt::States;
 use crate::sms::convert::Alphabet;
 use crate::store::{Store, StoreError};
 
@@ -66,6 +67,8 @@ pub struct OperatorPlan {
     pub id: u32,
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
+    /// What its receipts' words and error codes mean, where that is peculiar to it.
+    pub receipt_states: States,
     pub taste: Taste,
 }
 
@@ -148,6 +151,7 @@ impl Plan {
                 Arc::new(OperatorPlan {
                     id,
                     retry: own_retry(&config, operator),
+                    receipt_states: operator.own_states(),
                     taste: Taste::of_operator(operator),
                     config: operator.clone(),
                 }),

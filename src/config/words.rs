@@ -1,7 +1,7 @@
 //! A table of text whose keys people choose: `statuses` and `receipt_states` of an operator.
 //!
 //! Read as it is written; what the words mean is checked in `validate/words.rs`, key by key, and
-//! used by the plan through [`Operator::classes`].
+//! used by the plan through [`Operator::classes`] and [`Operator::own_states`].
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -13,6 +13,8 @@ use super::setting::Leaf;
 use super::value::quoted;
 use super::{Operator, RetryClass};
 use crate::domain::command_status::{self, Class};
+use crate::domain::state;
+use crate::smpp::receipt::States;
 
 /// Words by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,5 +87,11 @@ impl Operator {
             .collect();
         classes.sort_by_key(|(range, _)| range.end() - range.start());
         classes
+    }
+
+    /// `receipt_states`, for reading its receipts.
+    pub fn own_states(&self) -> States {
+        let entry = |(key, word)| Some((key, state::from_exact_name(word)?));
+        States::new(self.receipt_states.iter().filter_map(entry))
     }
 }

@@ -207,6 +207,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             check_retry(retry, &key("retry"), found);
         }
         words::check_statuses(&key("statuses"), operator, found);
+        words::check_receipt_states(&key("receipt_states"), operator, found);
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::Findings;
 use crate::config::{Operator, RetryClass};
-use crate::domain::command_status;
+use crate::domain::{command_status, state};
 
 /// `statuses`: every key is a status or a range without ESME_ROK, every word a class, and of two
 /// ranges one is within the other or they do not touch, so that it is plain which one counts.
@@ -44,4 +44,28 @@ fn clashes(one: &RangeInclusive<u32>, other: &RangeInclusive<u32>) -> bool {
         outer.start() <= inner.start() && inner.end() <= outer.end()
     };
     touch && (one == other || !(within(one, other) || within(other, one)))
+}
+
+/// `receipt_states`: every key is a word or `err:` with a code, written once whatever its case, every
+/// word a state.
+pub(super) fn check_receipt_states(base: &str, operator: &Operator, found: &mut Findings) {
+    let mut seen: Vec<String> = Vec::new();
+    for (key, word) in operator.receipt_states.iter() {
+        let at = format!("{base}.{key:?}");
+        if state::from_exact_name(word).is_none() {
+            let words: Vec<&str> = state::names().collect();
+            let message = format!("{word:?} is no state; write one of {}", words.join(", "));
+            found.problem(at.clone(), message);
+        }
+        let what = key.strip_prefix("err:").unwrap_or(key).trim();
+        if what.is_empty() || !what.bytes().all(|octet| octet.is_ascii_graphic()) {
+            let message = "is no word of a receipt; write its stat, or `err:` and its error code";
+            found.problem(at.clone(), message);
+        }
+        let folded = key.to_ascii_uppercase();
+        if seen.contains(&folded) {
+            found.problem(at, "is there twice, in another case; remove one");
+        }
+        seen.push(folded);
+    }
 }
