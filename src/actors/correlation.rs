@@ -4,9 +4,11 @@
 //! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
 //! answered only after that commit. One that matches nothing is held for a moment without an
 //! answer (it may have overtaken its submit_sm_resp on another bind), then parked durably,
-//! answered, and tried again on each new id.
+//! answered, and tried again on each new id. One about a message that is final is answered and
+//! counted: a final state stays, and its sender hears of it once.
 
 mod index;
+mod late;
 mod parked;
 mod restart;
 mod strangers;
@@ -97,10 +99,18 @@ struct Match {
     key: Option<Key>,
 }
 
+/// A receipt that belongs to no unfinished message in memory.
+struct Stranger {
+    receipt: OperatorReceipt,
+    /// A final message with its id.
+    known: Option<u64>,
+}
+
 enum Found {
     /// Not final yet.
     Open(u64, Key),
-    Repeated,
+    /// This message is final.
+    Repeated(u64),
     Nothing,
 }
 
@@ -111,9 +121,11 @@ impl Correlation {
     pub fn new(
         hub: Arc<Hub>,
         health: Arc<Health>,
-        sent: Vec<(u64, u32, bytes::Bytes)>,
+        mut sent: Vec<(u64, u32, bytes::Bytes)>,
         parked: Vec<ParkedRow>,
     ) -> Self {
+        // Of several with the same id the newest comes last.
+        sent.sort_by_key(|(id, ..)| *id);
         let config = hub.config();
         let mut correlation = Self {
             index: Index::new(config.correlation.memory),
@@ -185,9 +197,9 @@ impl Correlation {
                 self.learned.entry(operator).or_insert(form);
             }
             if entry.done {
-                return Found::Repeated;
+                return Found::Repeated(entry.id);
             }
-            self.index.mark_done(key);
+            self.index.mark_done(key, entry.id);
             return Found::Open(entry.id, key);
         }
         Found::Nothing
@@ -235,11 +247,13 @@ impl Correlation {
                 });
                 continue;
             }
-            self.index.insert(key, sent.id, now);
+            if self.index.insert(key, sent.id, now) {
+                self.hub.metrics.ids_reused.inc();
+            }
             if !self.parked.is_empty()
-                && let Some((row, receipt)) = self.parked.take(key)
+                && let Some((row, receipt)) = self.parked.take(key, earliest(sent.id))
             {
-                self.index.mark_done(key);
+                self.index.mark_done(key, sent.id);
                 overdue.push(Match {
                     id: sent.id,
                     receipt,
@@ -289,11 +303,12 @@ impl Correlation {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
         let mut strangers = Vec::new();
+        let is_shared = self.hub.tenure.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt.operator_message_id) {
                 // An intermediate state ends nothing; the id stays open for the final one.
-                Found::Open(_, key) if !is_final(receipt.state()) => {
-                    self.index.reopen(key);
+                Found::Open(id, key) if !is_final(receipt.state()) => {
+                    self.index.reopen(key, id);
                     answered.push(ok(&receipt));
                 }
                 Found::Open(id, key) => matches.push(Match {
@@ -304,13 +319,22 @@ impl Correlation {
                     parked: 0,
                     key: Some(key),
                 }),
-                Found::Repeated => {
-                    self.counters.repeated += 1;
-                    self.hub.metrics.receipts_repeated.inc();
+                Found::Repeated(_) | Found::Nothing if !is_final(receipt.state()) => {
                     answered.push(ok(&receipt));
                 }
-                Found::Nothing if !is_final(receipt.state()) => answered.push(ok(&receipt)),
-                Found::Nothing => strangers.push(receipt),
+                // Another node may have been given the same id for a newer message.
+                Found::Repeated(known) if is_shared => strangers.push(Stranger {
+                    receipt,
+                    known: Some(known),
+                }),
+                Found::Repeated(_) => {
+                    self.repeated(1);
+                    answered.push(ok(&receipt));
+                }
+                Found::Nothing => strangers.push(Stranger {
+                    receipt,
+                    known: None,
+                }),
             }
         }
         self.answer(batch.session, answered);
@@ -334,8 +358,15 @@ impl Correlation {
         let mut finals = Vec::with_capacity(matches.len());
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
         let mut keys = Vec::with_capacity(matches.len());
+        let mut settled = Vec::new();
+        let is_shared = self.hub.tenure.is_shared();
         for found in matches {
-            keys.extend(found.key);
+            if let Some(key) = found.key {
+                keys.push((key, found.id));
+                if is_shared {
+                    settled.push((found.operator, found.id, found.receipt.clone()));
+                }
+            }
             if found.parked != 0 {
                 rows.unpark.push(found.parked);
             } else {
@@ -372,12 +403,16 @@ impl Correlation {
         ctx.spawn(
             settle
                 .into_actor(self)
-                .map(|(done, answers), correlation, _| {
-                    if let Err(error) = &done {
-                        // The operator keeps the receipts and brings them again.
-                        tracing::error!(%error, "receipts not written");
-                        keys.into_iter()
-                            .for_each(|key| correlation.index.reopen(key));
+                .map(move |(done, answers), correlation, ctx| {
+                    match &done {
+                        Ok(lost) if !lost.is_empty() => correlation.lost(lost, settled, ctx),
+                        Ok(_) => {}
+                        Err(error) => {
+                            // The operator keeps the receipts and brings them again.
+                            tracing::error!(%error, "receipts not written");
+                            keys.into_iter()
+                                .for_each(|(key, id)| correlation.index.reopen(key, id));
+                        }
                     }
                     for (session, mut results) in answers {
                         if done.is_err() {
@@ -431,6 +466,14 @@ impl Correlation {
             restarts: self.health.restarts(),
         });
     }
+}
+
+/// The earliest time (Unix ms) at which a receipt of this message may have come. One that was here
+/// before belongs to an earlier message with the same id.
+fn earliest(id: u64) -> i64 {
+    /// Clocks of nodes that share a store differ a little.
+    const CLOCKS_MS: i64 = 5_000;
+    crate::domain::id::millis(id) - CLOCKS_MS
 }
 
 fn ok(receipt: &OperatorReceipt) -> ReceiptResult {

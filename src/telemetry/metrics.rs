@@ -179,6 +179,10 @@ metrics! {
     receipts_early: Counter = "operator_receipts_early", Counter::default();
     /// Operators' receipts for messages that were final already.
     receipts_repeated: Counter = "operator_receipts_repeated", Counter::default();
+    /// Receipts of operators about messages that had ended without one: UNKNOWN when the wait was over, EXPIRED or DELETED. Acknowledged; the state stays.
+    receipts_late: Counter = "operator_receipts_late", Counter::default();
+    /// Message ids that an operator gave again while an earlier message with the same id waited for its receipt.
+    ids_reused: Counter = "operator_message_ids_reused", Counter::default();
     /// Parked receipts dropped at the end of their time or for lack of room.
     receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
     /// Messages ended UNKNOWN because no receipt came within the correlation TTL.

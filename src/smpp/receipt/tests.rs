@@ -361,14 +361,6 @@ fn odd_forms_are_read() {
         ),
         (
             b"id:9 stat:UNDELIV err:10F2",
-            &[(tag::NETWORK_ERROR_CODE, b"034")],
-            "9",
-            UNDELIVERABLE,
-            "13108",
-            None,
-        ),
-        (
-            b"id:9 stat:UNDELIV err:10F2",
             &[(tag::NETWORK_ERROR_CODE, b"0341")],
             "9",
             UNDELIVERABLE,
