@@ -8,6 +8,7 @@
 //! counted: a final state stays, and its sender hears of it once.
 
 mod index;
+mod intermediate;
 mod late;
 mod parked;
 mod restart;
@@ -303,6 +304,7 @@ impl Correlation {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
         let mut strangers = Vec::new();
+        let mut intermediate = Vec::new();
         let is_shared = self.hub.tenure.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt.operator_message_id) {
@@ -310,6 +312,7 @@ impl Correlation {
                 Found::Open(id, key) if !is_final(receipt.state()) => {
                     self.index.reopen(key, id);
                     answered.push(ok(&receipt));
+                    intermediate.push((id, key, receipt));
                 }
                 Found::Open(id, key) => matches.push(Match {
                     id,
@@ -338,6 +341,9 @@ impl Correlation {
             }
         }
         self.answer(batch.session, answered);
+        if !intermediate.is_empty() {
+            self.notify(intermediate, ctx);
+        }
         if !matches.is_empty() {
             self.settle(matches, ctx);
         }

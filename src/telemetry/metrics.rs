@@ -137,6 +137,10 @@ metrics! {
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
     /// alert_notifications of operators that were passed on to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();
+    /// Intermediate notifications of operators that were passed on to an account that asked for them.
+    notifications: Counter = "intermediate_notifications_forwarded", Counter::default();
+    /// Intermediate notifications of operators that an account asked for, but had no receiver for.
+    notifications_dropped: Counter = "intermediate_notifications_dropped", Counter::default();
     /// alert_notifications of operators without an account, or without a receiver of it.
     alerts_dropped: Counter = "alerts_dropped", Counter::default();
     /// Calls of accounts by outbind.

@@ -97,6 +97,7 @@ impl OperatorSession {
             error: found.error,
             done_at: found.done_at_ms,
             raw: deliver.payload(),
+            reported_state: found.state.into(),
         });
     }
 
