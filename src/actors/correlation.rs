@@ -9,9 +9,9 @@
 
 mod index;
 mod intermediate;
-mod late;
 mod parked;
 mod restart;
+mod settle;
 mod strangers;
 mod sweep;
 
@@ -350,86 +350,6 @@ impl Correlation {
         if !strangers.is_empty() {
             self.look_further(batch.operator, batch.session, strangers, ctx);
         }
-    }
-
-    /// Ends the matched messages and answers the operator after the commit.
-    fn settle(&mut self, matches: Vec<Match>, ctx: &mut Context<Self>) {
-        let now = clock::now_ms();
-        self.counters.matched += matches.len() as u64;
-        self.hub
-            .metrics
-            .receipts_matched
-            .inc_by(matches.len() as u64);
-        let mut rows = WriteBatch::default();
-        let mut finals = Vec::with_capacity(matches.len());
-        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
-        let mut keys = Vec::with_capacity(matches.len());
-        let mut settled = Vec::new();
-        let is_shared = self.hub.tenure.is_shared();
-        for found in matches {
-            if let Some(key) = found.key {
-                keys.push((key, found.id));
-                if is_shared {
-                    settled.push((found.operator, found.id, found.receipt.clone()));
-                }
-            }
-            if found.parked != 0 {
-                rows.unpark.push(found.parked);
-            } else {
-                answers
-                    .entry(found.session)
-                    .or_default()
-                    .push(ok(&found.receipt));
-            }
-            let (message, attempts) = self
-                .recent
-                .remove(&found.id)
-                .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
-            finals.push(Final {
-                id: found.id,
-                state: found.receipt.state,
-                error: found.receipt.error,
-                // Done dates have minutes only and clocks differ: never before the message itself.
-                at: match found.receipt.done_at {
-                    0 => now,
-                    done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
-                },
-                message,
-                operator: found.operator,
-                attempts,
-                handed_over: false,
-                by_receipt: true,
-            });
-        }
-        let hub = Arc::clone(&self.hub);
-        let settle = async move {
-            let done = finish::try_finish(&hub, &mut rows, &mut finals).await;
-            (done, answers)
-        };
-        ctx.spawn(
-            settle
-                .into_actor(self)
-                .map(move |(done, answers), correlation, ctx| {
-                    match &done {
-                        Ok(lost) if !lost.is_empty() => correlation.lost(lost, settled, ctx),
-                        Ok(_) => {}
-                        Err(error) => {
-                            // The operator keeps the receipts and brings them again.
-                            tracing::error!(%error, "receipts not written");
-                            keys.into_iter()
-                                .for_each(|(key, id)| correlation.index.reopen(key, id));
-                        }
-                    }
-                    for (session, mut results) in answers {
-                        if done.is_err() {
-                            for result in &mut results {
-                                result.status = CommandStatus::ESME_RX_T_APPN.0;
-                            }
-                        }
-                        correlation.answer(session, results);
-                    }
-                }),
-        );
     }
 
     fn answer(&self, session: u64, results: Vec<ReceiptResult>) {

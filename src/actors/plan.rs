@@ -11,12 +11,12 @@ use crate::config::{
     SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
+use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
-use crate::smpp::receipt::States;
 use crate::sms::convert::Alphabet;
 use crate::store::{Store, StoreError};
 
@@ -68,7 +68,7 @@ pub struct OperatorPlan {
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
     /// What its receipts' words and error codes mean, where that is peculiar to it.
-    pub receipt_states: States,
+    pub receipt_states: ReceiptStates,
     pub taste: Taste,
 }
 

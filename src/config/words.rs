@@ -13,8 +13,8 @@ use super::setting::Leaf;
 use super::value::quoted;
 use super::{Operator, RetryClass};
 use crate::domain::command_status::{self, Class};
+use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::state;
-use crate::smpp::receipt::States;
 
 /// Words by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -90,8 +90,8 @@ impl Operator {
     }
 
     /// `receipt_states`, for reading its receipts.
-    pub fn own_states(&self) -> States {
+    pub fn own_states(&self) -> ReceiptStates {
         let entry = |(key, word)| Some((key, state::from_exact_name(word)?));
-        States::new(self.receipt_states.iter().filter_map(entry))
+        ReceiptStates::new(self.receipt_states.iter().filter_map(entry))
     }
 }

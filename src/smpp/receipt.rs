@@ -11,12 +11,11 @@ use bytes::Bytes;
 
 use super::time::{format_receipt_date, parse_receipt_date};
 use super::{DeliverSm, tag};
+use crate::domain::receipt_states::ReceiptStates;
 
 mod scan;
-mod states;
 
 use scan::scan;
-pub use states::States;
 
 /// `message_state` SCHEDULED: not yet tried (5.0 §4.7.15).
 pub const SCHEDULED: u8 = 0;
@@ -210,14 +209,18 @@ pub fn reads_like_one(deliver_sm: &DeliverSm) -> bool {
 
 /// [`extract_with`] nothing that is peculiar to an operator.
 pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
-    extract_with(deliver_sm, now_ms, &States::default())
+    extract_with(deliver_sm, now_ms, &ReceiptStates::default())
 }
 
 /// Reads a receipt: TLVs first, the text (short_message or message_payload, 8-bit or UCS-2) for what
 /// they do not say. `None` if no message id or no state is found in either; a state word nobody
 /// knows is UNKNOWN, and a text without one that counts delivered messages is DELIVERED. `states`
 /// come before both.
-pub fn extract_with(deliver_sm: &DeliverSm, now_ms: i64, states: &States) -> Option<Extracted> {
+pub fn extract_with(
+    deliver_sm: &DeliverSm,
+    now_ms: i64,
+    states: &ReceiptStates,
+) -> Option<Extracted> {
     let text = receipt_text(deliver_sm);
     let fields = scan(&text).unwrap_or_default();
     let tlvs = &deliver_sm.tlvs;

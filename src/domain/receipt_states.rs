@@ -1,20 +1,21 @@
-//! What an operator's own words and error codes mean, where they differ from Appendix B.
+//! What the words and error codes of an operator's receipts mean, where they differ from SMPP 3.4
+//! Appendix B.
 //!
-//! Built by the plan from `receipt_states` of an operator, asked by [`super::extract_with`].
+//! Made of `receipt_states` of an operator, asked by `smpp::receipt::extract_with`.
 
 /// Marks a key that is an error code.
 const ERROR_KEY: &str = "err:";
 
 /// States by the `stat` word or the `err` code of a receipt; empty for most operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct States {
+pub struct ReceiptStates {
     by_error: Vec<(Vec<u8>, u8)>,
     by_word: Vec<(Vec<u8>, u8)>,
 }
 
-// === impl States ===
+// === impl ReceiptStates ===
 
-impl States {
+impl ReceiptStates {
     /// From keys as they are configured: a word such as `ACCEPTD`, or `err:` and a code.
     pub fn new<'k>(entries: impl Iterator<Item = (&'k str, u8)>) -> Self {
         let mut states = Self::default();
@@ -29,7 +30,7 @@ impl States {
 
     /// The `message_state` that was configured for this receipt, in any case of its letters; the
     /// error code counts before the word.
-    pub(super) fn of(&self, word: &[u8], error: &[u8]) -> Option<u8> {
+    pub fn of(&self, word: &[u8], error: &[u8]) -> Option<u8> {
         let find = |entries: &[(Vec<u8>, u8)], wanted: &[u8]| {
             entries
                 .iter()
