@@ -48,6 +48,7 @@ pub mod ingest;
 pub mod janitor;
 pub mod link;
 pub mod listener;
+pub mod notification;
 pub mod operations;
 pub mod operator_session;
 pub mod outbind;

@@ -19,6 +19,7 @@ mod setting;
 mod source;
 mod validate;
 mod value;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,7 @@ pub use server::{
 };
 pub use setting::{Entry, Shape};
 pub use value::{Lists, show_duration};
+pub use words::Words;
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];

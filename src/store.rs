@@ -356,7 +356,8 @@ pub trait Store:
     /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
 
-    /// Looks keys up in all hours, newest first; answers in the order asked.
+    /// Looks keys up in all hours, newest first; answers in the order asked. A store that finds attempts
+    /// by their own rows prefers those whose message is not final.
     fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>>;
 
     /// Drops the derived correlation tables older than an hour.

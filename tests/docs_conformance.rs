@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use smsc::domain::command_status::{self, Class};
+
 /// Rows of tables: cells of each, without heads and rulers.
 fn rows(page: &str) -> Vec<Vec<&str>> {
     let mut rows = Vec::new();
@@ -41,4 +43,31 @@ fn each_line_names_tests_that_are_there() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn the_classes_of_statuses_are_those_of_the_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/smpp-conformance.md")).unwrap();
+    let rows = rows(&page);
+    for (word, class) in [
+        ("temporary", Class::Temporary),
+        ("throttled", Class::Throttled),
+    ] {
+        let row = rows.iter().find(|row| row[0] == word).expect(word);
+        let documented: Vec<&str> = row[1].split('`').skip(1).step_by(2).collect();
+        let of_class = |name: &&str| {
+            let status = command_status::parse(name).unwrap();
+            status != command_status::ESME_ROK && command_status::class(status) == class
+        };
+        let in_code: Vec<&str> = command_status::names().filter(of_class).collect();
+        assert_eq!(documented, in_code, "{word}");
+    }
+    for vendor in 0x400..=0x4FF {
+        assert_eq!(
+            command_status::class(vendor),
+            Class::Permanent,
+            "{vendor:#x}"
+        );
+    }
 }

@@ -124,23 +124,11 @@ fn a_ported_number_goes_to_the_network_that_it_belongs_to_now() {
     let said = explain(&["447700900999", "--network", RANGE]);
     assert!(said.contains("goes to range"), "{said}");
     until("the records of both", || {
-        let records = records(&smsc);
+        let records = smsc.records();
         let of = |id: &str| records.iter().find(|one| one["id"] == id);
         (of(&ported)?["network"] == NEW && of(&stayed)?["network"] == RANGE).then_some(())
     });
     smsc.assert_no_panic();
-}
-
-/// The call detail records so far.
-fn records(smsc: &Smsc) -> Vec<Value> {
-    let files = std::fs::read_dir(smsc.data_dir().join("cdr"))
-        .into_iter()
-        .flatten();
-    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-    let text = texts.collect::<String>();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
 }
 
 #[test]

@@ -24,6 +24,7 @@ KINDS = {
         "type": "object",
         "additionalProperties": {"type": "array", "items": {"type": "string"}},
     },
+    "table of text": {"type": "object", "additionalProperties": {"type": "string"}},
     "path": {"type": "string"},
     "secret text": {"type": "string"},
     "true or false": {"type": "boolean"},

@@ -36,6 +36,7 @@ pub fn pass_on(hub: &Arc<Hub>, alert: AlertNotification) {
         let forward = ForwardAlert {
             account,
             pdu: octets.freeze(),
+            notification: None,
         };
         if !deliver(&hub, &forward) && !send_abroad(&hub, forward).await {
             hub.metrics.alerts_dropped.inc();
@@ -52,22 +53,22 @@ pub fn arrived(hub: &Hub, forward: &ForwardAlert) {
 
 /// Gives an alert to a receiver of its account on this node; false when there is none.
 fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
-    let Some(queue) = hub.queue(forward.account) else {
-        return false;
-    };
-    let sessions = queue.sessions();
-    let recipient: Option<Recipient<ForwardAlert>> = hub
-        .binds
-        .all()
-        .iter()
-        .filter(|bind| sessions.iter().any(|(session, _)| *session == bind.session))
-        .find_map(|bind| lock(&bind.alerts).clone());
-    let Some(recipient) = recipient else {
+    let Some(recipient) = receiver(hub, forward.account) else {
         return false;
     };
     post_to(&recipient, forward.clone());
     hub.metrics.alerts.inc();
     true
+}
+
+/// A receiver of an account on this node.
+pub(super) fn receiver(hub: &Hub, account: u32) -> Option<Recipient<ForwardAlert>> {
+    let sessions = hub.queue(account)?.sessions();
+    hub.binds
+        .all()
+        .iter()
+        .filter(|bind| sessions.iter().any(|(session, _)| *session == bind.session))
+        .find_map(|bind| lock(&bind.alerts).clone())
 }
 
 /// Whose alert it is.
@@ -91,7 +92,7 @@ async fn account_of(hub: &Hub, alert: &AlertNotification) -> Option<u32> {
 }
 
 /// Leaves an alert for a node that has a receiver of its account; false when there is none.
-async fn send_abroad(hub: &Hub, forward: ForwardAlert) -> bool {
+pub(super) async fn send_abroad(hub: &Hub, forward: ForwardAlert) -> bool {
     let own = hub.ids.node();
     let serving = hub
         .tenure

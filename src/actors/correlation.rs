@@ -4,11 +4,14 @@
 //! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
 //! answered only after that commit. One that matches nothing is held for a moment without an
 //! answer (it may have overtaken its submit_sm_resp on another bind), then parked durably,
-//! answered, and tried again on each new id.
+//! answered, and tried again on each new id. One about a message that is final is answered and
+//! counted: a final state stays, and its sender hears of it once.
 
 mod index;
+mod intermediate;
 mod parked;
 mod restart;
+mod settle;
 mod strangers;
 mod sweep;
 
@@ -97,10 +100,18 @@ struct Match {
     key: Option<Key>,
 }
 
+/// A receipt that belongs to no unfinished message in memory.
+struct Stranger {
+    receipt: OperatorReceipt,
+    /// A final message with its id.
+    known: Option<u64>,
+}
+
 enum Found {
     /// Not final yet.
     Open(u64, Key),
-    Repeated,
+    /// This message is final.
+    Repeated(u64),
     Nothing,
 }
 
@@ -111,9 +122,11 @@ impl Correlation {
     pub fn new(
         hub: Arc<Hub>,
         health: Arc<Health>,
-        sent: Vec<(u64, u32, bytes::Bytes)>,
+        mut sent: Vec<(u64, u32, bytes::Bytes)>,
         parked: Vec<ParkedRow>,
     ) -> Self {
+        // Of several with the same id the newest comes last.
+        sent.sort_by_key(|(id, ..)| *id);
         let config = hub.config();
         let mut correlation = Self {
             index: Index::new(config.correlation.memory),
@@ -185,9 +198,9 @@ impl Correlation {
                 self.learned.entry(operator).or_insert(form);
             }
             if entry.done {
-                return Found::Repeated;
+                return Found::Repeated(entry.id);
             }
-            self.index.mark_done(key);
+            self.index.mark_done(key, entry.id);
             return Found::Open(entry.id, key);
         }
         Found::Nothing
@@ -235,11 +248,13 @@ impl Correlation {
                 });
                 continue;
             }
-            self.index.insert(key, sent.id, now);
+            if self.index.insert(key, sent.id, now) {
+                self.hub.metrics.ids_reused.inc();
+            }
             if !self.parked.is_empty()
-                && let Some((row, receipt)) = self.parked.take(key)
+                && let Some((row, receipt)) = self.parked.take(key, earliest(sent.id))
             {
-                self.index.mark_done(key);
+                self.index.mark_done(key, sent.id);
                 overdue.push(Match {
                     id: sent.id,
                     receipt,
@@ -289,12 +304,15 @@ impl Correlation {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
         let mut strangers = Vec::new();
+        let mut intermediate = Vec::new();
+        let is_shared = self.hub.tenure.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt.operator_message_id) {
                 // An intermediate state ends nothing; the id stays open for the final one.
-                Found::Open(_, key) if !is_final(receipt.state()) => {
-                    self.index.reopen(key);
+                Found::Open(id, key) if !is_final(receipt.state()) => {
+                    self.index.reopen(key, id);
                     answered.push(ok(&receipt));
+                    intermediate.push((id, key, receipt));
                 }
                 Found::Open(id, key) => matches.push(Match {
                     id,
@@ -304,91 +322,34 @@ impl Correlation {
                     parked: 0,
                     key: Some(key),
                 }),
-                Found::Repeated => {
-                    self.counters.repeated += 1;
-                    self.hub.metrics.receipts_repeated.inc();
+                Found::Repeated(_) | Found::Nothing if !is_final(receipt.state()) => {
                     answered.push(ok(&receipt));
                 }
-                Found::Nothing if !is_final(receipt.state()) => answered.push(ok(&receipt)),
-                Found::Nothing => strangers.push(receipt),
+                // Another node may have been given the same id for a newer message.
+                Found::Repeated(known) if is_shared => strangers.push(Stranger {
+                    receipt,
+                    known: Some(known),
+                }),
+                Found::Repeated(_) => {
+                    self.repeated(1);
+                    answered.push(ok(&receipt));
+                }
+                Found::Nothing => strangers.push(Stranger {
+                    receipt,
+                    known: None,
+                }),
             }
         }
         self.answer(batch.session, answered);
+        if !intermediate.is_empty() {
+            self.notify(intermediate, ctx);
+        }
         if !matches.is_empty() {
             self.settle(matches, ctx);
         }
         if !strangers.is_empty() {
             self.look_further(batch.operator, batch.session, strangers, ctx);
         }
-    }
-
-    /// Ends the matched messages and answers the operator after the commit.
-    fn settle(&mut self, matches: Vec<Match>, ctx: &mut Context<Self>) {
-        let now = clock::now_ms();
-        self.counters.matched += matches.len() as u64;
-        self.hub
-            .metrics
-            .receipts_matched
-            .inc_by(matches.len() as u64);
-        let mut rows = WriteBatch::default();
-        let mut finals = Vec::with_capacity(matches.len());
-        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
-        let mut keys = Vec::with_capacity(matches.len());
-        for found in matches {
-            keys.extend(found.key);
-            if found.parked != 0 {
-                rows.unpark.push(found.parked);
-            } else {
-                answers
-                    .entry(found.session)
-                    .or_default()
-                    .push(ok(&found.receipt));
-            }
-            let (message, attempts) = self
-                .recent
-                .remove(&found.id)
-                .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
-            finals.push(Final {
-                id: found.id,
-                state: found.receipt.state,
-                error: found.receipt.error,
-                // Done dates have minutes only and clocks differ: never before the message itself.
-                at: match found.receipt.done_at {
-                    0 => now,
-                    done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
-                },
-                message,
-                operator: found.operator,
-                attempts,
-                handed_over: false,
-                by_receipt: true,
-            });
-        }
-        let hub = Arc::clone(&self.hub);
-        let settle = async move {
-            let done = finish::try_finish(&hub, &mut rows, &mut finals).await;
-            (done, answers)
-        };
-        ctx.spawn(
-            settle
-                .into_actor(self)
-                .map(|(done, answers), correlation, _| {
-                    if let Err(error) = &done {
-                        // The operator keeps the receipts and brings them again.
-                        tracing::error!(%error, "receipts not written");
-                        keys.into_iter()
-                            .for_each(|key| correlation.index.reopen(key));
-                    }
-                    for (session, mut results) in answers {
-                        if done.is_err() {
-                            for result in &mut results {
-                                result.status = CommandStatus::ESME_RX_T_APPN.0;
-                            }
-                        }
-                        correlation.answer(session, results);
-                    }
-                }),
-        );
     }
 
     fn answer(&self, session: u64, results: Vec<ReceiptResult>) {
@@ -431,6 +392,14 @@ impl Correlation {
             restarts: self.health.restarts(),
         });
     }
+}
+
+/// The earliest time (Unix ms) at which a receipt of this message may have come. One that was here
+/// before belongs to an earlier message with the same id.
+fn earliest(id: u64) -> i64 {
+    /// Clocks of nodes that share a store differ a little.
+    const CLOCKS_MS: i64 = 5_000;
+    crate::domain::id::millis(id) - CLOCKS_MS
 }
 
 fn ok(receipt: &OperatorReceipt) -> ReceiptResult {

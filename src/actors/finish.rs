@@ -40,19 +40,20 @@ pub async fn finish(hub: &Arc<Hub>, mut batch: WriteBatch, mut finals: Vec<Final
     }
 }
 
-/// Like [`finish`], for callers that answer somebody after the commit.
+/// Like [`finish`], for callers that answer somebody after the commit. Gives the ids that were final
+/// already.
 pub async fn try_finish(
     hub: &Arc<Hub>,
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
-) -> Result<(), StoreError> {
+) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
     load_missing(hub, finals).await?;
     if add_what_they_are_made_of(finals) {
         load_missing(hub, finals).await?;
     }
     let Some(ticket) = write(hub, batch, finals) else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let written = ticket.await?;
     hub.wake_owners(
@@ -69,7 +70,7 @@ pub async fn try_finish(
         hub.metrics
             .repeated_finals
             .inc_by(written.fin_lost.len() as u64);
-        let lost: HashSet<u64> = written.fin_lost.into_iter().collect();
+        let lost: HashSet<u64> = written.fin_lost.iter().copied().collect();
         finals.retain(|ended| !lost.contains(&ended.id));
     }
     for rejected in &written.rejected {
@@ -87,7 +88,7 @@ pub async fn try_finish(
         };
         post(&hub.receipts, Posted::new(ended, &hub.mailboxes.receipts));
     }
-    Ok(())
+    Ok(written.fin_lost)
 }
 
 /// Gives the rows to the store; a receipt for an account whose queue is another node's goes into

@@ -40,8 +40,8 @@ use crate::clock;
 use crate::config::{BindKind, SendAs};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
-    BindCommand, BindSnapshot, BindState, DeliverBatch, OperatorReceipt, ReceiptBatch,
-    ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
+    BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
+    ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
 };
 use crate::smpp::codec::next_frame;
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};

@@ -156,7 +156,9 @@ impl Serving {
 
     /// Answered with another command_status after this time.
     pub fn refused(&mut self, context: &InFlight, status: u32, after: Duration) {
-        self.port.attempts.refused(status, after);
+        let class = self.hub.plan().retry_of(self.port.id).class(status);
+        self.port.attempts.refused(class, after);
+        self.hub.metrics.attempt_refused(&self.port.name, status);
         self.trace(context, Outcome::Status(status));
         let latency_ms = after.as_millis() as u32;
         self.failed(context.id, context.attempt, Why::Status, status, latency_ms);

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
-    Route, SendAs, TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Route,
+    SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
+use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
@@ -66,6 +67,8 @@ pub struct OperatorPlan {
     pub id: u32,
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
+    /// What its receipts' words and error codes mean, where that is peculiar to it.
+    pub receipt_states: ReceiptStates,
     pub taste: Taste,
 }
 
@@ -147,7 +150,8 @@ impl Plan {
                 id,
                 Arc::new(OperatorPlan {
                     id,
-                    retry: operator.retry.as_ref().map(Retry::policy),
+                    retry: own_retry(&config, operator),
+                    receipt_states: operator.own_states(),
                     taste: Taste::of_operator(operator),
                     config: operator.clone(),
                 }),
@@ -411,6 +415,19 @@ impl Plan {
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
         self.routes.lookup(&self.question(message))
     }
+}
+
+/// The retry schedule of an operator that has settings of its own, for its answers or its pauses.
+fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
+    let classes = operator.classes();
+    if operator.retry.is_none() && classes.is_empty() {
+        return None;
+    }
+    let retry = operator.retry.as_ref().unwrap_or(&config.retry);
+    Some(RetryPolicy {
+        classes,
+        ..retry.policy()
+    })
 }
 
 // === impl OperatorPlan ===

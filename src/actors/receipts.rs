@@ -20,7 +20,7 @@ use crate::clock;
 use crate::content;
 use crate::domain::partition;
 use crate::pb::delivery::What;
-use crate::pb::{Final, FinalBatch, Kind, Message, QueueItem};
+use crate::pb::{Final, FinalBatch, Kind, Message, OperatorReceipt, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
 use crate::smpp::{Tlvs, tag};
 use crate::sms::convert::Alphabet;
@@ -32,6 +32,7 @@ pub const MAILBOX: usize = 4096;
 /// Octets of the original text that a receipt repeats (appendix B).
 const TEXT: usize = 20;
 const ESM_CLASS_RECEIPT: u32 = 0x04;
+const ESM_CLASS_INTERMEDIATE: u32 = 0x20;
 
 pub struct Receipts {
     hub: Arc<Hub>,
@@ -128,6 +129,28 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
 /// user_message_reference. It is due since the message's end.
 pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
+    Message {
+        esm_class: ESM_CLASS_RECEIPT,
+        trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
+        ..telling(message, state, fin.at, &fin.error)
+    }
+}
+
+/// The same about an intermediate state: esm_class 0x20 (§5.2.12).
+pub fn notification_for(message: &Message, said: &OperatorReceipt) -> Message {
+    let state = u8::try_from(said.reported_state).unwrap_or(receipt::UNKNOWN);
+    let at = match said.done_at {
+        0 => clock::now_ms(),
+        at => at,
+    };
+    Message {
+        esm_class: ESM_CLASS_INTERMEDIATE,
+        ..telling(message, state, at, &said.error)
+    }
+}
+
+/// A deliver_sm to the sender of a message about its state.
+fn telling(message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
     let message_id = shown_id::of(message);
     let parts = content::parts(message);
     let text = receipt::format(&ReceiptText {
@@ -135,12 +158,12 @@ pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
         sub: parts,
         dlvrd: if state == 2 { parts } else { 0 },
         submit_date_ms: Some(message.accepted_at),
-        done_date_ms: Some(fin.at),
+        done_date_ms: Some(at),
         stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
-        err: if fin.error.is_empty() {
+        err: if error.is_empty() {
             Bytes::from_static(b"000")
         } else {
-            fin.error.clone()
+            error.clone()
         },
         text: first_words(message),
     });
@@ -157,7 +180,7 @@ pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
         sender: message.sender,
         kind: Kind::Mt.into(),
         accepted_at: message.accepted_at,
-        due_at: fin.at,
+        due_at: at,
         service_type: message.service_type.clone(),
         source_ton: message.dest_ton,
         source_npi: message.dest_npi,
@@ -165,10 +188,8 @@ pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
         dest_ton: message.source_ton,
         dest_npi: message.source_npi,
         destination: message.source.clone(),
-        esm_class: ESM_CLASS_RECEIPT,
         short_message: text.into(),
         tlvs: tlvs.raw().clone(),
-        trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
         ..Message::default()
     }
 }

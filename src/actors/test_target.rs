@@ -12,6 +12,7 @@ use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
 use crate::actors::traced::{Attempt, Outcome};
 use crate::clock;
+use crate::domain::command_status;
 use crate::pb::failed::Why;
 use crate::pb::{
     Credit, DeliverBatch, Failed, Held, MessageState, OperatorReceipt, ReceiptBatch, ReportHeld,
@@ -113,7 +114,10 @@ impl TestTarget {
     fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
         for delivery in &batch.deliveries {
             match outcome {
-                Outcome::Status(status) => self.queue.attempts.refused(status, Duration::ZERO),
+                Outcome::Status(status) => {
+                    let class = command_status::class(status);
+                    self.queue.attempts.refused(class, Duration::ZERO);
+                }
                 _ => self.queue.attempts.succeeded(Duration::ZERO),
             }
             let message = delivery.message.as_ref();

@@ -9,6 +9,7 @@ use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::section::{choice, section};
 use super::server::Retry;
 use super::value::{Hex, Lists};
+use super::words::Words;
 use crate::domain::route::{Route as DomainRoute, Step};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -236,6 +237,12 @@ section! {
         interface_version: u8 as Hex = 0x34,
         /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
         retry: Option<Retry> = None,
+        /// What its answers mean for the next attempt, over the table of defaults and `retry.status`: statuses by name, number or range with `temporary`, `permanent` or `throttled`: `{ ESME_RX_T_APPN = "permanent", "0x0410-0x041F" = "temporary" }`. The narrowest range counts.
+        statuses: Words = Words::default(),
+        /// What the words and error codes of its receipts mean, where it is not what they usually mean: `{ ACCEPTD = "ENROUTE", "err:0A1F" = "EXPIRED" }`. The key is the whole `stat` or, after `err:`, the whole error code, in any case; the code counts first. ENROUTE ends nothing.
+        receipt_states: Words = Words::default(),
+        /// Whether a message is a receipt when its text reads like one (`id:` and a known `stat:`), though its esm_class does not say so. For operators that do not mark their receipts: a subscriber could write such a text, too.
+        receipts_by_text: bool = false,
         /// Whether we bind to it.
         enabled: bool = true,
     }

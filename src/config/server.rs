@@ -262,7 +262,7 @@ choice! {
     pub enum RetryClass {
         /// Try again later.
         Temporary = "temporary",
-        /// Never again: UNDELIVERABLE.
+        /// Never again: REJECTED.
         Permanent = "permanent",
         /// Wait; it does not count as an attempt.
         Throttled = "throttled",
@@ -349,17 +349,34 @@ impl Runtime {
     }
 }
 
+// === impl RetryClass ===
+
+impl RetryClass {
+    /// Every class.
+    pub const ALL: [Self; 3] = [Self::Temporary, Self::Permanent, Self::Throttled];
+
+    /// The class of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
+    /// As the domain has it.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Temporary => Class::Temporary,
+            Self::Permanent => Class::Permanent,
+            Self::Throttled => Class::Throttled,
+        }
+    }
+}
+
 // === impl Retry ===
 
 impl Retry {
     /// The schedule as the domain uses it.
     pub fn policy(&self) -> RetryPolicy {
         let rules = self.status.iter().map(|rule| {
-            let class = match rule.class {
-                RetryClass::Temporary => Class::Temporary,
-                RetryClass::Permanent => Class::Permanent,
-                RetryClass::Throttled => Class::Throttled,
-            };
+            let class = rule.class.class();
             let delays = rule.delays.clone().unwrap_or_default();
             (rule.status, Rule { class, delays })
         });
@@ -368,6 +385,7 @@ impl Retry {
             throttled_delay: self.throttled_delay,
             max_attempts: self.max_attempts,
             rules: rules.collect(),
+            classes: Vec::new(),
         }
     }
 }

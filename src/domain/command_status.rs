@@ -1,14 +1,22 @@
-//! Names of command_status values: for configuration, logs, CDRs and the API.
+//! Names of command_status values, for configuration, logs, CDRs and the API; and what each means
+//! when it is the answer of a peer that was given a message.
 //!
-//! SMPP 3.4 §5.1.3 and SMPP 5.0 §4.7.6. This is the vocabulary of people; what a status means for
-//! the next attempt is in [`super::retry`].
+//! SMPP 3.4 §5.1.3 and SMPP 5.0 §4.7.6. [`class`] is the table of defaults that
+//! docs/smpp-conformance.md shows; an operator's own classes are in its [`super::retry::RetryPolicy`],
+//! which is asked wherever a message's fate depends on it.
+
+use std::ops::RangeInclusive;
 
 /// No error.
 pub const ESME_ROK: u32 = 0x00;
+/// The bind is lost, or of the wrong kind.
+pub const ESME_RINVBNDSTS: u32 = 0x04;
 /// System error.
 pub const ESME_RSYSERR: u32 = 0x08;
 /// Invalid destination address; also our answer when no route exists.
 pub const ESME_RINVDSTADR: u32 = 0x0B;
+/// Bind failed.
+pub const ESME_RBINDFAIL: u32 = 0x0D;
 /// Message queue full.
 pub const ESME_RMSGQFUL: u32 = 0x14;
 /// submit_sm failed.
@@ -101,6 +109,41 @@ const NAMES: &[(u32, &str)] = &[
     (0x112, "ESME_RINVBCASTCHANIND"),
 ];
 
+/// What kind of refusal a command_status is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Worth another attempt later; counts as an attempt.
+    Temporary,
+    /// Final: the message is REJECTED.
+    Permanent,
+    /// The peer is over its limit: the message waits, and nothing counts as an attempt.
+    Throttled,
+}
+
+/// The class of a command_status other than ESME_ROK, unless an operator's configuration says
+/// otherwise.
+///
+/// Temporary is what large providers publish as worth another try (Vonage's list for deliver_sm),
+/// and what the standard names as a passing condition. Everything that is not known to pass is
+/// permanent, vendor statuses (0x400-0x4FF) included: a message that can never be delivered must not
+/// be sent again for ten days.
+pub fn class(command_status: u32) -> Class {
+    match command_status {
+        ESME_RTHROTTLED | ESME_RMSGQFUL => Class::Throttled,
+        ESME_RSYSERR
+        | ESME_RSUBMITFAIL
+        | ESME_RX_T_APPN
+        | ESME_RQUERYFAIL
+        | ESME_RDELIVERYFAILURE
+        | ESME_RUNKNOWNERR
+        | ESME_RSERTYPUNAVAIL
+        // The bind was lost or of the wrong kind: says nothing about the message.
+        | ESME_RINVBNDSTS
+        | ESME_RBINDFAIL => Class::Temporary,
+        _ => Class::Permanent,
+    }
+}
+
 /// The name of the standard, if it has one.
 pub fn name(status: u32) -> Option<&'static str> {
     NAMES
@@ -133,6 +176,13 @@ pub fn parse(text: &str) -> Option<u32> {
         .map(|(value, _)| *value)
 }
 
+/// Reads one status as [`parse`] does, or a range of numbers: `0x0410-0x041F`.
+pub fn parse_range(text: &str) -> Option<RangeInclusive<u32>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = parse(first)?..=parse(last)?;
+    (!range.is_empty()).then_some(range)
+}
+
 /// All names, for "did you mean".
 pub fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().map(|(_, name)| *name)
@@ -141,6 +191,21 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_without_configuration() {
+        for throttled in [0x58, 0x14] {
+            assert_eq!(class(throttled), Class::Throttled, "{throttled:#x}");
+        }
+        for temporary in [0x04, 0x08, 0x0D, 0x45, 0x67, 0xFE, 0xFF, 0x64, 0x102] {
+            assert_eq!(class(temporary), Class::Temporary, "{temporary:#x}");
+        }
+        for permanent in [
+            0x01, 0x0A, 0x0B, 0x61, 0x65, 0x66, 0x101, 0x400, 0x4FF, 0x10000,
+        ] {
+            assert_eq!(class(permanent), Class::Permanent, "{permanent:#x}");
+        }
+    }
 
     #[test]
     fn names_go_both_ways() {
@@ -162,7 +227,12 @@ mod tests {
         assert_eq!(parse("88"), Some(88));
         assert_eq!(parse(" 1025 "), Some(0x401));
         assert_eq!(parse("ESME_RNOSUCH"), None);
-        assert_eq!(parse(""), None);
+        assert_eq!(parse_range("0x0410-0x041F"), Some(0x410..=0x41F));
+        assert_eq!(parse_range("1040 - 1055"), Some(0x410..=0x41F));
+        assert_eq!(parse_range("RSYSERR"), Some(8..=8));
+        for wrong in ["", "-", "0x41F-0x410", "0x410-", "1-2-3", "RNOSUCH"] {
+            assert_eq!(parse_range(wrong), None, "{wrong}");
+        }
         assert_eq!(display(0x0B), "ESME_RINVDSTADR");
         assert_eq!(display(0x401), "0x00000401");
     }

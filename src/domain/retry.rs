@@ -1,24 +1,14 @@
 //! What a refused attempt means: again later, never, or wait.
 //!
-//! Called when an operator answered with a status other than ESME_ROK. The built-in table is what
-//! large providers publish (Vonage's list of statuses worth another try, extended by those of the
-//! standard that name a passing condition); configuration overrides it per status.
+//! Called when an operator answered with a status other than ESME_ROK. The built-in classes are those
+//! of [`super::command_status::class`]; configuration overrides them per status and operator.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::command_status as status;
-
-/// What kind of refusal a command_status is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// Worth another attempt later; counts as an attempt.
-    Temporary,
-    /// Final: the message is UNDELIVERABLE.
-    Permanent,
-    /// The operator is over its limit: the message waits, and nothing counts as an attempt.
-    Throttled,
-}
+pub use super::command_status::Class;
+use super::command_status::class;
 
 /// What happens to the message now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,36 +47,14 @@ pub struct RetryPolicy {
     pub max_attempts: Option<u32>,
     /// Overrides by command_status.
     pub rules: HashMap<u32, Rule>,
+    /// Classes of the operator, over those of `rules`; the first range that has a status counts.
+    pub classes: Vec<(RangeInclusive<u32>, Class)>,
 }
 
-/// Stands for "no answer came" in attempt rows.
-const NO_ANSWER: u32 = u32::MAX;
 /// Without a schedule: design default, 30 minutes.
 const DEFAULT_DELAY: Duration = Duration::from_secs(30 * 60);
 /// Without a setting: a second-long rate window has half passed.
 const DEFAULT_THROTTLED_DELAY: Duration = Duration::from_millis(500);
-
-/// The built-in class of a command_status.
-///
-/// Everything that is not known to pass is permanent, vendor statuses (0x400-0x4FF) included: a
-/// message that can never be delivered must not be sent again for ten days.
-pub fn default_class(command_status: u32) -> Class {
-    match command_status {
-        status::ESME_RTHROTTLED | status::ESME_RMSGQFUL => Class::Throttled,
-        status::ESME_RSYSERR
-        | status::ESME_RSUBMITFAIL
-        | status::ESME_RX_T_APPN
-        | status::ESME_RQUERYFAIL
-        | status::ESME_RDELIVERYFAILURE
-        | status::ESME_RUNKNOWNERR
-        | status::ESME_RSERTYPUNAVAIL
-        // The bind was lost or of the wrong kind: says nothing about the message.
-        | 0x04 // ESME_RINVBNDSTS
-        | 0x0D // ESME_RBINDFAIL
-        | NO_ANSWER => Class::Temporary,
-        _ => Class::Permanent,
-    }
-}
 
 // === impl RetryPolicy ===
 
@@ -97,6 +65,7 @@ impl Default for RetryPolicy {
             throttled_delay: DEFAULT_THROTTLED_DELAY,
             max_attempts: None,
             rules: HashMap::new(),
+            classes: Vec::new(),
         }
     }
 }
@@ -104,9 +73,10 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// The class of a command_status under this policy.
     pub fn class(&self, command_status: u32) -> Class {
-        self.rules
-            .get(&command_status)
-            .map_or_else(|| default_class(command_status), |rule| rule.class)
+        let own = |(range, _): &&(RangeInclusive<u32>, Class)| range.contains(&command_status);
+        let own = self.classes.iter().find(own).map(|(_, class)| *class);
+        own.or_else(|| self.rules.get(&command_status).map(|rule| rule.class))
+            .unwrap_or_else(|| class(command_status))
     }
 
     /// What to do after `attempt` (1 for the first) was refused with `command_status`.
@@ -151,21 +121,6 @@ mod tests {
 
     fn seconds(list: &[u64]) -> Vec<Duration> {
         list.iter().copied().map(Duration::from_secs).collect()
-    }
-
-    #[test]
-    fn built_in_table() {
-        for throttled in [0x58, 0x14] {
-            assert_eq!(default_class(throttled), Class::Throttled, "{throttled:#x}");
-        }
-        for temporary in [0x08, 0x45, 0x67, 0xFE, 0xFF, 0x64, 0x102, u32::MAX] {
-            assert_eq!(default_class(temporary), Class::Temporary, "{temporary:#x}");
-        }
-        for permanent in [
-            0x01, 0x0A, 0x0B, 0x61, 0x65, 0x66, 0x101, 0x400, 0x4FF, 0x10000,
-        ] {
-            assert_eq!(default_class(permanent), Class::Permanent, "{permanent:#x}");
-        }
     }
 
     #[test]
@@ -233,5 +188,30 @@ mod tests {
         let two = Duration::from_secs(2);
         assert_eq!(policy.decide(0x401, 1), Decision::Throttled { after: two });
         assert_eq!(policy.decide(0x08, 1), Decision::Permanent);
+    }
+
+    #[test]
+    fn an_operator_s_classes_come_first_and_delays_stay() {
+        let policy = RetryPolicy {
+            rules: HashMap::from([(
+                0x0B,
+                Rule {
+                    class: Class::Permanent,
+                    delays: seconds(&[7]),
+                },
+            )]),
+            classes: vec![
+                (0x0B..=0x0B, Class::Temporary),
+                (0x412..=0x412, Class::Permanent),
+                (0x410..=0x41F, Class::Throttled),
+            ],
+            ..RetryPolicy::default()
+        };
+        let after = Duration::from_secs(7);
+        assert_eq!(policy.decide(0x0B, 1), Decision::Temporary { after });
+        assert_eq!(policy.class(0x412), Class::Permanent);
+        assert_eq!(policy.class(0x413), Class::Throttled);
+        assert_eq!(policy.class(0x420), Class::Permanent);
+        assert_eq!(policy.class(0x08), Class::Temporary);
     }
 }

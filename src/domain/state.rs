@@ -47,6 +47,17 @@ pub fn receipt_stat(state: u8) -> &'static str {
     find(state).map_or("UNKNOWN", |(_, _, stat)| stat)
 }
 
+/// The state that [`name`] calls exactly so.
+pub fn from_exact_name(text: &str) -> Option<u8> {
+    let mut all = STATES.iter();
+    all.find(|(_, name, _)| *name == text).map(|entry| entry.0)
+}
+
+/// Every name of the API.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    STATES.iter().map(|(_, name, _)| *name)
+}
+
 /// The state of a name of the API or of a receipt's `stat:`, in any case.
 ///
 /// Vendors shorten and misspell: the first five letters decide, so `DELIVRD`, `DELIVERED`,

@@ -2,7 +2,8 @@
 //!
 //! Written for accounts ([`format()`]), read from operators ([`extract`]). No two operators write the
 //! text alike, so reading is forgiving: any order and case of the keys, missing parts, odd state
-//! words, text before and after. What identifies a message (id, err) is kept verbatim.
+//! words, text before and after, octets or UCS-2. What identifies a message (id, err) is kept
+//! verbatim.
 
 use std::fmt::Write as _;
 
@@ -10,6 +11,7 @@ use bytes::Bytes;
 
 use super::time::{format_receipt_date, parse_receipt_date};
 use super::{DeliverSm, tag};
+use crate::domain::receipt_states::ReceiptStates;
 
 mod scan;
 
@@ -43,6 +45,13 @@ const ESM_INTERMEDIATE: u8 = 0x20;
 /// esm_class bit of a user data header before the text (§5.2.12).
 const ESM_UDHI: u8 = 0x40;
 
+/// esm_class bits that say what kind of message it is (§5.2.12).
+const ESM_TYPE: u8 = 0x3C;
+
+/// The code that stands for no error.
+const NO_ERROR: &[u8] = b"000";
+/// Longest error that is kept: what is longer is no code.
+const ERROR_MAX: usize = 64;
 /// Appendix B repeats this much of the message.
 const TEXT_MAX: usize = 20;
 
@@ -167,12 +176,6 @@ pub fn format(receipt: &ReceiptText) -> Vec<u8> {
 /// Reads the text of a receipt however it is written; `None` if it has neither an id nor a state.
 pub fn parse(text: &[u8]) -> Option<ReceiptText> {
     let fields = scan(text)?;
-    let count = |digits: &[u8]| {
-        std::str::from_utf8(digits)
-            .ok()
-            .and_then(|digits| digits.parse().ok())
-            .unwrap_or(0)
-    };
     Some(ReceiptText {
         id: Bytes::copy_from_slice(fields.id),
         sub: count(fields.sub),
@@ -192,10 +195,32 @@ pub fn is_receipt(deliver_sm: &DeliverSm) -> bool {
         || deliver_sm.tlvs.get(tag::RECEIPTED_MESSAGE_ID).is_some()
 }
 
+/// Whether a deliver_sm that is not marked as a receipt reads like one: its esm_class says that it is
+/// an ordinary message, but its text has an id and a state that is known.
+pub fn reads_like_one(deliver_sm: &DeliverSm) -> bool {
+    if deliver_sm.esm_class & ESM_TYPE != 0 {
+        return false;
+    }
+    let text = receipt_text(deliver_sm);
+    scan(&text).is_some_and(|fields| {
+        !fields.id.is_empty() && !fields.stat.is_empty() && state_from_word(fields.stat).is_some()
+    })
+}
+
+/// [`extract_with`] nothing that is peculiar to an operator.
+pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
+    extract_with(deliver_sm, now_ms, &ReceiptStates::default())
+}
+
 /// Reads a receipt: TLVs first, the text (short_message or message_payload, 8-bit or UCS-2) for what
 /// they do not say. `None` if no message id or no state is found in either; a state word nobody
-/// knows is UNKNOWN.
-pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
+/// knows is UNKNOWN, and a text without one that counts delivered messages is DELIVERED. `states`
+/// come before both.
+pub fn extract_with(
+    deliver_sm: &DeliverSm,
+    now_ms: i64,
+    states: &ReceiptStates,
+) -> Option<Extracted> {
     let text = receipt_text(deliver_sm);
     let fields = scan(&text).unwrap_or_default();
     let tlvs = &deliver_sm.tlvs;
@@ -203,16 +228,25 @@ pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
         .get_c_string(tag::RECEIPTED_MESSAGE_ID)
         .filter(|id| !id.is_empty())
         .or_else(|| (!fields.id.is_empty()).then(|| text.slice_ref(fields.id)))?;
-    let state = tlvs
+    let from_tlv = tlvs
         .get_uint(tag::MESSAGE_STATE)
-        .and_then(|state| u8::try_from(state).ok())
-        .or_else(|| {
-            (!fields.stat.is_empty()).then(|| state_from_word(fields.stat).unwrap_or(UNKNOWN))
-        })?;
+        .and_then(|state| u8::try_from(state).ok());
     let error = tlvs
         .get(tag::NETWORK_ERROR_CODE)
         .and_then(network_error)
+        // A network without an error says less than the operator's own code.
+        .filter(|code| code != NO_ERROR || fields.err.is_empty())
         .unwrap_or_else(|| text.slice_ref(fields.err));
+    let error = error.slice(..error.len().min(ERROR_MAX));
+    let word = match (fields.stat, from_tlv) {
+        (b"", Some(state)) => state_word(state).as_bytes(),
+        (stat, _) => stat,
+    };
+    let state = states
+        .of(word, &error)
+        .or(from_tlv.filter(|state| *state <= SKIPPED))
+        .or_else(|| (!word.is_empty()).then(|| state_from_word(word).unwrap_or(UNKNOWN)))
+        .or_else(|| (count(fields.dlvrd) > 0).then_some(DELIVERED))?;
     Some(Extracted {
         message_id,
         state,
@@ -220,6 +254,14 @@ pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
         done_at_ms: parse_receipt_date(fields.done_date).unwrap_or(now_ms),
         intermediate: deliver_sm.esm_class & ESM_INTERMEDIATE != 0 || state <= ENROUTE,
     })
+}
+
+/// A number of messages, 0 when it is none.
+fn count(digits: &[u8]) -> u32 {
+    std::str::from_utf8(digits)
+        .ok()
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or(0)
 }
 
 /// The error of network_error_code: network type, then a 16-bit code (§5.3.2.31), as three digits
@@ -239,13 +281,26 @@ fn receipt_text(deliver_sm: &DeliverSm) -> Bytes {
         let header = text.first().map_or(0, |length| usize::from(*length) + 1);
         text = text.slice(header.min(text.len())..);
     }
-    let is_ucs2 = deliver_sm.data_coding & 0x0C == 0x08 && text.first() == Some(&0);
-    if !is_ucs2 {
-        return text;
-    }
-    text.chunks_exact(2)
-        .map(|unit| if unit[0] == 0 { unit[1] } else { b'?' })
-        .collect()
+    ucs2_octets(&text).unwrap_or(text)
+}
+
+/// The octets of a text in UCS-2, of either order and with or without a byte order mark, also where
+/// data_coding does not say so: between the letters of a receipt are zeros, and in no other alphabet.
+fn ucs2_octets(text: &Bytes) -> Option<Bytes> {
+    let text = match text.as_ref() {
+        [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] => text.slice(2..),
+        _ => text.clone(),
+    };
+    let low = match text.as_ref() {
+        [0, low, 0, ..] if *low != 0 => 1,
+        [low, 0, _, 0, ..] if *low != 0 => 0,
+        _ => return None,
+    };
+    let octet = |unit: &[u8]| match unit[1 - low] {
+        0 => unit[low],
+        _ => b'?',
+    };
+    Some(text.chunks_exact(2).map(octet).collect())
 }
 
 #[cfg(test)]

@@ -89,9 +89,10 @@ pub fn format_receipt_date(ms: i64, with_seconds: bool) -> String {
 }
 
 /// Reads a receipt's date as UTC: `YYMMDDhhmm`, with or without seconds, with or without century,
-/// with any punctuation between the digits (Appendix B). `None` if it makes no sense.
+/// with any punctuation between the digits (Appendix B), or with the tenths and the offset of §7.1.1.1.
+/// `None` if it makes no sense.
 pub fn parse_receipt_date(text: &[u8]) -> Option<i64> {
-    let mut digits = [0u8; 14];
+    let mut digits = [0u8; 15];
     let mut count = 0;
     for digit in text.iter().filter(|octet| octet.is_ascii_digit()) {
         *digits.get_mut(count)? = *digit;
@@ -104,6 +105,7 @@ pub fn parse_receipt_date(text: &[u8]) -> Option<i64> {
         10 => short(digits),
         12 => short(digits).or_else(|| with_century(digits)),
         14 => with_century(digits),
+        15 => parse_absolute(digits, text.trim_ascii_end().ends_with(b"-")).ok(),
         _ => None,
     }
 }

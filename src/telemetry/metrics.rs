@@ -3,6 +3,8 @@
 
 mod handles;
 
+use std::ops::RangeInclusive;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -21,6 +23,8 @@ pub struct StatusLabel {
     pub status: String,
 }
 
+/// Statuses that vendors may define (SMPP 3.4 §5.1.3).
+const VENDOR_STATUSES: RangeInclusive<u32> = 0x400..=0x4FF;
 /// Labels of statuses without a name of their own: those of vendors, and the rest.
 const OTHER_STATUSES: [&str; 2] = ["vendor", "other"];
 
@@ -54,6 +58,13 @@ pub struct QueueLabel {
 pub struct AttemptLabel {
     pub queue: String,
     pub result: &'static str,
+}
+
+/// How a peer answered an attempt of a queue.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct AnswerLabel {
+    pub queue: String,
+    pub status: String,
 }
 
 /// How something went, out of a few words.
@@ -126,6 +137,10 @@ metrics! {
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
     /// alert_notifications of operators that were passed on to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();
+    /// Intermediate notifications of operators that were passed on to an account that asked for them.
+    notifications: Counter = "intermediate_notifications_forwarded", Counter::default();
+    /// Intermediate notifications of operators that an account asked for, but had no receiver for.
+    notifications_dropped: Counter = "intermediate_notifications_dropped", Counter::default();
     /// alert_notifications of operators without an account, or without a receiver of it.
     alerts_dropped: Counter = "alerts_dropped", Counter::default();
     /// Calls of accounts by outbind.
@@ -168,6 +183,10 @@ metrics! {
     receipts_early: Counter = "operator_receipts_early", Counter::default();
     /// Operators' receipts for messages that were final already.
     receipts_repeated: Counter = "operator_receipts_repeated", Counter::default();
+    /// Receipts of operators about messages that had ended without one: UNKNOWN when the wait was over, EXPIRED or DELETED. Acknowledged; the state stays.
+    receipts_late: Counter = "operator_receipts_late", Counter::default();
+    /// Message ids that an operator gave again while an earlier message with the same id waited for its receipt.
+    ids_reused: Counter = "operator_message_ids_reused", Counter::default();
     /// Parked receipts dropped at the end of their time or for lack of room.
     receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
     /// Messages ended UNKNOWN because no receipt came within the correlation TTL.
@@ -206,6 +225,8 @@ metrics! {
     attempt_seconds: Family<QueueLabel, Histogram> = "attempt_seconds", Family::new_with_constructor(outside as fn() -> Histogram);
     /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
+    /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
+    attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
     /// Seconds from reading submissions until they are durable or refused; one observation per batch.
     ingest_seconds: Histogram = "ingest_seconds", outside();
     /// Seconds from the acceptance of a message until its final state, by state.
@@ -244,6 +265,18 @@ impl Metrics {
     /// Counts a refused submission.
     pub fn refused(&self, status: u32) {
         self.refusals.get_or_create(&status_label(status)).inc();
+    }
+
+    /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are told apart:
+    /// there are few of them, and they are what an operator's support asks for.
+    pub fn attempt_refused(&self, queue: &str, status: u32) {
+        let status = match VENDOR_STATUSES.contains(&status) {
+            true => command_status::display(status),
+            false => status_label(status).status,
+        };
+        let queue = queue.to_owned();
+        let label = AnswerLabel { queue, status };
+        self.attempts_refused.get_or_create(&label).inc();
     }
 
     /// What went through this node, for rates.
@@ -285,7 +318,7 @@ fn state_label(state: MessageState) -> StateLabel {
 pub fn status_label(status: u32) -> StatusLabel {
     let status = match command_status::name(status) {
         Some(name) => name,
-        None if (0x400..=0x4FF).contains(&status) => OTHER_STATUSES[0],
+        None if VENDOR_STATUSES.contains(&status) => OTHER_STATUSES[0],
         None => OTHER_STATUSES[1],
     };
     StatusLabel {

@@ -296,3 +296,60 @@ fn listeners() {
     let no_name = "operator[0].tls_name: \"a b\" is neither a host name nor an IP address";
     assert_eq!(operator("tls = true\ntls_name = 'a b'"), [no_name]);
 }
+
+#[test]
+fn what_an_operator_s_words_mean() {
+    let cases = [
+        (
+            "statuses = { ESME_RNOSUCH = 'temporary' }",
+            "operator[0].statuses.\"ESME_RNOSUCH\": is no command_status; write a name, a number such \
+             as 0x0400, or a range such as 0x0410-0x041F",
+        ),
+        (
+            "statuses = { '0x41F-0x410' = 'temporary' }",
+            "operator[0].statuses.\"0x41F-0x410\": is no command_status; write a name, a number such \
+             as 0x0400, or a range such as 0x0410-0x041F",
+        ),
+        (
+            "statuses = { '0x0400' = 'later' }",
+            "operator[0].statuses.\"0x0400\": \"later\" is no class; write one of temporary, \
+             permanent, throttled",
+        ),
+        (
+            "statuses = { '0-3' = 'temporary' }",
+            "operator[0].statuses.\"0-3\": must not be ESME_ROK, which is no refusal; remove it",
+        ),
+        (
+            "statuses = { '0x400-0x410' = 'temporary', '0x409-0x420' = 'permanent' }",
+            "operator[0].statuses.\"0x409-0x420\": overlaps with \"0x400-0x410\"; write ranges that \
+             do not",
+        ),
+        (
+            "statuses = { RSYSERR = 'temporary', '8' = 'permanent' }",
+            "operator[0].statuses.\"RSYSERR\": overlaps with \"8\"; write ranges that do not",
+        ),
+        (
+            "receipt_states = { ACCEPTD = 'SENT' }",
+            "operator[0].receipt_states.\"ACCEPTD\": \"SENT\" is no state; write one of ENROUTE, \
+             DELIVERED, EXPIRED, DELETED, UNDELIVERABLE, ACCEPTED, UNKNOWN, REJECTED",
+        ),
+        (
+            "receipt_states = { 'err:' = 'EXPIRED' }",
+            "operator[0].receipt_states.\"err:\": is no word of a receipt; write its stat, or `err:` \
+             and its error code",
+        ),
+        (
+            "receipt_states = { SENT = 'ENROUTE', sent = 'DELIVERED' }",
+            "operator[0].receipt_states.\"sent\": is there twice, in another case; remove one",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(operator(text), [expected], "{text}");
+    }
+    assert_eq!(
+        operator("statuses = { RSYSERR = 8 }"),
+        [
+            "operator[0].statuses: expected a table of text, found a table; write { \"key\" = \"word\" }"
+        ]
+    );
+}

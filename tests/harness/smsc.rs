@@ -312,6 +312,18 @@ impl Smsc {
         })
     }
 
+    /// The call detail records so far.
+    pub fn records(&self) -> Vec<Value> {
+        let files = std::fs::read_dir(self.data_dir().join("cdr"))
+            .into_iter()
+            .flatten();
+        let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let text = texts.collect::<String>();
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
     /// Fails when anything in it panicked so far.
     pub fn assert_no_panic(&self) {
         let log = self.log();

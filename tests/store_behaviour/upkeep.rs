@@ -120,6 +120,12 @@ fn attempts_correlate(h: &mut Harness) {
     let found = h.store().find_correlations(keys).wait();
     let expected = vec![Some(id(2)), None, None, Some(id(3)), Some(id(3))];
     assert_eq!(found, Ok(expected));
+    // The operator gave the id 77 twice: the newest message that is not final has it.
+    for (ends, left) in [(id(3), id(1)), (id(1), id(3))] {
+        h.fin([ends], 0);
+        let found = h.store().find_correlations(vec![77]).wait();
+        assert_eq!(found, Ok(vec![Some(left)]));
+    }
 }
 
 pub fn low_water(h: &mut Harness) {

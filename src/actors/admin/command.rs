@@ -9,6 +9,7 @@ use super::orders;
 use super::transfer;
 use crate::actors::alert;
 use crate::actors::hub::Hub;
+use crate::actors::notification;
 use crate::actors::ports::{BindPort, QueuePort};
 use crate::actors::seats;
 use crate::actors::settings;
@@ -86,6 +87,9 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let result = orders::carry_out(&hub, &order).await;
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Alert(forward)) if forward.notification.is_some() => {
+            notification::arrived(&hub, forward);
         }
         Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.

@@ -2,6 +2,9 @@
 //!
 //! Kept in generations: the newest takes inserts, the oldest is spilled to the store's derived
 //! hourly tables (sorted, without what is final) and leaves memory only after that is confirmed.
+//!
+//! A provider may give an id again while an earlier message waits for its receipt: all of them are
+//! kept, and a receipt is for the newest that is not final.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,6 +13,9 @@ pub use crate::domain::correlation::Key;
 use crate::domain::correlation::key;
 
 const HOUR_MS: i64 = 3_600_000;
+/// Unfinished messages kept under one id within a generation besides the newest: an operator that
+/// answers every message with the same id must not fill the memory.
+const EARLIER: usize = 8;
 
 /// How an id in a receipt relates to the id in the submit_sm_resp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,6 +49,8 @@ struct Generation {
     /// Hour of the newest entry, since the epoch.
     hour: i64,
     entries: HashMap<Key, Entry, ahash::RandomState>,
+    /// What had the id of an entry before it and is not final, oldest first.
+    earlier: HashMap<Key, VecDeque<u64>, ahash::RandomState>,
 }
 
 // === impl Index ===
@@ -69,7 +77,8 @@ impl Index {
             .sum()
     }
 
-    pub fn insert(&mut self, key: Key, id: u64, now_ms: i64) {
+    /// Keeps where an id belongs; true when an unfinished message has the same one.
+    pub fn insert(&mut self, key: Key, id: u64, now_ms: i64) -> bool {
         let full = self
             .generations
             .front()
@@ -78,34 +87,63 @@ impl Index {
             self.generations.push_front(Generation {
                 hour: now_ms / HOUR_MS,
                 entries: HashMap::default(),
+                earlier: HashMap::default(),
             });
         }
-        if let Some(newest) = self.generations.front_mut() {
-            newest.hour = now_ms / HOUR_MS;
-            newest.entries.insert(key, Entry { id, done: false });
-        }
-    }
-
-    pub fn get(&self, key: Key) -> Option<Entry> {
-        self.generations
-            .iter()
-            .find_map(|generation| generation.entries.get(&key).copied())
-    }
-
-    pub fn mark_done(&mut self, key: Key) {
-        for generation in &mut self.generations {
-            if let Some(entry) = generation.entries.get_mut(&key) {
-                entry.done = true;
-                return;
+        let Some(newest) = self.generations.front_mut() else {
+            return false;
+        };
+        newest.hour = now_ms / HOUR_MS;
+        let before = newest.entries.insert(key, Entry { id, done: false });
+        match before {
+            Some(before) if !before.done && before.id != id => {
+                let earlier = newest.earlier.entry(key).or_default();
+                earlier.push_back(before.id);
+                if earlier.len() > EARLIER {
+                    earlier.pop_front();
+                }
+                true
             }
+            _ => false,
         }
+    }
+
+    /// The newest unfinished message with this id; without one, the newest that is final.
+    pub fn get(&mut self, key: Key) -> Option<Entry> {
+        let mut done = None;
+        for generation in &mut self.generations {
+            let Some(entry) = generation.entries.get_mut(&key) else {
+                continue;
+            };
+            if entry.done
+                && let Some(earlier) = generation.earlier.get_mut(&key)
+                && let Some(id) = earlier.pop_back()
+            {
+                *entry = Entry { id, done: false };
+            }
+            if !entry.done {
+                return Some(*entry);
+            }
+            done = done.or(Some(*entry));
+        }
+        done
+    }
+
+    pub fn mark_done(&mut self, key: Key, id: u64) {
+        self.set(key, id, true);
     }
 
     /// The message is not final after all: an intermediate receipt came.
-    pub fn reopen(&mut self, key: Key) {
+    pub fn reopen(&mut self, key: Key, id: u64) {
+        self.set(key, id, false);
+    }
+
+    fn set(&mut self, key: Key, id: u64, done: bool) {
         for generation in &mut self.generations {
-            if let Some(entry) = generation.entries.get_mut(&key) {
-                entry.done = false;
+            if let Some(entry) = generation.entries.get_mut(&key)
+                && entry.id == id
+            {
+                entry.done = done;
                 return;
             }
         }
@@ -124,6 +162,12 @@ impl Index {
             .filter(|(_, entry)| !entry.done)
             .map(|(key, entry)| (*key, entry.id))
             .collect();
+        // A table has one message for a key: where the newest is final, the newest before it.
+        sorted.extend(oldest.earlier.iter().filter_map(|(key, earlier)| {
+            let is_open = oldest.entries.get(key).is_some_and(|entry| !entry.done);
+            let newest = earlier.back().filter(|_| !is_open)?;
+            Some((*key, *newest))
+        }));
         sorted.sort_unstable();
         self.spilling = true;
         Some((oldest.hour, sorted))
@@ -206,7 +250,7 @@ mod tests {
             let key = index.key(1, id.to_string().as_bytes(), MessageIdForm::Auto);
             index.insert(key, id, 0);
             if id % 2 == 0 {
-                index.mark_done(key);
+                index.mark_done(key, id);
             }
             while let Some((_, sorted)) = index.take_spill() {
                 assert!(sorted.is_sorted());
@@ -223,5 +267,47 @@ mod tests {
                 .or(on_disk.get(&key).copied());
             assert_eq!(found, Some(id));
         }
+    }
+
+    #[test]
+    fn an_id_that_is_given_again_belongs_to_the_newest_unfinished_message() {
+        let mut index = Index::new(4096);
+        let key = index.key(1, b"5", MessageIdForm::Auto);
+        let open = |id| Some(Entry { id, done: false });
+        assert!(!index.insert(key, 10, 0));
+        assert!(!index.insert(key, 10, 0), "another attempt of the same");
+        assert!(index.insert(key, 11, 0));
+        // Into another generation, where the earlier ones are left as they are.
+        for id in 100..1_200u64 {
+            let other = index.key(2, id.to_string().as_bytes(), MessageIdForm::Auto);
+            index.insert(other, id, 0);
+        }
+        index.insert(key, 12, 0);
+        for id in [12, 11, 10] {
+            assert_eq!(index.get(key), open(id));
+            index.mark_done(key, id);
+            index.reopen(key, id);
+            assert_eq!(index.get(key), open(id));
+            index.mark_done(key, id);
+        }
+        assert!(index.get(key).is_some_and(|entry| entry.done), "repeated");
+        index.insert(key, 13, 0);
+        assert_eq!(index.get(key), open(13));
+    }
+
+    #[test]
+    fn one_id_for_every_message_does_not_fill_the_memory() {
+        let mut index = Index::new(1024);
+        let key = index.key(1, b"OK", MessageIdForm::Auto);
+        for id in 1..1_000 {
+            index.insert(key, id, 0);
+        }
+        let mut found = Vec::new();
+        while let Some(entry) = index.get(key).filter(|entry| !entry.done) {
+            index.mark_done(key, entry.id);
+            found.push(entry.id);
+        }
+        let expected: Vec<u64> = (991..1_000).rev().collect();
+        assert_eq!(found, expected);
     }
 }

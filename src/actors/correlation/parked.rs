@@ -15,6 +15,8 @@ pub struct Parked {
 /// A parked receipt to be looked for once more.
 pub struct Late {
     pub row: u64,
+    /// When it came, Unix milliseconds.
+    pub at: i64,
     pub operator: u32,
     pub keys: Vec<Key>,
     pub receipt: OperatorReceipt,
@@ -76,9 +78,10 @@ impl Parked {
         Some(oldest)
     }
 
-    /// Takes the receipt that waits under this key.
-    pub fn take(&mut self, key: Key) -> Option<(u64, OperatorReceipt)> {
+    /// Takes the receipt that waits under this key and came at `since` (Unix ms) or later.
+    pub fn take(&mut self, key: Key, since: i64) -> Option<(u64, OperatorReceipt)> {
         let id = *self.by_key.get(&key)?;
+        self.rows.get(&id).filter(|row| row.at >= since)?;
         self.remove(id).map(|row| (id, row.receipt))
     }
 
@@ -91,6 +94,7 @@ impl Parked {
             .take(limit)
             .map(|(id, row)| Late {
                 row: *id,
+                at: row.at,
                 operator: row.operator,
                 keys: row.keys.clone(),
                 receipt: row.receipt.clone(),
@@ -142,9 +146,10 @@ mod tests {
         assert_eq!(parked.add(1, 10, 7, vec![100, 101], receipt(1)), None);
         assert_eq!(parked.add(2, 20, 7, vec![200], receipt(2)), None);
         assert_eq!(parked.add(3, 30, 7, vec![300], receipt(3)), Some(1));
-        assert!(parked.take(101).is_none());
+        assert!(parked.take(101, 0).is_none());
+        assert!(parked.take(200, 21).is_none(), "of an earlier message");
         assert_eq!(
-            parked.take(200).map(|(id, found)| (id, found.sequence)),
+            parked.take(200, 20).map(|(id, found)| (id, found.sequence)),
             Some((2, 2))
         );
         assert_eq!(parked.drop_before(31), vec![3]);

@@ -15,17 +15,18 @@ impl Correlation {
         &mut self,
         operator: u32,
         session: u64,
-        strangers: Vec<OperatorReceipt>,
+        strangers: Vec<Stranger>,
         ctx: &mut Context<Self>,
     ) {
         if self.index.spilled == 0 && !self.hub.tenure.is_shared() {
-            self.hold(operator, session, strangers, ctx);
+            let receipts = strangers.into_iter().map(|one| one.receipt).collect();
+            self.hold(operator, session, receipts, ctx);
             return;
         }
         let mut keys = Vec::new();
         let mut owners = Vec::new();
-        for (at, receipt) in strangers.iter().enumerate() {
-            for (_, key) in self.keys(operator, &receipt.operator_message_id) {
+        for (at, stranger) in strangers.iter().enumerate() {
+            for (_, key) in self.keys(operator, &stranger.receipt.operator_message_id) {
                 keys.push(key);
                 owners.push(at);
             }
@@ -36,9 +37,13 @@ impl Correlation {
             for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
                 ids[owner] = ids[owner].or(id);
             }
-            let (mut matches, mut unknown) = (Vec::new(), Vec::new());
-            for (receipt, id) in strangers.into_iter().zip(ids) {
+            let (mut matches, mut unknown, mut answered) = (Vec::new(), Vec::new(), Vec::new());
+            for (Stranger { receipt, known }, id) in strangers.into_iter().zip(ids) {
                 match id {
+                    // Nobody has it for another message.
+                    found if known.is_some() && (found == known || found.is_none()) => {
+                        answered.push(ok(&receipt));
+                    }
                     Some(id) => matches.push(Match {
                         id,
                         receipt,
@@ -50,6 +55,10 @@ impl Correlation {
                     None => unknown.push(receipt),
                 }
             }
+            if session != 0 {
+                correlation.repeated(answered.len() as u64);
+            }
+            correlation.answer(session, answered);
             if !matches.is_empty() {
                 correlation.settle(matches, ctx);
             }
@@ -105,7 +114,10 @@ impl Correlation {
                     parked: 0,
                     key: Some(key),
                 }),
-                Found::Repeated => self.answer(early.session, vec![ok(&early.receipt)]),
+                Found::Repeated(_) => {
+                    self.repeated(1);
+                    self.answer(early.session, vec![ok(&early.receipt)]);
+                }
                 Found::Nothing => self.early.push(early),
             }
         }
@@ -153,7 +165,8 @@ impl Correlation {
             for late in rows {
                 // As many answers as this row has keys.
                 let answers: Vec<Option<u64>> = found.by_ref().take(late.keys.len()).collect();
-                let Some(id) = answers.into_iter().flatten().next() else {
+                let ours = |id: &u64| late.at >= earliest(*id);
+                let Some(id) = answers.into_iter().flatten().find(ours) else {
                     continue;
                 };
                 if correlation.parked.forget(late.row) {

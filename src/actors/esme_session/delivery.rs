@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::*;
 use crate::actors::content::Taste;
 use crate::content;
+use crate::pb::Message;
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
 /// its listener does.
@@ -23,21 +24,13 @@ impl Handler<DeliverBatch> for EsmeSession {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        let operation = self.operation();
         let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
             return;
         };
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
-        let as_data_sm = with_tlvs
-            && self
-                .account
-                .as_ref()
-                .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
-        let operation = match as_data_sm {
-            true => ("data_sm", encode_data_sm as Encode),
-            false => ("deliver_sm", encode_deliver_sm as Encode),
-        };
         let taste = taste_of(self.account.as_deref(), self.alphabet);
         let mut changed = 0;
         outbox.write(|out| {
@@ -60,10 +53,45 @@ impl Handler<DeliverBatch> for EsmeSession {
     }
 }
 
+impl EsmeSession {
+    /// Which operation carries messages on this bind.
+    fn operation(&self) -> (&'static str, Encode) {
+        let as_data_sm = self.core.peer_version() >= 0x34
+            && self
+                .account
+                .as_ref()
+                .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
+        match as_data_sm {
+            true => ("data_sm", encode_data_sm as Encode),
+            false => ("deliver_sm", encode_deliver_sm as Encode),
+        }
+    }
+
+    /// Writes an intermediate notification beside the window: its answer means nothing to us. An ESME
+    /// that does not read gets none.
+    fn notify(&mut self, message: &Message) {
+        let (_, encode) = self.operation();
+        if self.outbox.as_ref().is_none_or(Outbox::is_filling) {
+            return;
+        }
+        let mut pdu = convert::deliver_sm_of(message);
+        if let Some(taste) = taste_of(self.account.as_deref(), self.alphabet) {
+            shape::shape(&mut pdu, message, &taste);
+        }
+        if self.core.peer_version() < 0x34 && !data_sm::without_tlvs(&mut pdu) {
+            return;
+        }
+        self.write(|core, out| core.notify(out, |out, sequence| encode(out, sequence, &pdu)));
+    }
+}
+
 impl Handler<ForwardAlert> for EsmeSession {
     type Result = ();
 
     fn handle(&mut self, forward: ForwardAlert, _: &mut Self::Context) {
+        if let Some(message) = &forward.notification {
+            return self.notify(message);
+        }
         // 3.3 does not know it.
         if self.core.peer_version() < 0x34 {
             return;

@@ -38,7 +38,7 @@ impl OperatorSession {
             body => body,
         };
         match body {
-            Body::DeliverSm(deliver) if receipt::is_receipt(&deliver) => {
+            Body::DeliverSm(deliver) if self.is_receipt(&deliver) => {
                 self.on_receipt(sequence, &deliver)
             }
             Body::DeliverSm(deliver) => {
@@ -60,11 +60,23 @@ impl OperatorSession {
         }
     }
 
+    /// Whether it is a receipt: by its marks, or by its text where the operator does not mark them.
+    fn is_receipt(&self, deliver: &SubmitSm) -> bool {
+        receipt::is_receipt(deliver)
+            || (self.plan.as_ref()).is_some_and(|plan| plan.config.receipts_by_text)
+                && receipt::reads_like_one(deliver)
+    }
+
     fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
         self.snapshot.received_total += 1;
-        let Some(found) = receipt::extract(deliver, clock::now_ms()) else {
-            // Marked as a receipt but without an id: nothing could ever match it.
-            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id is dropped");
+        let now = clock::now_ms();
+        let found = match &self.plan {
+            Some(plan) => receipt::extract_with(deliver, now, &plan.receipt_states),
+            None => receipt::extract(deliver, now),
+        };
+        let Some(found) = found else {
+            // Marked as a receipt but without an id or a state: nothing could ever come of it.
+            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id or a state is dropped");
             self.hub().metrics.receipts_dropped.inc();
             let mut as_data_sm = std::mem::take(&mut self.as_data_sm);
             self.write(|_, out| {
@@ -73,10 +85,10 @@ impl OperatorSession {
             self.as_data_sm = as_data_sm;
             return;
         };
-        let state = if found.intermediate {
-            1
-        } else {
-            i32::from(found.state)
+        let state = match found.state {
+            _ if found.intermediate => MessageState::Enroute.into(),
+            receipt::SKIPPED => MessageState::Undeliverable.into(),
+            state => i32::from(state),
         };
         self.receipts.push(OperatorReceipt {
             sequence,
@@ -85,6 +97,7 @@ impl OperatorSession {
             error: found.error,
             done_at: found.done_at_ms,
             raw: deliver.payload(),
+            reported_state: found.state.into(),
         });
     }
 

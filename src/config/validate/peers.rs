@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret;
 
+use super::words;
 use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
@@ -205,6 +206,8 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         if let Some(retry) = &operator.retry {
             check_retry(retry, &key("retry"), found);
         }
+        words::check_statuses(&key("statuses"), operator, found);
+        words::check_receipt_states(&key("receipt_states"), operator, found);
     }
 }
 

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::smpp::{SubmitSm, Tlvs};
 
+mod odd;
+
 /// 2026-11-21 08:30:00 UTC.
 const AT: i64 = 1_795_249_800_000;
 

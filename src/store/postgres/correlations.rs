@@ -94,7 +94,8 @@ pub fn operator_uuid(queue: &str) -> Option<Uuid> {
     Some(Uuid::new_v5(&OPERATORS, name.as_bytes()))
 }
 
-/// Looks keys up, the newest attempt first; answers in the order asked.
+/// Looks keys up; answers in the order asked. An operator may give an id again: the newest message
+/// that is not final answers, without one the newest.
 pub async fn find(
     client: &Client,
     keys: &[u128],
@@ -106,14 +107,33 @@ pub async fn find(
     let from = lowest_at(clock::now_ms().saturating_sub(ttl)) as i64;
     let statement = client
         .prepare_cached(
-            "SELECT max(id), correlation FROM sent
+            "SELECT max(id), correlation, min(id) FROM sent
              WHERE correlation = ANY($1) AND correlation <> 0 AND id >= $2 GROUP BY correlation",
         )
         .await?;
     let rows = client.query(&statement, &[&wanted, &from]).await?;
     let mut found = AHashMap::with_capacity(rows.len());
+    let mut several: Vec<i64> = Vec::new();
     for row in &rows {
-        found.insert(row.try_get::<_, i64>(1)?, id_at(row, 0)?);
+        let key = row.try_get::<_, i64>(1)?;
+        let newest = id_at(row, 0)?;
+        if id_at(row, 2)? != newest {
+            several.push(key);
+        }
+        found.insert(key, newest);
+    }
+    if !several.is_empty() {
+        let statement = client
+            .prepare_cached(
+                "SELECT max(s.id), s.correlation FROM sent s
+                 WHERE s.correlation = ANY($1) AND s.correlation <> 0 AND s.id >= $2
+                   AND NOT EXISTS (SELECT FROM fin f WHERE f.id = s.id)
+                 GROUP BY s.correlation",
+            )
+            .await?;
+        for row in &client.query(&statement, &[&several, &from]).await? {
+            found.insert(row.try_get::<_, i64>(1)?, id_at(row, 0)?);
+        }
     }
     Ok(wanted.iter().map(|key| found.get(key).copied()).collect())
 }

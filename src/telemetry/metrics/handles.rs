@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, state_label};
-use crate::domain::retry::{Class, default_class};
+use crate::domain::command_status::Class;
 use crate::domain::state;
 use crate::pb::MessageState;
 
@@ -122,9 +122,9 @@ impl AttemptMeter {
         self.seconds.observe(after.as_secs_f64());
     }
 
-    /// Another command_status, by what it means unless configured otherwise.
-    pub fn refused(&self, status: u32, after: Duration) {
-        match default_class(status) {
+    /// Another command_status, by what it means for the next attempt.
+    pub fn refused(&self, class: Class, after: Duration) {
+        match class {
             Class::Temporary => self.temporary.inc(),
             Class::Permanent => self.permanent.inc(),
             Class::Throttled => self.throttled.inc(),

@@ -1,0 +1,138 @@
+//! What becomes of receipts that are about a message of ours: they end it, or they are repeated, or too
+//! late.
+//!
+//! A message ends once. What it had ended as before, UNKNOWN when the wait for its receipt was over,
+//! stays; the receipt is answered, so that the operator does not bring it again, and counted.
+
+use std::collections::HashSet;
+
+use super::*;
+
+impl Correlation {
+    /// Ends the matched messages and answers the operator after the commit.
+    pub(super) fn settle(&mut self, matches: Vec<Match>, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        self.counters.matched += matches.len() as u64;
+        self.hub
+            .metrics
+            .receipts_matched
+            .inc_by(matches.len() as u64);
+        let mut rows = WriteBatch::default();
+        let mut finals = Vec::with_capacity(matches.len());
+        let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
+        let mut keys = Vec::with_capacity(matches.len());
+        let mut settled = Vec::new();
+        let is_shared = self.hub.tenure.is_shared();
+        for found in matches {
+            if let Some(key) = found.key {
+                keys.push((key, found.id));
+                if is_shared {
+                    settled.push((found.operator, found.id, found.receipt.clone()));
+                }
+            }
+            if found.parked != 0 {
+                rows.unpark.push(found.parked);
+            } else {
+                answers
+                    .entry(found.session)
+                    .or_default()
+                    .push(ok(&found.receipt));
+            }
+            let (message, attempts) = self
+                .recent
+                .remove(&found.id)
+                .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
+            finals.push(Final {
+                id: found.id,
+                state: found.receipt.state,
+                error: found.receipt.error,
+                // Done dates have minutes only and clocks differ: never before the message itself.
+                at: match found.receipt.done_at {
+                    0 => now,
+                    done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
+                },
+                message,
+                operator: found.operator,
+                attempts,
+                handed_over: false,
+                by_receipt: true,
+            });
+        }
+        let hub = Arc::clone(&self.hub);
+        let settle = async move {
+            let done = finish::try_finish(&hub, &mut rows, &mut finals).await;
+            (done, answers)
+        };
+        ctx.spawn(
+            settle
+                .into_actor(self)
+                .map(move |(done, answers), correlation, ctx| {
+                    match &done {
+                        Ok(lost) if !lost.is_empty() => correlation.lost(lost, settled, ctx),
+                        Ok(_) => {}
+                        Err(error) => {
+                            // The operator keeps the receipts and brings them again.
+                            tracing::error!(%error, "receipts not written");
+                            keys.into_iter()
+                                .for_each(|(key, id)| correlation.index.reopen(key, id));
+                        }
+                    }
+                    for (session, mut results) in answers {
+                        if done.is_err() {
+                            for result in &mut results {
+                                result.status = CommandStatus::ESME_RX_T_APPN.0;
+                            }
+                        }
+                        correlation.answer(session, results);
+                    }
+                }),
+        );
+    }
+
+    /// The operator said the same again.
+    pub(super) fn repeated(&mut self, count: u64) {
+        self.counters.repeated += count;
+        self.hub.metrics.receipts_repeated.inc_by(count);
+    }
+
+    /// These messages were final in the store, for a reason that this node's memory did not know.
+    /// `settled` is what other nodes' messages with the same ids may be meant by.
+    fn lost(
+        &mut self,
+        lost: &[u64],
+        settled: Vec<(u32, u64, OperatorReceipt)>,
+        ctx: &mut Context<Self>,
+    ) {
+        let ids: HashSet<u64> = lost.iter().copied().collect();
+        let mut by_operator: HashMap<u32, Vec<Stranger>> = HashMap::new();
+        for (operator, id, receipt) in settled {
+            if ids.contains(&id) {
+                by_operator.entry(operator).or_default().push(Stranger {
+                    receipt,
+                    known: Some(id),
+                });
+            }
+        }
+        for (operator, strangers) in by_operator {
+            // Answered already.
+            self.look_further(operator, 0, strangers, ctx);
+        }
+        let reply = self.hub.store.load(lost.to_vec());
+        ctx.spawn(reply.into_actor(self).map(|loaded, correlation, _| {
+            let ended = |stored: &crate::store::Stored| stored.fin.as_ref().map(|fin| fin.state);
+            let states: Vec<MessageState> = loaded
+                .unwrap_or_default()
+                .iter()
+                .flatten()
+                .filter_map(ended)
+                .collect();
+            let is_ours = |state: &&MessageState| {
+                use MessageState::{Deleted, Expired, Unknown};
+                matches!(state, Unknown | Expired | Deleted)
+            };
+            let late = states.iter().filter(is_ours).count();
+            correlation.hub.metrics.receipts_late.inc_by(late as u64);
+            correlation.repeated((states.len() - late) as u64);
+        }));
+    }
+}

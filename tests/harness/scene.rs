@@ -1,0 +1,116 @@
+//! One account, one operator that the test plays itself, and the way between them.
+
+use bytes::Bytes;
+use serde_json::Value;
+use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm};
+
+use super::{FakeOperator, Peer, Smsc, SmscBuilder, submit};
+
+/// What most tests about an operator's peculiarities need.
+pub struct Scene {
+    pub operator: FakeOperator,
+    pub smsc: Smsc,
+    /// The bind of the operator `up`.
+    pub bind: Peer,
+    /// A bind of the account `test`.
+    pub esme: Peer,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    /// With more keys of the operator, as TOML lines.
+    pub fn new(keys: &str) -> Self {
+        Self::with(keys, |builder| builder)
+    }
+
+    /// The same with more of everything else.
+    pub fn with(keys: &str, more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Self {
+        let operator = FakeOperator::listen();
+        let builder = Smsc::new().account("test", "test").route("", "up");
+        let smsc = more(builder)
+            .operator_with("up", operator.address(), keys)
+            .start();
+        let bind = operator.accept_bind();
+        smsc.wait_for_binds("up", 1);
+        let esme = Peer::bind(smsc.smpp(), "test", "test");
+        Self {
+            operator,
+            smsc,
+            bind,
+            esme,
+        }
+    }
+
+    /// Kills the process and starts it again; both peers bind anew.
+    pub fn kill_and_start_again(&mut self) {
+        self.smsc.kill();
+        self.smsc.start_again();
+        self.bind = self.operator.accept_bind();
+        self.smsc.wait_for_binds("up", 1);
+        self.esme = Peer::bind(self.smsc.smpp(), "test", "test");
+    }
+
+    /// Submits a message that asks for a receipt.
+    pub fn submit(&mut self) -> String {
+        self.esme.submit(submit("447700900123", "hello"))
+    }
+
+    /// The same, taken by the operator under this id.
+    pub fn submit_as(&mut self, theirs: &str) -> String {
+        let id = self.submit();
+        let (sequence, _) = next_submit(&mut self.bind);
+        super::accept(&mut self.bind, sequence, theirs);
+        id
+    }
+
+    /// Refuses the next submit_sm.
+    pub fn refuse(&mut self, status: u32) {
+        let (sequence, _) = next_submit(&mut self.bind);
+        super::answer(&mut self.bind, sequence, CommandStatus(status), "");
+    }
+
+    pub fn message(&self, id: &str) -> Value {
+        self.smsc.admin().get(&format!("/v1/messages/{id}"))
+    }
+
+    /// Status by name of every attempt.
+    pub fn attempts(&self, id: &str) -> Vec<String> {
+        let message = self.message(id);
+        let history = message["history"].as_array().unwrap();
+        let status = |attempt: &Value| attempt["status"].as_str().unwrap().to_owned();
+        history.iter().map(status).collect()
+    }
+
+    /// The value of a metric, 0 before it was first counted.
+    pub fn metric(&self, name: &str) -> f64 {
+        self.smsc.admin().metric(name).unwrap_or(0.0)
+    }
+}
+
+/// The next submit_sm on a bind of ours, with its sequence number.
+pub fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
+    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
+    match pdu.body {
+        Body::SubmitSm(submit) => (pdu.sequence, submit),
+        _ => unreachable!("it was looked at"),
+    }
+}
+
+/// A deliver_sm that is marked as a receipt and has this text.
+pub fn receipt(text: &str) -> SubmitSm {
+    SubmitSm {
+        esm_class: 0x04,
+        registered_delivery: 0,
+        short_message: Bytes::copy_from_slice(text.as_bytes()),
+        ..submit("12345", "")
+    }
+}
+
+/// Sends a receipt to us and gives the status of its answer.
+pub fn send_receipt(bind: &mut Peer, receipt: SubmitSm) -> CommandStatus {
+    let sequence = bind.request(Body::DeliverSm(receipt));
+    let answer = bind.answer_to(sequence);
+    assert_eq!(answer.command_id(), CommandId::DELIVER_SM_RESP);
+    answer.status
+}
