@@ -11,8 +11,9 @@ use crate::config::{
     Route, SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
+use crate::domain::cost::Tariff;
 use crate::domain::retry::RetryPolicy;
-use crate::domain::route::{MoTable, Question, RouteTable};
+use crate::domain::route::{MoTable, Question, RouteTable, Sharing};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
@@ -51,6 +52,15 @@ pub struct Plan {
     by_target: HashMap<String, u32>,
 }
 
+/// What is known of the targets of routes at this moment.
+pub trait Targets {
+    /// Whether a message put into this queue now would be sent soon.
+    fn available(&self, queue: u32) -> bool;
+
+    /// How much the queue has to do, relative to what its target takes: comparable between targets.
+    fn load(&self, queue: u32) -> f64;
+}
+
 /// An ESME's identity.
 pub struct AccountPlan {
     /// Its interned name, which is its queue's too.
@@ -67,6 +77,7 @@ pub struct OperatorPlan {
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
     pub taste: Taste,
+    tariff: Tariff,
 }
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
@@ -149,6 +160,7 @@ impl Plan {
                     id,
                     retry: operator.retry.as_ref().map(Retry::policy),
                     taste: Taste::of_operator(operator),
+                    tariff: operator.costs.tariff(operator.cost),
                     config: operator.clone(),
                 }),
             );
@@ -341,7 +353,13 @@ impl Plan {
         self.alternatives.contains(&queue)
     }
 
-    /// Whether any route shares by weight.
+    /// What a message to this destination costs at a target; infinite where it has no price.
+    pub fn cost_of(&self, queue: u32, destination: &[u8]) -> f64 {
+        let operator = self.operators.get(&queue);
+        operator.map_or(f64::INFINITY, |operator| operator.tariff.of(destination))
+    }
+
+    /// Whether any route shares, by weight or another way.
     pub fn shares(&self) -> bool {
         self.shares
     }
@@ -356,15 +374,17 @@ impl Plan {
         &self,
         message: &Message,
         hash: u64,
-        available: impl Fn(u32) -> bool,
+        targets: &impl Targets,
     ) -> Option<u32> {
         if message.kind() == Kind::Mo
             && let Some(account) = self.mo_account(&message.destination)
         {
             return Some(account);
         }
-        self.route(message)?
-            .choose(hash, |queue| available(*queue))
+        let route = self.route(message)?;
+        let rank = self.rank(route.sharing, message, targets);
+        route
+            .choose(hash, |queue| targets.available(*queue), rank)
             .copied()
     }
 
@@ -373,12 +393,28 @@ impl Plan {
         &self,
         message: &Message,
         current: u32,
-        available: impl Fn(u32) -> bool,
+        targets: &impl Targets,
     ) -> Option<u32> {
-        self.route(message)?
-            .next_after(&current, |queue| available(*queue))
+        let route = self.route(message)?;
+        let rank = self.rank(route.sharing, message, targets);
+        route
+            .next_after(&current, |queue| targets.available(*queue), rank)
             .copied()
             .filter(|next| *next != current)
+    }
+
+    /// By what the targets of a route are compared.
+    fn rank(
+        &self,
+        sharing: Sharing,
+        message: &Message,
+        targets: &impl Targets,
+    ) -> impl Fn(&u32) -> f64 {
+        move |queue| match sharing {
+            Sharing::Weight => 0.0,
+            Sharing::LeastBusy => targets.load(*queue),
+            Sharing::LeastCost => self.cost_of(*queue, &message.destination),
+        }
     }
 
     /// Whether `next` comes after `current` on the message's route.

@@ -13,7 +13,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
-use crate::store::cluster::{Partition, Resource, View};
+use crate::store::cluster::{NodeView, Partition, Resource, View};
 
 /// The rights of this node.
 pub struct Tenure {
@@ -225,6 +225,29 @@ impl Neighbours {
     /// The node that owns a partition, as far as is known.
     pub fn owner_of(&self, partition: Partition) -> Option<u8> {
         self.owners.get(&partition).copied()
+    }
+
+    /// Whether a living node other than `me` sends what a queue has: it has a session, and no breaker
+    /// keeps it back.
+    pub fn lets(&self, queue: u32, me: u8) -> bool {
+        self.others(me).any(|node| {
+            let card = &node.card;
+            !card.draining && card.serving.contains(&queue) && !card.tripped.contains(&queue)
+        })
+    }
+
+    /// What other nodes have waiting and unanswered in a queue, as of their last beats.
+    pub fn to_do(&self, queue: u32, me: u8) -> u64 {
+        let of = |node: &NodeView| {
+            let place = node.card.to_do.iter().find(|(at, _)| *at == queue);
+            place.map_or(0, |(_, count)| *count)
+        };
+        self.others(me).map(of).sum()
+    }
+
+    fn others(&self, me: u8) -> impl Iterator<Item = &NodeView> {
+        let nodes = self.view.nodes.iter();
+        nodes.filter(move |node| node.lives_for.is_some() && node.node != me)
     }
 
     /// Whether any node has a session for this queue.

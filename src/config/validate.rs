@@ -9,6 +9,7 @@ mod peers;
 mod redis;
 mod resolver;
 mod routes;
+mod sharing;
 
 use std::time::Duration;
 

@@ -205,6 +205,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         if let Some(retry) = &operator.retry {
             check_retry(retry, &key("retry"), found);
         }
+        super::sharing::check_operator(&base, operator, found);
     }
 }
 
