@@ -88,6 +88,14 @@ impl QueuePort {
         let depth = self.depth.load(Ordering::Relaxed);
         depth.saturating_sub(self.standing.later.load(Ordering::Relaxed))
     }
+
+    /// So many have been taken; the next snapshot counts anew.
+    pub fn less_to_do(&self, messages: usize) {
+        let less = |depth: u64| Some(depth.saturating_sub(messages as u64));
+        let _ = self
+            .depth
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
 }
 
 // === impl Hub ===

@@ -1,29 +1,49 @@
 //! How fast an operator is sent to after it has said that it is too much: additive increase,
 //! multiplicative decrease (AIMD), as for a congested network.
 //!
-//! Used by the queue of an operator, one per node. A refusal halves the rate, from what was really
-//! sent in the last second, down to a floor and at most once a second: what was under way when the
-//! first refusal came says nothing new. After that the rate climbs by a twentieth a second, until it is
-//! the configured one, or twice the one that was refused: then the limit goes. Time comes in. Nothing
-//! is counted per message while there is no limit.
+//! Used by the queue of an operator, one per node. A refusal halves the rate, beginning from what was
+//! really sent in the last second, down to a floor. Then it is judged whether that has helped. Where
+//! too much was sent, half as much brings fewer refusals; an operator that refuses the same part of it
+//! means something else, such as one network behind it, and the rest must not be starved for that: its
+//! refusals do not count until the limit has gone. While nothing is refused, the rate climbs by a
+//! twentieth a second, and faster where it was never refused, until it is the configured one, or twice
+//! the one that the limit began with: then the limit goes. Time comes in. Nothing is counted per message
+//! while there is no limit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Least rate, messages per second; a smaller configured one is the floor.
 pub const FLOOR: f64 = 1.0;
-/// At most once in this time the rate is halved; also the time that the rate is measured over.
-const ONCE_IN: Duration = Duration::from_secs(1);
+/// The first rate that is halved is at least this: the first messages after a rest tell little.
+const START: f64 = 10.0;
+const SECOND: Duration = Duration::from_secs(1);
+/// Answers to what was under way when the rate was halved come within this time: they say nothing new.
+const SETTLES: Duration = Duration::from_millis(500);
+/// Nothing is concluded from fewer messages.
+const SAMPLE: f64 = 10.0;
+/// Nor, where a share of refusals is expected, from fewer than would bring so many of them.
+const EXPECTED: f64 = 3.0;
+/// With such a share of refusals there is no doubt: less is taken than is sent.
+const MOST: f64 = 0.5;
+/// Half the rate has not helped when there is still so much of the share of refusals.
+const STEADY: f64 = 0.5;
+/// After a refusal the rate does not climb for this time.
+const QUIET: Duration = Duration::from_secs(2);
 /// Share of the refused rate that is added each second.
 const CLIMB: f64 = 0.05;
+/// Share of the rate that is added each second above the refused one.
+const CLIMB_ABOVE: f64 = 0.1;
 /// Least climb, messages per second each second.
 const LEAST_CLIMB: f64 = 0.5;
-/// Without a configured rate the limit goes at so many times the refused one.
+/// The limit goes at so many times the rate that it began with.
 const ENOUGH: f64 = 2.0;
 /// Tokens are kept for this part of a second.
 const KEPT: f64 = 0.25;
-/// Refusals that may be about a single subscriber count when they are such a share of what was sent.
-const SHARE: f64 = 0.1;
+/// Refusals count from this share of what was sent in a second: a few are what a full pipe has.
+const MANY: f64 = 0.05;
+/// The same for refusals that may be about single subscribers.
+const MANY_DOUBTFUL: f64 = 0.1;
 
 /// The pace towards one operator.
 #[derive(Debug, Default)]
@@ -31,19 +51,41 @@ pub struct Backoff {
     limit: Option<Limit>,
     /// What had been sent at which time, for the last second.
     samples: VecDeque<(Instant, u64)>,
-    doubtful: Option<(Instant, u32)>,
+    /// Refusals of the last second or so: since when, and how many.
+    recent: Option<(Instant, u32)>,
 }
 
 #[derive(Debug)]
 struct Limit {
     /// Messages per second.
     rate: f64,
-    /// The rate that was refused last.
+    /// The rate before it was halved for the first time.
+    began: f64,
+    /// The rate before it was halved last.
     refused: f64,
+    /// When it was halved last.
     halved: Instant,
+    stage: Stage,
+    /// Share of refusals before it was halved last, where that was measured and is small.
+    share: Option<f64>,
+    /// The rate does not climb before.
+    quiet_until: Instant,
     climbed: Instant,
     tokens: f64,
     filled: Instant,
+}
+
+/// What is known since the rate was halved last.
+#[derive(Debug)]
+enum Stage {
+    /// Old answers still come.
+    Settling,
+    /// Refusals since then are counted.
+    Judging { sent: u64, refusals: u32 },
+    /// It has helped: the next refusal counts.
+    Helped,
+    /// It has not: refusals are about something else.
+    Futile,
 }
 
 /// What a refusal is about.
@@ -65,7 +107,7 @@ impl Backoff {
         while self
             .samples
             .get(1)
-            .is_some_and(|(at, _)| now.duration_since(*at) >= ONCE_IN)
+            .is_some_and(|(at, _)| now.duration_since(*at) >= SECOND)
         {
             self.samples.pop_front();
         }
@@ -73,11 +115,10 @@ impl Backoff {
         let Some(limit) = &mut self.limit else {
             return false;
         };
-        let seconds = now.duration_since(limit.climbed).as_secs_f64();
-        limit.climbed = now;
         limit.fill(now);
-        limit.rate += seconds * (CLIMB * limit.refused).max(LEAST_CLIMB);
-        let enough = ENOUGH * limit.refused;
+        limit.look(now, sent_total);
+        limit.climb(now);
+        let enough = ENOUGH * limit.began;
         let ends = limit.rate >= configured.map_or(enough, |rate| rate.min(enough));
         if ends {
             self.limit = None;
@@ -96,26 +137,40 @@ impl Backoff {
         refusal: Refusal,
     ) -> bool {
         let measured = self.measured(sent_total);
-        if refusal == Refusal::Doubtful && !self.are_many(now, measured) {
+        let are_many = self.are_many(now, measured, refusal);
+        if !are_many && (self.limit.is_none() || refusal == Refusal::Doubtful) {
             return false;
         }
-        let rate = match &self.limit {
-            Some(limit) if now.duration_since(limit.halved) < ONCE_IN => return false,
-            // The limit may be far above what there is to send.
-            Some(limit) => limit.rate.min(measured.max(limit.rate / 2.0)),
-            None => configured.map_or(measured, |rate| rate.min(measured)),
-        };
         let floor = configured.map_or(FLOOR, |rate| rate.min(FLOOR));
-        let tokens = self.limit.as_ref().map_or(0.0, |limit| limit.tokens);
-        self.limit = Some(Limit {
-            rate: (rate / 2.0).max(floor),
-            refused: rate.max(floor),
+        let most = configured.unwrap_or(f64::INFINITY);
+        let start = measured.max(START).min(most);
+        let is_first = self.limit.is_none();
+        let limit = self.limit.get_or_insert_with(|| Limit {
+            rate: start,
+            began: start,
+            refused: start,
             halved: now,
+            stage: Stage::Helped,
+            share: None,
+            quiet_until: now,
             climbed: now,
-            tokens: tokens.min(0.0),
+            tokens: 0.0,
             filled: now,
         });
-        true
+        let counts = limit.counts(now, sent_total, are_many);
+        if counts {
+            // A limit may be far above what there is to send.
+            let used = match is_first {
+                true => limit.rate,
+                false => limit.rate.min(measured.max(limit.rate / 2.0)),
+            };
+            limit.refused = used.max(floor);
+            limit.rate = (limit.refused / 2.0).max(floor);
+            limit.halved = now;
+            limit.stage = Stage::Settling;
+            limit.tokens = limit.tokens.min(0.0);
+        }
+        counts
     }
 
     /// Messages that may go now; `None` without a limit.
@@ -125,8 +180,7 @@ impl Backoff {
         Some(limit.tokens.max(0.0) as u32)
     }
 
-    /// So many have gone. More than was allowed is paid back before the next one goes: a text of
-    /// several short messages goes whole.
+    /// So many have gone. More than was allowed is paid back before the next one goes.
     pub fn spend(&mut self, messages: u32) {
         if let Some(limit) = &mut self.limit {
             limit.tokens -= f64::from(messages);
@@ -149,19 +203,23 @@ impl Backoff {
         sent_total.saturating_sub(before).max(1) as f64
     }
 
-    fn are_many(&mut self, now: Instant, measured: f64) -> bool {
-        let count = match &mut self.doubtful {
-            Some((since, count)) if now.duration_since(*since) < ONCE_IN => {
+    fn are_many(&mut self, now: Instant, measured: f64, refusal: Refusal) -> bool {
+        let share = match refusal {
+            Refusal::Rate => MANY,
+            Refusal::Doubtful => MANY_DOUBTFUL,
+        };
+        let count = match &mut self.recent {
+            Some((since, count)) if now.duration_since(*since) < SECOND => {
                 *count += 1;
                 *count
             }
             _ => {
-                self.doubtful = Some((now, 1));
+                self.recent = Some((now, 1));
                 1
             }
         };
         // One alone is never many.
-        count > 1 && f64::from(count) >= SHARE * measured
+        count > 1 && f64::from(count) >= share * measured
     }
 }
 
@@ -172,6 +230,78 @@ impl Limit {
         let seconds = now.duration_since(self.filled).as_secs_f64();
         self.filled = now;
         self.tokens = (self.tokens + seconds * self.rate).min((KEPT * self.rate).max(1.0));
+    }
+
+    /// Begins and ends the time in which it is judged whether the last halving has helped.
+    fn look(&mut self, now: Instant, sent_total: u64) {
+        match self.stage {
+            Stage::Settling if now.duration_since(self.halved) >= SETTLES => {
+                self.stage = Stage::Judging {
+                    sent: sent_total,
+                    refusals: 0,
+                };
+            }
+            Stage::Judging { sent, refusals } => {
+                let sent = sent_total.saturating_sub(sent) as f64;
+                if refusals == 0 && self.is_judged(now, sent) {
+                    self.stage = Stage::Helped;
+                }
+            }
+            Stage::Settling | Stage::Helped | Stage::Futile => {}
+        }
+    }
+
+    /// Whether a share of refusals can be told from what was sent since the last halving.
+    fn is_judged(&self, now: Instant, sent: f64) -> bool {
+        let enough = EXPECTED / self.share.unwrap_or(1.0);
+        now.duration_since(self.halved) >= SETTLES + SECOND && sent >= SAMPLE.max(enough)
+    }
+
+    /// Takes note of a refusal; whether the rate is to be halved for it.
+    fn counts(&mut self, now: Instant, sent_total: u64, are_many: bool) -> bool {
+        if !matches!(self.stage, Stage::Futile) {
+            self.quiet_until = now + QUIET;
+        }
+        let (sent, refusals) = match &mut self.stage {
+            Stage::Settling | Stage::Futile => return false,
+            Stage::Helped => {
+                self.share = None;
+                return are_many;
+            }
+            Stage::Judging { sent, refusals } => {
+                *refusals += 1;
+                (sent_total.saturating_sub(*sent) as f64, *refusals)
+            }
+        };
+        let share = f64::from(refusals) / sent.max(1.0);
+        if sent >= SAMPLE && share >= MOST {
+            self.share = None;
+            return true;
+        }
+        if !self.is_judged(now, sent) {
+            return false;
+        }
+        if self.share.is_some_and(|before| share >= STEADY * before) {
+            self.stage = Stage::Futile;
+            self.quiet_until = now;
+            return false;
+        }
+        self.share = Some(share);
+        true
+    }
+
+    fn climb(&mut self, now: Instant) {
+        let seconds = now.duration_since(self.climbed).as_secs_f64();
+        self.climbed = now;
+        if now < self.quiet_until {
+            return;
+        }
+        let step = match self.stage {
+            Stage::Futile => CLIMB_ABOVE * self.refused.max(self.rate),
+            _ if self.rate < self.refused => CLIMB * self.refused,
+            _ => CLIMB_ABOVE * self.rate,
+        };
+        self.rate += seconds * step.max(LEAST_CLIMB);
     }
 }
 
@@ -246,7 +376,17 @@ mod tests {
         let start = Instant::now();
         let mut backoff = Backoff::default();
         backoff.tick(start, 0, None);
+        assert!(
+            !backoff.refused(start, 20, None, Refusal::Rate),
+            "one alone"
+        );
         assert_eq!(backoff.allowance(start), None);
+        for _ in 0..8 {
+            assert!(
+                !backoff.refused(start + TICK, 200, None, Refusal::Rate),
+                "few"
+            );
+        }
         assert!(backoff.refused(start + TICK, 200, None, Refusal::Rate));
         assert_eq!(backoff.rate(), Some(100.0));
         for _ in 0..50 {
@@ -263,13 +403,16 @@ mod tests {
         for (sent, configured, wanted) in [
             (500, Some(100.0), 50.0),
             (40, Some(100.0), 20.0),
-            (1, Some(100.0), 1.0),
-            (1, None, 1.0),
+            (1, Some(100.0), 5.0),
+            (1, None, 5.0),
+            (1, Some(4.0), 2.0),
             (1, Some(0.5), 0.5),
         ] {
             let mut backoff = Backoff::default();
             backoff.tick(start, 0, configured);
-            backoff.refused(start, sent, configured, Refusal::Rate);
+            (0..sent.max(2)).for_each(|_| {
+                backoff.refused(start, sent, configured, Refusal::Rate);
+            });
             assert_eq!(backoff.rate(), Some(wanted), "{sent} of {configured:?}");
         }
     }
@@ -280,21 +423,20 @@ mod tests {
         let after = |configured: Option<f64>, seconds: u64| {
             let mut backoff = Backoff::default();
             backoff.tick(start, 0, configured);
-            backoff.refused(start, 100, configured, Refusal::Rate);
+            (0..9).for_each(|_| {
+                backoff.refused(start, 100, configured, Refusal::Rate);
+            });
             for at in 1..=seconds {
                 backoff.tick(start + Duration::from_secs(at), 100, configured);
             }
             backoff.rate().map(|rate| rate.round() as u32)
         };
-        assert_eq!(after(Some(100.0), 5), Some(75));
-        assert_eq!(after(Some(100.0), 9), Some(95));
-        assert_eq!(
-            after(Some(100.0), 11),
-            None,
-            "the configured rate is reached"
-        );
-        assert_eq!(after(None, 29), Some(195));
-        assert_eq!(after(None, 31), None, "twice what was refused");
+        assert_eq!(after(Some(100.0), 1), Some(50), "quiet at first");
+        assert_eq!(after(Some(100.0), 6), Some(75));
+        assert_eq!(after(Some(100.0), 10), Some(95));
+        assert_eq!(after(Some(100.0), 12), None, "the configured rate");
+        assert!(after(None, 15) > Some(120));
+        assert_eq!(after(None, 25), None, "twice what it began with");
     }
 
     #[test]
@@ -320,7 +462,9 @@ mod tests {
     fn what_costs_more_than_is_left_is_paid_back() {
         let start = Instant::now();
         let mut backoff = Backoff::default();
-        backoff.refused(start, 20, None, Refusal::Rate);
+        (0..2).for_each(|_| {
+            backoff.refused(start, 20, None, Refusal::Rate);
+        });
         let mut now = start + TICK;
         assert_eq!(backoff.allowance(now), Some(1));
         backoff.spend(4);
@@ -330,10 +474,43 @@ mod tests {
         assert_eq!(backoff.allowance(now), Some(2));
     }
 
+    #[test]
+    fn one_that_refuses_everything_is_soon_hardly_tried() {
+        let mut race = Race::new(0, None);
+        race.run(10, 100);
+        let before = race.sent;
+        race.run(60, 100);
+        assert!(race.sent - before <= 240, "{}", race.sent - before);
+    }
+
+    #[test]
+    fn one_that_refuses_a_part_whatever_the_rate_is_not_starved() {
+        for part in [3, 10, 50] {
+            let start = Instant::now();
+            let mut backoff = Backoff::default();
+            let (mut sent, mut now) = (0, start);
+            for _ in 0..1200 {
+                now += TICK;
+                backoff.tick(now, sent, None);
+                let some = backoff.allowance(now).unwrap_or(u32::MAX).min(20);
+                backoff.spend(some);
+                for _ in 0..some {
+                    sent += 1;
+                    if sent % part == 0 {
+                        backoff.refused(now, sent, None, Refusal::Rate);
+                    }
+                }
+            }
+            // 200 a second were wanted.
+            let rate = sent as f64 / 120.0;
+            assert!(rate > 40.0, "1 of {part} refused: {rate} a second");
+        }
+    }
+
     proptest! {
         /// However fast it began, an operator is refused little in the long run and used well.
         #[test]
-        fn it_finds_what_an_operator_takes(capacity in 5u64..500, more in 2u64..40) {
+        fn it_finds_what_an_operator_takes(capacity in 10u64..500, more in 2u64..40) {
             let mut race = Race::new(capacity, None);
             let wanted = (capacity * more).div_ceil(10);
             race.run(15, wanted);

@@ -44,6 +44,7 @@ impl Queue {
             self.went(probe, Went::Well);
             arrived.push(item);
         }
+        self.port.less_to_do(arrived.len());
         for item in arrived {
             self.counters.delivered += 1;
             match item.what {

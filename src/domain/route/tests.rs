@@ -269,7 +269,7 @@ fn an_expression_wins_over_prefixes_and_loses_to_a_network() {
         ("447700900123", "5551", "x", "", "uk-mobile"),
         ("+447700900123", "5551", "x", "", "uk-mobile"),
         ("447700900122", "5551", "x", "", "even"),
-        ("44770090012", "5551", "x", "", "long-prefix"),
+        ("44770090011", "5551", "x", "", "long-prefix"),
         ("447700900123", "Acme Ltd", "x", "", "uk-mobile"),
         ("33123", "ACME", "x", "", "acme"),
         ("33123", "NoAcme", "x", "", "default"),
