@@ -169,7 +169,8 @@ mod tests {
                     // A change that was over before it was looked at counts by its length.
                     let upto = if counts == *is_there { at } else { at - 1 };
                     let run = steps[..=upto].iter().rev().take_while(|one| **one == counts);
-                    prop_assert!(run.count() >= if counts { 30 } else { 5 });
+                    let least = if counts { 30 } else { 5 };
+                    prop_assert!(run.count() >= least);
                 }
                 before = counts;
             }
