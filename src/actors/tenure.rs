@@ -255,3 +255,56 @@ impl Neighbours {
         self.served.contains(&queue)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::cluster::NodeCard;
+
+    fn node(number: u8, lives: bool, card: NodeCard) -> NodeView {
+        NodeView {
+            node: number,
+            epoch: 1,
+            card,
+            lives_for: lives.then_some(Duration::from_secs(5)),
+            dead_for: Duration::ZERO,
+            since: 0,
+        }
+    }
+
+    #[test]
+    fn another_node_sends_when_it_is_bound_and_no_breaker_is_open() {
+        let card = |serving: &[u32], tripped: &[u32], draining| NodeCard {
+            serving: serving.to_vec(),
+            tripped: tripped.to_vec(),
+            to_do: vec![(7, 10), (8, 5)],
+            draining,
+            ..NodeCard::default()
+        };
+        let neighbours = Neighbours::new(View {
+            nodes: vec![
+                node(0, true, card(&[7, 8], &[], false)),
+                node(1, true, card(&[7, 8, 9], &[8], false)),
+                node(2, true, card(&[9], &[], true)),
+                node(3, false, card(&[10], &[], false)),
+            ],
+            ..View::default()
+        });
+        for (queue, me, wanted) in [
+            (7, 0, true),
+            (7, 1, true),
+            (8, 0, false),
+            (8, 1, true),
+            (9, 0, true),
+            (9, 1, false),
+            (10, 0, false),
+        ] {
+            let lets = neighbours.lets(queue, me);
+            assert_eq!(lets, wanted, "queue {queue} as node {me} sees it");
+        }
+        assert_eq!(neighbours.to_do(7, 0), 20, "of the living ones");
+        assert_eq!(neighbours.to_do(9, 0), 0);
+    }
+}
