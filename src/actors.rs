@@ -65,6 +65,7 @@ pub mod seats;
 pub mod settings;
 pub mod shown_id;
 pub mod stage;
+pub mod standing;
 pub mod supervise;
 pub mod supervisor;
 pub mod tenure;

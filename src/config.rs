@@ -16,6 +16,7 @@ mod resource;
 mod section;
 mod server;
 mod setting;
+mod sharing;
 mod source;
 mod validate;
 mod value;
@@ -41,6 +42,7 @@ pub use server::{
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
+pub use sharing::{Costs, Sharing};
 pub use value::{Lists, show_duration};
 pub use words::Words;
 

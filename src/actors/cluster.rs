@@ -83,6 +83,8 @@ pub fn card(config: &Config) -> NodeCard {
             .map(ToString::to_string)
             .collect(),
         serving: Vec::new(),
+        tripped: Vec::new(),
+        to_do: Vec::new(),
         draining: false,
     }
 }
@@ -127,10 +129,14 @@ impl Cluster {
             self.stand_back("the lease could not be renewed in time");
         }
         let serving = self.serving();
+        let tripped = self.tripped();
         let changed = serving != self.card.serving
+            || tripped != self.card.tripped
             || self.card.draining != self.hub.draining.load(Ordering::Relaxed);
         if now >= self.next_beat || changed {
             self.card.serving = serving;
+            self.card.tripped = tripped;
+            self.card.to_do = self.to_do();
             self.card.draining = self.hub.draining.load(Ordering::Relaxed);
             self.beat(ctx);
         }
@@ -155,6 +161,20 @@ impl Cluster {
             .collect();
         serving.sort_unstable();
         serving
+    }
+
+    /// Queues that a circuit breaker keeps this node from sending to.
+    fn tripped(&self) -> Vec<u32> {
+        let queues = self.hub.queues();
+        let tripped = queues.iter().filter(|port| port.standing.is_tripped());
+        tripped.map(|port| port.id).collect()
+    }
+
+    /// What waits or is unanswered, for routes that take the least busy target.
+    fn to_do(&self) -> Vec<(u32, u64)> {
+        let queues = self.hub.queues();
+        let counts = queues.iter().map(|port| (port.id, port.to_do()));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 
     fn beat(&mut self, ctx: &mut Context<Self>) {

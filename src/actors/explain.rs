@@ -7,10 +7,11 @@
 use std::sync::atomic::Ordering;
 
 use crate::actors::hub::Hub;
-use crate::actors::plan::Plan;
-use crate::config::Route;
+use crate::actors::plan::{Plan, Targets};
+use crate::actors::standing::Counts;
+use crate::config::{Route, Sharing};
 use crate::domain::address;
-use crate::domain::route::{Question, RouteTable};
+use crate::domain::route::{Question, RouteTable, expression_matches};
 use crate::domain::settings::Kind;
 use crate::pb::Message;
 
@@ -118,7 +119,7 @@ pub fn explain(hub: &Hub, to: &str, from: &str, account: &str, network: &str) ->
     Explanation {
         account_is_known: plan.account(account).is_some(),
         others: routes.len() - fitting.len() - against.len(),
-        targets: best.map_or_else(Vec::new, |route| targets(hub, &plan, route)),
+        targets: best.map_or_else(Vec::new, |route| targets(hub, &plan, route, destination)),
         mobile_originated_to: plan
             .mo_account(destination)
             .and_then(|id| plan.account_by_id(id))
@@ -154,12 +155,16 @@ fn why(route: &Route, best: &Route) -> String {
     }
     let over = if best.network.is_some() && route.network.is_none() {
         "the network"
+    } else if best.to_domain().has_expression() && !route.to_domain().has_expression() {
+        "an expression"
     } else if prefix(&best.prefix).len() > prefix(&route.prefix).len() {
         "a longer destination prefix"
     } else if source(best) > source(route) {
         "a longer source prefix"
-    } else {
+    } else if best.account.is_some() && route.account.is_none() {
         "the account"
+    } else {
+        "the name that comes first"
     };
     format!("fits, but {:?} has {over}", best.key())
 }
@@ -201,11 +206,27 @@ fn why_not(route: &Route, asked: &Question<'_>) -> String {
     if !asked.source.starts_with(prefix(wanted)) {
         return format!("only for sources that start with {wanted:?}");
     }
+    let misses = |expression: &Option<String>, text: &[u8]| {
+        let expression = expression.as_deref()?;
+        (!expression_matches(expression, text)).then(|| expression.to_owned())
+    };
+    if let Some(expression) = misses(&route.matches, asked.destination) {
+        return format!("only for destinations that match /{expression}/");
+    }
+    if let Some(expression) = misses(&route.source_matches, asked.source) {
+        return format!("only for sources that match /{expression}/");
+    }
     "another route with the same conditions comes first".to_owned()
 }
 
-fn targets(hub: &Hub, plan: &Plan, route: &Route) -> Vec<Target> {
-    let mut found = Vec::new();
+fn targets(hub: &Hub, plan: &Plan, route: &Route, destination: &[u8]) -> Vec<Target> {
+    let mut found: Vec<Target> = Vec::new();
+    // What the targets of a step are compared by, and how that is called.
+    let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
+        (Sharing::LeastBusy, Some(queue)) => hub.load(queue),
+        (Sharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
+        (Sharing::Weight, _) | (_, None) => 0.0,
+    };
     let mut is_taken = false;
     for (at, step) in route.to.iter().enumerate() {
         let first = found.len();
@@ -223,35 +244,52 @@ fn targets(hub: &Hub, plan: &Plan, route: &Route) -> Vec<Target> {
         let step = &mut found[first..];
         if !is_taken && step.iter().any(|target| target.available) {
             is_taken = true;
-            share_out(step, |target| target.available);
+            share_out(step, |target| target.available, rank);
         }
     }
     if !is_taken {
         // Nothing is available: the message waits at the first step that exists.
         let exists = |target: &Target| plan.queue_of(&target.target).is_some();
         if let Some(step) = found.iter().find(|one| exists(one)).map(|one| one.step) {
-            share_out(&mut found, |target| target.step == step && exists(target));
+            let may = |target: &Target| target.step == step && exists(target);
+            share_out(&mut found, may, rank);
+        }
+    }
+    if route.share != Sharing::Weight {
+        for target in &mut found {
+            let what = match (route.share, rank(target)) {
+                (Sharing::LeastBusy, load) => format!("load {load:.2}"),
+                (_, cost) if cost.is_infinite() => "without a cost".to_owned(),
+                (_, cost) => format!("cost {cost}"),
+            };
+            target.state = format!("{what}; {}", target.state);
         }
     }
     found
 }
 
-/// Gives the chances of one step to those that may have them, by weight.
-fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool) {
-    let weights: u64 = targets
+/// Gives the chances of one step to those that may have them and rank least, by weight.
+fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl Fn(&Target) -> f64) {
+    let weighs = |target: &Target| may(target) && target.weight > 0;
+    let any_weighs = targets.iter().any(weighs);
+    let least = targets
         .iter()
-        .filter(|target| may(target))
-        .map(|target| u64::from(target.weight))
-        .sum();
-    let mut is_first = true;
-    for target in targets.iter_mut().filter(|target| may(target)) {
-        target.chance = match weights {
-            // Only weights of zero: the first one takes all.
-            0 if is_first => 100.0,
-            0 => 0.0,
-            _ => 100.0 * f64::from(target.weight) / weights as f64,
-        };
-        is_first = false;
+        .filter(|target| weighs(target) || (!any_weighs && may(target)))
+        .map(&rank)
+        .min_by(f64::total_cmp)
+        .unwrap_or(f64::INFINITY);
+    let mut chosen: Vec<&mut Target> = targets
+        .iter_mut()
+        .filter(|target| weighs(target) || (!any_weighs && may(target)))
+        .filter(|target| rank(target) <= least)
+        .collect();
+    let weights: u64 = chosen.iter().map(|target| u64::from(target.weight)).sum();
+    match chosen.as_mut_slice() {
+        // Only weights of zero: the first one takes all.
+        [first, ..] if weights == 0 => first.chance = 100.0,
+        all => all.iter_mut().for_each(|target| {
+            target.chance = 100.0 * f64::from(target.weight) / weights as f64;
+        }),
     }
 }
 
@@ -273,9 +311,17 @@ fn state(hub: &Hub, plan: &Plan, name: &str, id: Option<u32>) -> String {
         true => ", bound on other nodes",
         false => "",
     };
+    let governed = match (port.standing.counts(), port.snapshot.get().breaker.as_str()) {
+        (Counts::Away, "open" | "half open") => ", left alone because it failed",
+        (Counts::Away, _) if bound > 0 => ", not back for long enough",
+        (Counts::There, _) if !hub.is_served(&port) => ", away for a moment only",
+        _ => "",
+    };
     let suspended = match port.suspended.load(Ordering::Relaxed) {
         true => ", its queue is suspended",
         false => "",
     };
-    format!("{kind}, {bound} sessions here{elsewhere}, {waiting} messages in its queue{suspended}")
+    format!(
+        "{kind}, {bound} sessions here{elsewhere}, {waiting} messages in its queue{governed}{suspended}"
+    )
 }

@@ -19,6 +19,7 @@ use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
 use crate::actors::resolver::Networks;
 use crate::actors::settings::Desk;
+use crate::actors::standing::Counts;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
@@ -176,12 +177,23 @@ impl Hub {
 
     /// Whether a message put into this queue now would be sent soon, by this node or another.
     pub fn available(&self, queue: u32) -> bool {
-        self.queues.load().get(&queue).is_some_and(|port| {
-            port.available()
-                || (!port.suspended.load(Ordering::Relaxed)
-                    && self.tenure.is_shared()
-                    && self.tenure.neighbours().serves(queue))
-        })
+        let queues = self.queues.load();
+        queues.get(&queue).is_some_and(|port| self.counts(port))
+    }
+
+    /// Whether the target of a queue counts as there: it is served, or what governs it says otherwise.
+    pub fn counts(&self, port: &QueuePort) -> bool {
+        !port.suspended.load(Ordering::Relaxed)
+            && match port.standing.counts() {
+                Counts::AsItIs => self.is_served(port),
+                Counts::There => true,
+                Counts::Away => false,
+            }
+    }
+
+    /// Whether this node or another has somebody to send to.
+    pub fn is_served(&self, port: &QueuePort) -> bool {
+        port.is_bound() || (self.tenure.is_shared() && self.tenure.neighbours().serves(port.id))
     }
 
     /// The partition of a queue that a message for this destination belongs to.

@@ -290,7 +290,7 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
         // It is accepted now, and routed when its network is known.
         true => plan.resolve_queue,
-        false => plan.first_target(&message, 0, |queue| hub.available(queue)),
+        false => plan.first_target(&message, 0, hub),
     };
     let Some(queue) = target else {
         tracing::warn!(
@@ -320,7 +320,7 @@ fn route_by_id(hub: &Hub, message: &mut Message) {
     let plan = hub.plan();
     if plan.shares()
         && Some(message.queue) != plan.resolve_queue
-        && let Some(queue) = plan.first_target(message, message.id, |queue| hub.available(queue))
+        && let Some(queue) = plan.first_target(message, message.id, hub)
     {
         message.queue = queue;
     }

@@ -253,7 +253,7 @@ impl OperatorSession {
         self.intake = 0;
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
-                serving.unanswered(&lost);
+                serving.lost(&lost);
             }
             serving.flush();
         }

@@ -171,6 +171,14 @@ impl Serving {
         self.failed(context.id, context.attempt, Why::Unknown, 0, 0);
     }
 
+    /// The connection has gone before the answer came.
+    pub fn lost(&mut self, context: &InFlight) {
+        self.unanswered(context);
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.lost = true;
+        }
+    }
+
     fn trace(&self, context: &InFlight, outcome: Outcome) {
         if let Some(attempt) = &context.traced {
             attempt.end(&self.hub, self.port.id, self.operation, self.peer, outcome);
@@ -185,6 +193,7 @@ impl Serving {
             status,
             latency_ms,
             attempt,
+            lost: false,
         });
         self.batch.room += 1;
     }

@@ -11,9 +11,10 @@ use crate::config::{
     SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
+use crate::domain::cost::Tariff;
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
-use crate::domain::route::{MoTable, Question, RouteTable};
+use crate::domain::route::{MoTable, Question, RouteTable, Sharing};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
@@ -52,6 +53,15 @@ pub struct Plan {
     by_target: HashMap<String, u32>,
 }
 
+/// What is known of the targets of routes at this moment.
+pub trait Targets {
+    /// Whether a message put into this queue now would be sent soon.
+    fn available(&self, queue: u32) -> bool;
+
+    /// How much the queue has to do, relative to what its target takes: comparable between targets.
+    fn load(&self, queue: u32) -> f64;
+}
+
 /// An ESME's identity.
 pub struct AccountPlan {
     /// Its interned name, which is its queue's too.
@@ -70,6 +80,7 @@ pub struct OperatorPlan {
     /// What its receipts' words and error codes mean, where that is peculiar to it.
     pub receipt_states: ReceiptStates,
     pub taste: Taste,
+    tariff: Tariff,
 }
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
@@ -153,6 +164,7 @@ impl Plan {
                     retry: own_retry(&config, operator),
                     receipt_states: operator.own_states(),
                     taste: Taste::of_operator(operator),
+                    tariff: operator.costs.tariff(operator.cost),
                     config: operator.clone(),
                 }),
             );
@@ -345,7 +357,13 @@ impl Plan {
         self.alternatives.contains(&queue)
     }
 
-    /// Whether any route shares by weight.
+    /// What a message to this destination costs at a target; infinite where it has no price.
+    pub fn cost_of(&self, queue: u32, destination: &[u8]) -> f64 {
+        let operator = self.operators.get(&queue);
+        operator.map_or(f64::INFINITY, |operator| operator.tariff.of(destination))
+    }
+
+    /// Whether any route shares, by weight or another way.
     pub fn shares(&self) -> bool {
         self.shares
     }
@@ -360,15 +378,17 @@ impl Plan {
         &self,
         message: &Message,
         hash: u64,
-        available: impl Fn(u32) -> bool,
+        targets: &impl Targets,
     ) -> Option<u32> {
         if message.kind() == Kind::Mo
             && let Some(account) = self.mo_account(&message.destination)
         {
             return Some(account);
         }
-        self.route(message)?
-            .choose(hash, |queue| available(*queue))
+        let route = self.route(message)?;
+        let rank = self.rank(route.sharing, message, targets);
+        route
+            .choose(hash, |queue| targets.available(*queue), rank)
             .copied()
     }
 
@@ -377,12 +397,28 @@ impl Plan {
         &self,
         message: &Message,
         current: u32,
-        available: impl Fn(u32) -> bool,
+        targets: &impl Targets,
     ) -> Option<u32> {
-        self.route(message)?
-            .next_after(&current, |queue| available(*queue))
+        let route = self.route(message)?;
+        let rank = self.rank(route.sharing, message, targets);
+        route
+            .next_after(&current, |queue| targets.available(*queue), rank)
             .copied()
             .filter(|next| *next != current)
+    }
+
+    /// By what the targets of a route are compared.
+    fn rank(
+        &self,
+        sharing: Sharing,
+        message: &Message,
+        targets: &impl Targets,
+    ) -> impl Fn(&u32) -> f64 {
+        move |queue| match sharing {
+            Sharing::Weight => 0.0,
+            Sharing::LeastBusy => targets.load(*queue),
+            Sharing::LeastCost => self.cost_of(*queue, &message.destination),
+        }
     }
 
     /// Whether `next` comes after `current` on the message's route.

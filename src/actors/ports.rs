@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::actors::posted::Posted;
 use crate::actors::queue::Queue;
+use crate::actors::standing::Standing;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::pb;
@@ -50,6 +51,8 @@ pub struct QueuePort {
     pub depth: AtomicU64,
     /// Handed to sessions and not settled.
     pub held: AtomicU64,
+    /// What its target counts as in routes.
+    pub standing: Standing,
     pub snapshot: Published<pb::QueueSnapshot>,
     sessions: Mutex<HashMap<u64, SessionPort>>,
     /// How its attempts go.
@@ -136,6 +139,7 @@ impl QueuePort {
             suspended: AtomicBool::new(false),
             depth: AtomicU64::new(0),
             held: AtomicU64::new(0),
+            standing: Standing::new(),
             snapshot: Published::default(),
             sessions: Mutex::default(),
         }
@@ -190,9 +194,13 @@ impl QueuePort {
 
     /// Whether a message put here now would be sent soon.
     pub fn available(&self) -> bool {
-        !self.suspended.load(Ordering::Relaxed)
-            && (matches!(self.kind, QueueKind::Test | QueueKind::Internal)
-                || self.bound.load(Ordering::Relaxed) > 0)
+        !self.suspended.load(Ordering::Relaxed) && self.is_bound()
+    }
+
+    /// Whether there is somebody on this node to send to.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.kind, QueueKind::Test | QueueKind::Internal)
+            || self.bound.load(Ordering::Relaxed) > 0
     }
 }
 

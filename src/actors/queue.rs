@@ -8,6 +8,7 @@
 
 mod command;
 mod grant;
+mod guard;
 mod move_on;
 mod partitions;
 mod recovery;
@@ -92,12 +93,15 @@ pub struct Queue {
     adopted_at: i64,
     /// Since when no session serves this queue (Unix ms), for failover.
     unserved_since: Option<i64>,
+    guard: guard::Guard,
     counters: Counters,
 }
 
 struct HeldItem {
     session: u64,
     item: Item,
+    /// Sent to try whether the operator works again.
+    probe: bool,
 }
 
 struct SessionSlot {
@@ -149,6 +153,7 @@ impl Queue {
             adopted: Default::default(),
             adopted_at: 0,
             unserved_since: None,
+            guard: guard::Guard::new(),
             counters: Counters::default(),
         };
         seeds.into_iter().for_each(|seed| queue.plant(seed));
@@ -221,6 +226,7 @@ impl Queue {
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
+        self.watch_target();
         self.watch_failover(now, ctx);
         self.check_released(ctx);
         self.pump(ctx);
@@ -270,7 +276,23 @@ impl Queue {
                 .collect(),
             enqueued_total: self.counters.enqueued,
             granted_total: self.counters.granted,
+            breaker: self.guard.breaker_state().to_owned(),
+            breaker_opened_total: self.guard.opened(),
+            available: self.hub.available(self.port.id),
+            rate: self.rate(),
+            slowed: self.guard.pace().is_some(),
         });
+    }
+
+    /// Messages per second that an operator is sent at most; 0 without a limit.
+    fn rate(&self) -> f64 {
+        let configured = || match self.is_operator() {
+            true => self.hub.plan().rate_of(self.port.id),
+            false => None,
+        };
+        let pace = self.guard.pace();
+        pace.or_else(|| configured().map(|(rate, _)| rate))
+            .unwrap_or_default()
     }
 
     fn is_operator(&self) -> bool {
@@ -400,6 +422,7 @@ impl Handler<Credit> for Queue {
             return;
         }
         self.add_room(credit.session, credit.room);
+        self.watch_target();
         self.pump(ctx);
     }
 }

@@ -32,7 +32,7 @@ use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
 use crate::config::{self, LookupFailure};
 use crate::domain::address;
-use crate::domain::breaker::Breaker;
+use crate::domain::breaker::{self, Breaker};
 use crate::pb::failed::Why;
 use crate::pb::{
     Credit, DeliverBatch, Failed, Held, Message, ReportHeld, Resolved, ResolvedBatch, SessionDown,
@@ -92,7 +92,7 @@ impl Resolver {
             redis,
             queue: None,
             service: None,
-            breaker: Breaker::new(1, Duration::ZERO),
+            breaker: Breaker::new(breaker::Limits::OFF),
             waiting: HashMap::new(),
             line: VecDeque::new(),
             asking: 0,
@@ -107,8 +107,10 @@ impl Resolver {
     /// Makes service and breaker as configured.
     fn configure(&mut self) {
         let config = &self.config;
-        self.breaker
-            .configure(config.breaker_failures, config.breaker_pause);
+        self.breaker.configure(breaker::Limits::in_a_row(
+            config.breaker_failures,
+            config.breaker_pause,
+        ));
         self.service = match Service::new(config) {
             Ok(service) => service.map(Arc::new),
             Err(error) => {
@@ -307,7 +309,7 @@ impl Resolver {
                     if resolver.breaker.is_open() {
                         tracing::info!("the look-up service answers again");
                     }
-                    resolver.breaker.succeeded();
+                    resolver.breaker.succeeded(Instant::now());
                     let found = if network.is_empty() { "not_ported" } else { "found" };
                     resolver.count(found, 1);
                     resolver.share(&number, &network, ctx);

@@ -13,7 +13,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
-use crate::store::cluster::{Partition, Resource, View};
+use crate::store::cluster::{NodeView, Partition, Resource, View};
 
 /// The rights of this node.
 pub struct Tenure {
@@ -227,8 +227,84 @@ impl Neighbours {
         self.owners.get(&partition).copied()
     }
 
+    /// Whether a living node other than `me` sends what a queue has: it has a session, and no breaker
+    /// keeps it back.
+    pub fn lets(&self, queue: u32, me: u8) -> bool {
+        self.others(me).any(|node| {
+            let card = &node.card;
+            !card.draining && card.serving.contains(&queue) && !card.tripped.contains(&queue)
+        })
+    }
+
+    /// What other nodes have waiting and unanswered in a queue, as of their last beats.
+    pub fn to_do(&self, queue: u32, me: u8) -> u64 {
+        let of = |node: &NodeView| {
+            let place = node.card.to_do.iter().find(|(at, _)| *at == queue);
+            place.map_or(0, |(_, count)| *count)
+        };
+        self.others(me).map(of).sum()
+    }
+
+    fn others(&self, me: u8) -> impl Iterator<Item = &NodeView> {
+        let nodes = self.view.nodes.iter();
+        nodes.filter(move |node| node.lives_for.is_some() && node.node != me)
+    }
+
     /// Whether any node has a session for this queue.
     pub fn serves(&self, queue: u32) -> bool {
         self.served.contains(&queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::cluster::NodeCard;
+
+    fn node(number: u8, lives: bool, card: NodeCard) -> NodeView {
+        NodeView {
+            node: number,
+            epoch: 1,
+            card,
+            lives_for: lives.then_some(Duration::from_secs(5)),
+            dead_for: Duration::ZERO,
+            since: 0,
+        }
+    }
+
+    #[test]
+    fn another_node_sends_when_it_is_bound_and_no_breaker_is_open() {
+        let card = |serving: &[u32], tripped: &[u32], draining| NodeCard {
+            serving: serving.to_vec(),
+            tripped: tripped.to_vec(),
+            to_do: vec![(7, 10), (8, 5)],
+            draining,
+            ..NodeCard::default()
+        };
+        let neighbours = Neighbours::new(View {
+            nodes: vec![
+                node(0, true, card(&[7, 8], &[], false)),
+                node(1, true, card(&[7, 8, 9], &[8], false)),
+                node(2, true, card(&[9], &[], true)),
+                node(3, false, card(&[10], &[], false)),
+            ],
+            ..View::default()
+        });
+        for (queue, me, wanted) in [
+            (7, 0, true),
+            (7, 1, true),
+            (8, 0, false),
+            (8, 1, true),
+            (9, 0, true),
+            (9, 1, false),
+            (10, 0, false),
+        ] {
+            let lets = neighbours.lets(queue, me);
+            assert_eq!(lets, wanted, "queue {queue} as node {me} sees it");
+        }
+        assert_eq!(neighbours.to_do(7, 0), 20, "of the living ones");
+        assert_eq!(neighbours.to_do(9, 0), 0);
     }
 }

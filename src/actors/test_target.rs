@@ -141,6 +141,7 @@ impl TestTarget {
                 status: refused,
                 latency_ms: 0,
                 attempt: delivery.attempt,
+                lost: false,
             })
             .collect();
         let room = failed.len() as u32;

@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::section::{choice, section};
 use super::server::Retry;
+use super::sharing::{Costs, Sharing};
 use super::value::{Hex, Lists};
 use super::words::Words;
 use crate::domain::route::{Route as DomainRoute, Step};
@@ -243,6 +244,22 @@ section! {
         receipt_states: Words = Words::default(),
         /// Whether a message is a receipt when its text reads like one (`id:` and a known `stat:`), though its esm_class does not say so. For operators that do not mark their receipts: a subscriber could write such a text, too.
         receipts_by_text: bool = false,
+        /// What a message costs there, in any unit: for routes with `share = "least_cost"`.
+        cost: Option<f64> = None,
+        /// The same for destinations by prefix, the longest one wins: `{ "44" = 3, "4477" = 2.5 }`.
+        costs: Costs = Costs::default(),
+        /// It may be without a bind for so long before new messages take another target of their route.
+        failover_after: Duration = Duration::ZERO,
+        /// After it was away, it must have been bound for so long without break before new messages take it again.
+        failback_after: Duration = Duration::ZERO,
+        /// After so many failures in a row (no answer in time, or a status that is temporary) it is left alone for `breaker_pause`; 0 never does. Off by default, because some operators refuse single numbers so: then a list of bad numbers would stop all others.
+        breaker_failures: u32 = 0,
+        /// The same for a share of failures among the answers of ten seconds, from twenty answers up: 0.5 is half of them; 0 never does.
+        breaker_share: f64 = 0.0,
+        /// How long it is left alone. Then three messages try; if one of them fails, the pause begins anew.
+        breaker_pause: Duration = 30 * SECOND,
+        /// Whether we send slower while it answers ESME_RTHROTTLED, or ESME_RMSGQFUL to many: half as fast at once, then by and by faster again.
+        adaptive: bool = true,
         /// Whether we bind to it.
         enabled: bool = true,
     }
@@ -257,12 +274,18 @@ section! {
         prefix: String = String::new(),
         /// Only sources that start with this; the longest one wins.
         source_prefix: Option<String> = None,
+        /// Only destinations that match this regular expression, beside the prefix: `^4477[0-9]{8}$`. A route with an expression wins over those without, whatever their prefix, unless they have a `network`; it needs a `name`. Of two such routes the longer prefix wins, then the longer source prefix, then the one with an account, then the name that comes first.
+        matches: Option<String> = None,
+        /// Only sources that match this regular expression, beside the source prefix.
+        source_matches: Option<String> = None,
         /// Only messages of this account.
         account: Option<String> = None,
         /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
         network: Option<String> = None,
-        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares by weight: `{ a = 70, b = 30 }`.
+        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
+        /// Who of a table in `to` gets a message.
+        share: Sharing = Sharing::Weight,
     }
 }
 
@@ -274,8 +297,11 @@ impl Route {
         DomainRoute {
             prefix: self.prefix.clone(),
             source_prefix: self.source_prefix.clone().unwrap_or_default(),
+            matches: self.matches.clone(),
+            source_matches: self.source_matches.clone(),
             account: self.account.clone(),
             network: self.network.clone(),
+            sharing: self.share.into(),
             steps: self.to.clone(),
         }
     }

@@ -9,6 +9,7 @@ mod peers;
 mod redis;
 mod resolver;
 mod routes;
+mod sharing;
 mod words;
 
 use std::time::Duration;

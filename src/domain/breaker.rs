@@ -1,83 +1,273 @@
 //! A circuit breaker: a service that fails again and again is left alone for a while.
 //!
-//! Used by the resolver. Closed until so many calls in a row have failed; then open for a pause, in
-//! which nobody calls; then one call at a time may try, until one succeeds. Time comes in.
+//! Used by the resolver for its look-up service and by the queues for their operators. Closed until
+//! so many calls in a row, or such a share of the calls of ten seconds, have failed; then open for a
+//! pause, in which nobody calls; then half open: a few calls try, and either all of them succeed or
+//! the pause begins anew. Time comes in. Keeps true that only calls which [`Breaker::admit`] let
+//! through decide how a pause ends.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+/// Answers that the share of failures is measured over come from this time.
+pub const WINDOW: Duration = Duration::from_secs(10);
+/// The window moves by this.
+const SLICE: Duration = Duration::from_secs(1);
+/// A share of fewer answers than this says nothing.
+pub const LEAST_ANSWERS: u32 = 20;
+
+/// When a breaker opens and how it closes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Failures in a row that open it; 0: a row never does.
+    pub in_a_row: u32,
+    /// Share of failures among the answers of [`WINDOW`] that opens it, if there were
+    /// [`LEAST_ANSWERS`]; 0: a share never does.
+    pub share: f64,
+    /// How long nobody calls.
+    pub pause: Duration,
+    /// Calls that try after the pause; all of them must succeed. At least 1.
+    pub probes: u32,
+}
+
+/// How a breaker stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stand {
+    Closed,
+    /// Nobody calls.
+    Open,
+    /// A few calls try.
+    HalfOpen,
+}
 
 /// Whether calls may be made.
 #[derive(Debug)]
 pub struct Breaker {
-    /// Failures in a row that open it.
-    most: u32,
-    pause: Duration,
+    limits: Limits,
     failures: u32,
-    /// Open, or trying, since.
-    opened: Option<Instant>,
-    /// A call that tries is under way.
-    trying: bool,
+    recent: VecDeque<Slice>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Closed,
+    Open { since: Instant },
+    HalfOpen { under_way: u32, succeeded: u32 },
+}
+
+/// Answers of one part of the window.
+#[derive(Debug)]
+struct Slice {
+    began: Instant,
+    answers: u32,
+    failures: u32,
+}
+
+// === impl Limits ===
+
+impl Limits {
+    /// Never opens.
+    pub const OFF: Self = Self {
+        in_a_row: 0,
+        share: 0.0,
+        pause: Duration::ZERO,
+        probes: 1,
+    };
+
+    /// Opens after so many failures in a row; then one call at a time tries.
+    pub fn in_a_row(most: u32, pause: Duration) -> Self {
+        Self {
+            in_a_row: most.max(1),
+            pause,
+            ..Self::OFF
+        }
+    }
+
+    /// Whether it can open at all.
+    pub fn is_on(&self) -> bool {
+        self.in_a_row > 0 || self.share > 0.0
+    }
 }
 
 // === impl Breaker ===
 
 impl Breaker {
     /// Closed.
-    pub fn new(most: u32, pause: Duration) -> Self {
+    pub fn new(limits: Limits) -> Self {
         Self {
-            most: most.max(1),
-            pause,
+            limits,
             failures: 0,
-            opened: None,
-            trying: false,
+            recent: VecDeque::new(),
+            state: State::Closed,
         }
     }
 
-    /// Other limits from now on.
-    pub fn configure(&mut self, most: u32, pause: Duration) {
-        (self.most, self.pause) = (most.max(1), pause);
+    /// Other limits from now on. One that can no longer open is closed.
+    pub fn configure(&mut self, limits: Limits) {
+        self.limits = limits;
+        if !limits.is_on() {
+            self.close();
+        }
+    }
+
+    /// Whether it can open at all.
+    pub fn is_on(&self) -> bool {
+        self.limits.is_on()
     }
 
     /// Whether a call may be made now; who is told so reports how it went.
     pub fn admit(&mut self, now: Instant) -> bool {
-        match self.opened {
-            None => true,
-            Some(since) if !self.trying && now.duration_since(since) >= self.pause => {
-                self.trying = true;
-                true
+        if self.room(now) == 0 {
+            return false;
+        }
+        match &mut self.state {
+            State::Closed => {}
+            State::HalfOpen { under_way, .. } => *under_way += 1,
+            State::Open { .. } => {
+                self.state = State::HalfOpen {
+                    under_way: 1,
+                    succeeded: 0,
+                };
             }
-            Some(_) => false,
+        }
+        true
+    }
+
+    /// Calls that would be admitted now.
+    pub fn room(&self, now: Instant) -> u32 {
+        match self.state {
+            State::Closed => u32::MAX,
+            State::Open { since } if now.duration_since(since) < self.limits.pause => 0,
+            State::Open { .. } => self.limits.probes.max(1),
+            State::HalfOpen {
+                under_way,
+                succeeded,
+            } => {
+                let used = under_way + succeeded;
+                self.limits.probes.max(1).saturating_sub(used)
+            }
         }
     }
 
-    /// A call was answered.
-    pub fn succeeded(&mut self) {
-        self.failures = 0;
-        self.opened = None;
-        self.trying = false;
+    /// A call was answered. One that began before it opened says nothing, and is better not reported.
+    pub fn succeeded(&mut self, now: Instant) {
+        match &mut self.state {
+            State::Closed => {
+                self.failures = 0;
+                self.count(now, 0);
+            }
+            State::Open { .. } => {}
+            State::HalfOpen {
+                under_way,
+                succeeded,
+            } => {
+                *under_way = under_way.saturating_sub(1);
+                *succeeded += 1;
+                if *succeeded >= self.limits.probes.max(1) {
+                    self.close();
+                }
+            }
+        }
     }
 
     /// A call failed. True when this has opened the breaker.
     pub fn failed(&mut self, now: Instant) -> bool {
-        self.failures = self.failures.saturating_add(1);
-        let before = self.opened.is_some();
-        if self.trying || self.failures >= self.most {
-            // A call that began earlier makes an open breaker no younger.
-            if self.trying || !before {
-                self.opened = Some(now);
+        match self.state {
+            State::Closed => {
+                self.failures = self.failures.saturating_add(1);
+                self.count(now, 1);
+                let opens = self.is_too_much();
+                if opens {
+                    self.state = State::Open { since: now };
+                }
+                opens
             }
-            self.trying = false;
+            // A call that began earlier makes an open breaker no younger.
+            State::Open { .. } => false,
+            State::HalfOpen { .. } => {
+                self.state = State::Open { since: now };
+                false
+            }
         }
-        !before && self.opened.is_some()
+    }
+
+    /// A call that was admitted was not made after all, or its outcome says nothing.
+    pub fn abandoned(&mut self) {
+        if let State::HalfOpen { under_way, .. } = &mut self.state {
+            *under_way = under_way.saturating_sub(1);
+        }
+    }
+
+    /// Nobody will report on the calls that were admitted.
+    pub fn forget_calls(&mut self) {
+        if let State::HalfOpen { under_way, .. } = &mut self.state {
+            *under_way = 0;
+        }
+    }
+
+    /// How it stands at this moment: an open one whose pause is over is half open.
+    pub fn stand(&self, now: Instant) -> Stand {
+        match self.state {
+            State::Closed => Stand::Closed,
+            State::Open { .. } if self.room(now) == 0 => Stand::Open,
+            State::Open { .. } | State::HalfOpen { .. } => Stand::HalfOpen,
+        }
     }
 
     /// Whether the service counts as away.
     pub fn is_open(&self) -> bool {
-        self.opened.is_some()
+        !matches!(self.state, State::Closed)
+    }
+
+    fn close(&mut self) {
+        self.state = State::Closed;
+        self.failures = 0;
+        self.recent.clear();
+    }
+
+    fn count(&mut self, now: Instant, failures: u32) {
+        if self.limits.share <= 0.0 {
+            return;
+        }
+        while self
+            .recent
+            .front()
+            .is_some_and(|slice| now.duration_since(slice.began) >= WINDOW)
+        {
+            self.recent.pop_front();
+        }
+        match self.recent.back_mut() {
+            Some(slice) if now.duration_since(slice.began) < SLICE => {
+                slice.answers += 1;
+                slice.failures += failures;
+            }
+            _ => self.recent.push_back(Slice {
+                began: now,
+                answers: 1,
+                failures,
+            }),
+        }
+    }
+
+    fn is_too_much(&self) -> bool {
+        let Limits {
+            in_a_row, share, ..
+        } = self.limits;
+        if in_a_row > 0 && self.failures >= in_a_row {
+            return true;
+        }
+        let sum = |of: fn(&Slice) -> u32| self.recent.iter().map(of).sum::<u32>();
+        let answers = sum(|slice| slice.answers);
+        let failures = sum(|slice| slice.failures);
+        share > 0.0 && answers >= LEAST_ANSWERS && f64::from(failures) >= share * f64::from(answers)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const PAUSE: Duration = Duration::from_secs(10);
@@ -85,12 +275,12 @@ mod tests {
     #[test]
     fn opens_after_failures_in_a_row_and_lets_one_try_after_the_pause() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(3, PAUSE);
+        let mut breaker = Breaker::new(Limits::in_a_row(3, PAUSE));
         for _ in 0..2 {
             assert!(breaker.admit(start));
             assert!(!breaker.failed(start));
         }
-        breaker.succeeded();
+        breaker.succeeded(start);
         for _ in 0..2 {
             assert!(!breaker.failed(start), "the row was broken");
         }
@@ -102,16 +292,125 @@ mod tests {
         assert!(!breaker.failed(start + PAUSE), "it was open before");
         assert!(!breaker.admit(start + PAUSE), "the pause begins again");
         assert!(breaker.admit(start + 2 * PAUSE));
-        breaker.succeeded();
+        breaker.succeeded(start + 2 * PAUSE);
         assert!(!breaker.is_open() && breaker.admit(start));
     }
 
     #[test]
     fn calls_that_fail_late_do_not_prolong_the_pause() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(1, PAUSE);
+        let mut breaker = Breaker::new(Limits::in_a_row(1, PAUSE));
         assert!(breaker.failed(start));
         assert!(!breaker.failed(start + PAUSE / 2));
+        breaker.succeeded(start + PAUSE / 2);
+        assert_eq!(breaker.stand(start + PAUSE / 2), Stand::Open);
+        assert_eq!(breaker.stand(start + PAUSE), Stand::HalfOpen);
         assert!(breaker.admit(start + PAUSE));
+    }
+
+    #[test]
+    fn every_probe_must_succeed() {
+        let start = Instant::now();
+        let mut breaker = Breaker::new(Limits {
+            probes: 3,
+            ..Limits::in_a_row(1, PAUSE)
+        });
+        breaker.failed(start);
+        let mut now = start + PAUSE;
+        assert_eq!((0..9).filter(|_| breaker.admit(now)).count(), 3);
+        breaker.succeeded(now);
+        assert!(!breaker.admit(now), "the three are not repeated");
+        breaker.abandoned();
+        assert!(breaker.admit(now), "one was never made");
+        breaker.succeeded(now);
+        assert!(!breaker.failed(now));
+        assert_eq!(breaker.stand(now), Stand::Open);
+        now += PAUSE;
+        for _ in 0..3 {
+            assert!(breaker.admit(now));
+            breaker.succeeded(now);
+        }
+        assert_eq!(breaker.stand(now), Stand::Closed);
+    }
+
+    #[test]
+    fn a_share_of_failures_opens_it_whatever_succeeds_between() {
+        let start = Instant::now();
+        let limits = Limits {
+            share: 0.5,
+            pause: PAUSE,
+            ..Limits::OFF
+        };
+        let mut breaker = Breaker::new(limits);
+        for n in 0..LEAST_ANSWERS - 1 {
+            match n % 2 {
+                0 => assert!(!breaker.failed(start), "{n}: too few to tell"),
+                _ => breaker.succeeded(start),
+            }
+        }
+        breaker.succeeded(start);
+        assert!(breaker.failed(start), "11 of 21");
+
+        let mut breaker = Breaker::new(limits);
+        for _ in 0..LEAST_ANSWERS {
+            breaker.succeeded(start);
+        }
+        // What is older than the window is forgotten.
+        let later = start + WINDOW;
+        let opened: Vec<bool> = (0..LEAST_ANSWERS).map(|_| breaker.failed(later)).collect();
+        assert_eq!(opened.iter().position(|opened| *opened), Some(19));
+    }
+
+    #[test]
+    fn one_that_is_switched_off_closes() {
+        let start = Instant::now();
+        let mut breaker = Breaker::new(Limits::in_a_row(1, PAUSE));
+        breaker.failed(start);
+        breaker.configure(Limits::OFF);
+        assert!(!breaker.is_open() && !breaker.failed(start));
+    }
+
+    proptest! {
+        /// Never more probes under way than allowed, and never a call within the pause.
+        #[test]
+        fn calls_are_few_while_it_is_not_closed(
+            steps in proptest::collection::vec((0u8..4, 0u64..4_000), 1..200),
+            probes in 1u32..5,
+        ) {
+            let mut now = Instant::now();
+            let limits = Limits { probes, ..Limits::in_a_row(3, PAUSE) };
+            let mut breaker = Breaker::new(limits);
+            let mut under_way = 0u32;
+            let mut opened = None;
+            for (what, pause) in steps {
+                now += Duration::from_millis(pause);
+                let before = breaker.stand(now);
+                match what {
+                    0 => if breaker.admit(now) && before != Stand::Closed {
+                        under_way += 1;
+                        prop_assert!(opened.is_some_and(|at| now.duration_since(at) >= PAUSE));
+                    },
+                    1 if before == Stand::Closed || under_way > 0 => {
+                        breaker.failed(now);
+                        if breaker.stand(now) == Stand::Open {
+                            (opened, under_way) = (Some(now), 0);
+                        }
+                    }
+                    2 if before == Stand::Closed || under_way > 0 => {
+                        breaker.succeeded(now);
+                        under_way = under_way.saturating_sub(1);
+                    }
+                    3 if under_way > 0 => {
+                        breaker.abandoned();
+                        under_way -= 1;
+                    }
+                    _ => {}
+                }
+                prop_assert!(under_way <= probes);
+                if breaker.stand(now) == Stand::Closed {
+                    under_way = 0;
+                }
+            }
+        }
     }
 }

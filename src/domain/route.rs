@@ -1,21 +1,27 @@
 //! Routes: from destination, source and account to an ordered list of targets.
 //!
 //! A route for the network that the number belongs to wins over one without: ported numbers keep
-//! their prefix. Then the longest destination prefix wins, then the longest source prefix, then a
-//! route of the account's own over one for everybody; the empty prefix is the default and comes last.
-//! Which network that is, is found out only for messages that such a route could take. A look-up
-//! walks one trie and allocates nothing. Built when the configuration is (re)read, then shared
+//! their prefix. Then a route with a regular expression wins over one without. Then the longest
+//! destination prefix wins, then the longest source prefix, then a route of the account's own over one
+//! for everybody; the empty prefix is the default and comes last. Of two that are equal in all that,
+//! which only expressions can be, the first one stands.
+//! Which network that is, is found out only for messages that such a route could take. Without
+//! expressions a look-up walks one trie and allocates nothing. Built when the configuration is (re)read, then shared
 //! behind a snapshot. Generic over the target: configuration has names, the actors queue numbers.
 
+mod expression;
 mod mo;
 mod trie;
 
+pub use expression::{check as check_expression, is_match as expression_matches};
 pub use mo::MoTable;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 
 use super::address;
+use expression::Expressions;
 pub(super) use trie::Trie;
 
 /// One target's part of a [`Step`].
@@ -34,6 +40,18 @@ pub struct Step<T> {
     pub shares: Vec<Share<T>>,
 }
 
+/// Who of a step gets a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// Each its part, by weight.
+    #[default]
+    Weight,
+    /// Who has least to do; equals share by weight.
+    LeastBusy,
+    /// Who is cheapest; equals share by weight.
+    LeastCost,
+}
+
 /// Who goes where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route<T> {
@@ -41,10 +59,16 @@ pub struct Route<T> {
     pub prefix: String,
     /// Source prefix; empty matches everything.
     pub source_prefix: String,
+    /// Regular expression that the destination must match, beside the prefix; see [`check_expression`].
+    pub matches: Option<String>,
+    /// The same for the source.
+    pub source_matches: Option<String>,
     /// Only for messages of this account.
     pub account: Option<String>,
     /// Only for numbers of this network.
     pub network: Option<String>,
+    /// How the targets of a step share.
+    pub sharing: Sharing,
     /// In order of failover.
     pub steps: Vec<Step<T>>,
 }
@@ -53,11 +77,13 @@ pub struct Route<T> {
 #[derive(Debug)]
 pub struct RouteTable<T> {
     routes: Vec<Route<T>>,
-    /// Routes without a network.
+    /// Routes without a network; here and below, those without an expression.
     by_destination: Trie<BySource>,
     by_network: HashMap<Box<str>, Trie<BySource>>,
     /// Routes with any network.
     asking: Trie<BySource>,
+    expressions: Option<Expressions>,
+    has_networks: bool,
 }
 
 /// A message as far as routes look at it. A leading `+` of the addresses is ignored.
@@ -89,8 +115,11 @@ impl<T> RouteTable<T> {
             by_destination: Trie::default(),
             by_network: HashMap::new(),
             asking: Trie::default(),
+            expressions: Expressions::build(&routes),
+            has_networks: routes.iter().any(|route| route.network.is_some()),
         };
-        for (index, route) in routes.iter().enumerate() {
+        let plain = |(_, route): &(usize, &Route<T>)| !route.has_expression();
+        for (index, route) in routes.iter().enumerate().filter(plain) {
             match &route.network {
                 None => add(&mut table.by_destination, route, index),
                 Some(network) => {
@@ -110,20 +139,33 @@ impl<T> RouteTable<T> {
             true => None,
             false => self.by_network.get(message.network),
         };
-        let best = own
-            .and_then(|own| best_of(own, message))
+        let by_expression = self.expressions.as_ref().and_then(|expressions| {
+            let fits = |only: Option<&str>| only.is_none_or(|only| only == message.network);
+            expressions.fitting(&self.routes, message, fits).next()
+        });
+        let has_network = |index: &usize| self.routes[*index].network.is_some();
+        let best = by_expression
+            .filter(has_network)
+            .or_else(|| own.and_then(|own| best_of(own, message)))
+            .or(by_expression)
             .or_else(|| best_of(&self.by_destination, message));
         best.map(|index| &self.routes[index])
     }
 
     /// Whether any route has a network.
     pub fn has_networks(&self) -> bool {
-        !self.by_network.is_empty()
+        self.has_networks
     }
 
     /// Whether a route with a network could take this message, if it is the right one.
     pub fn asks_network(&self, message: &Question<'_>) -> bool {
-        self.has_networks() && best_of(&self.asking, message).is_some()
+        self.has_networks
+            && (best_of(&self.asking, message).is_some()
+                || self.expressions.as_ref().is_some_and(|expressions| {
+                    let any = |only: Option<&str>| only.is_some();
+                    let mut fitting = expressions.fitting(&self.routes, message, any);
+                    fitting.next().is_some()
+                }))
     }
 
     /// Every route that fits, the best one first: for "why did this go there".
@@ -131,27 +173,20 @@ impl<T> RouteTable<T> {
         let source = address::normalise(message.source);
         let mut found = Vec::new();
         let own = self.by_network.get(message.network);
-        for (table, has_network) in own
-            .map(|own| (own, true))
-            .into_iter()
-            .chain([(&self.by_destination, false)])
-        {
-            table.walk(address::normalise(message.destination), |length, at| {
-                at.for_all.walk(source, |from, index| {
-                    found.push((has_network, length, from, false, *index))
-                });
+        for table in own.into_iter().chain([&self.by_destination]) {
+            table.walk(address::normalise(message.destination), |_, at| {
+                at.for_all.walk(source, |_, index| found.push(*index));
                 if let Some(own) = at.by_account.get(message.account) {
-                    own.walk(source, |from, index| {
-                        found.push((has_network, length, from, true, *index))
-                    });
+                    own.walk(source, |_, index| found.push(*index));
                 }
             });
         }
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found
-            .into_iter()
-            .map(|(.., index)| &self.routes[index])
-            .collect()
+        if let Some(expressions) = &self.expressions {
+            let fits = |only: Option<&str>| only.is_none_or(|only| only == message.network);
+            found.extend(expressions.fitting(&self.routes, message, fits));
+        }
+        found.sort_by_key(|index| Reverse(expression::rank(&self.routes[*index], *index)));
+        found.into_iter().map(|index| &self.routes[index]).collect()
     }
 
     /// All routes in the order they were given.
@@ -204,21 +239,45 @@ impl BySource {
 // === impl Route ===
 
 impl<T> Route<T> {
-    /// The target of a message: the first step with an available target, shared by weight.
+    /// The target of a message: the first step with an available target, shared as the route says.
     ///
-    /// `hash` spreads messages: use something stable per message, so that a retry stays where it
-    /// was. When nothing is available the first step is chosen all the same, and the message waits
-    /// there. `None` only for a route without targets.
-    pub fn choose(&self, hash: u64, available: impl Fn(&T) -> bool) -> Option<&T> {
-        self.steps
-            .iter()
-            .find_map(|step| step.choose(hash, &available))
-            .or_else(|| self.steps.first()?.choose(hash, &|_| true))
+    /// `hash` spreads messages by weight: use something stable per message, so that a retry stays where
+    /// it was. `rank` is asked where the least counts, its load or its cost. When nothing is available
+    /// the first step is chosen all the same, and the message waits there. `None` only for a route
+    /// without targets.
+    pub fn choose(
+        &self,
+        hash: u64,
+        available: impl Fn(&T) -> bool,
+        rank: impl Fn(&T) -> f64,
+    ) -> Option<&T> {
+        let mut steps = self.steps.iter();
+        steps
+            .find_map(|step| self.best_of(step, hash, &available, &rank))
+            .or_else(|| self.best_of(self.steps.first()?, hash, &|_| true, &rank))
+    }
+
+    fn best_of<'r>(
+        &'r self,
+        step: &'r Step<T>,
+        hash: u64,
+        available: &dyn Fn(&T) -> bool,
+        rank: &dyn Fn(&T) -> f64,
+    ) -> Option<&'r T> {
+        match self.sharing {
+            Sharing::Weight => step.choose(hash, available),
+            Sharing::LeastBusy | Sharing::LeastCost => step.choose_least(hash, available, rank),
+        }
     }
 
     /// Where a message that waits at `current` may go instead: the rest of its step, then the later
     /// steps, then the earlier ones. `None` when nothing else is available.
-    pub fn next_after(&self, current: &T, available: impl Fn(&T) -> bool) -> Option<&T>
+    pub fn next_after(
+        &self,
+        current: &T,
+        available: impl Fn(&T) -> bool,
+        rank: impl Fn(&T) -> f64,
+    ) -> Option<&T>
     where
         T: PartialEq,
     {
@@ -227,14 +286,20 @@ impl<T> Route<T> {
             .iter()
             .position(|step| step.shares.iter().any(|share| share.target == *current))
             .unwrap_or(0);
-        let usable = |target: &T| target != current && available(target);
+        let usable = |share: &&Share<T>| share.target != *current && available(&share.target);
         let (earlier, rest) = self.steps.split_at(own_step.min(self.steps.len()));
         rest.iter().chain(earlier).find_map(|step| {
-            step.shares
-                .iter()
-                .filter(|share| usable(&share.target))
-                .max_by_key(|share| share.weight)
-                .map(|share| &share.target)
+            let others = step.shares.iter().filter(usable);
+            let chosen = match self.sharing {
+                Sharing::Weight => others.max_by_key(|share| share.weight),
+                Sharing::LeastBusy | Sharing::LeastCost => others
+                    .map(|share| (rank(&share.target), share))
+                    .min_by(|(one, a), (other, b)| {
+                        one.total_cmp(other).then(b.weight.cmp(&a.weight))
+                    })
+                    .map(|(_, share)| share),
+            };
+            chosen.map(|share| &share.target)
         })
     }
 
@@ -246,6 +311,11 @@ impl<T> Route<T> {
     {
         let place = |wanted: &T| self.targets().position(|target| target == wanted);
         place(other) > place(current)
+    }
+
+    /// Whether it wants a regular expression to match.
+    pub fn has_expression(&self) -> bool {
+        self.matches.is_some() || self.source_matches.is_some()
     }
 
     /// Every target, in order.
@@ -273,8 +343,11 @@ impl<T> Route<T> {
         Route {
             prefix: self.prefix.clone(),
             source_prefix: self.source_prefix.clone(),
+            matches: self.matches.clone(),
+            source_matches: self.source_matches.clone(),
             account: self.account.clone(),
             network: self.network.clone(),
+            sharing: self.sharing,
             steps: steps
                 .filter(|step: &Step<U>| !step.shares.is_empty())
                 .collect(),
@@ -285,8 +358,14 @@ impl<T> Route<T> {
 impl<T: fmt::Display> fmt::Display for Route<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "to \"{}*\"", self.prefix)?;
+        if let Some(expression) = &self.matches {
+            write!(f, " matching /{expression}/")?;
+        }
         if !self.source_prefix.is_empty() {
             write!(f, " from \"{}*\"", self.source_prefix)?;
+        }
+        if let Some(expression) = &self.source_matches {
+            write!(f, " from sources matching /{expression}/")?;
         }
         if let Some(account) = &self.account {
             write!(f, " of account {account}")?;
@@ -298,7 +377,11 @@ impl<T: fmt::Display> fmt::Display for Route<T> {
             f.write_str(if index == 0 { ": " } else { ", then " })?;
             write!(f, "{step}")?;
         }
-        Ok(())
+        match self.sharing {
+            Sharing::Weight => Ok(()),
+            Sharing::LeastBusy => f.write_str(", the least busy first"),
+            Sharing::LeastCost => f.write_str(", the cheapest first"),
+        }
     }
 }
 
@@ -313,23 +396,56 @@ impl<T> Step<T> {
     }
 
     /// An available target, by weight; `None` when no target is available.
-    fn choose(&self, hash: u64, available: &impl Fn(&T) -> bool) -> Option<&T> {
+    fn choose(&self, hash: u64, available: &dyn Fn(&T) -> bool) -> Option<&T> {
         let usable = || self.shares.iter().filter(|share| available(&share.target));
         let total: u64 = usable().map(|share| u64::from(share.weight)).sum();
-        if total == 0 {
-            return usable().next().map(|share| &share.target);
-        }
-        let mut point = scramble(hash) % total;
-        for share in usable() {
-            let weight = u64::from(share.weight);
-            if point < weight {
-                return Some(&share.target);
-            }
-            point -= weight;
-        }
-        // `available` changed its mind between the two passes: take whatever it allows now.
-        usable().next().map(|share| &share.target)
+        // `available` may change its mind between the passes: then whatever it allows is taken.
+        by_weight(hash, total, usable()).or_else(|| usable().next().map(|share| &share.target))
     }
+
+    /// The available target that ranks least, by weight among equals. One with weight 0 takes nothing
+    /// while another is available.
+    fn choose_least(
+        &self,
+        hash: u64,
+        available: &dyn Fn(&T) -> bool,
+        rank: &dyn Fn(&T) -> f64,
+    ) -> Option<&T> {
+        let mut usable: Vec<&Share<T>> = self
+            .shares
+            .iter()
+            .filter(|share| available(&share.target))
+            .collect();
+        if usable.iter().any(|share| share.weight > 0) {
+            usable.retain(|share| share.weight > 0);
+        }
+        // Asked once each: a load changes from one look to the next.
+        let ranks: Vec<f64> = usable.iter().map(|share| rank(&share.target)).collect();
+        let least = ranks.iter().copied().min_by(f64::total_cmp)?;
+        let equal = || {
+            let ranked = usable.iter().zip(&ranks);
+            ranked.filter_map(|(share, rank)| (*rank <= least).then_some(*share))
+        };
+        let total = equal().map(|share| u64::from(share.weight)).sum();
+        by_weight(hash, total, equal()).or_else(|| equal().next().map(|share| &share.target))
+    }
+}
+
+/// The target whose part of `total` a message falls into; `None` when all weigh nothing.
+fn by_weight<'s, T>(
+    hash: u64,
+    total: u64,
+    shares: impl Iterator<Item = &'s Share<T>>,
+) -> Option<&'s T> {
+    let mut point = scramble(hash).checked_rem(total)?;
+    for share in shares {
+        let weight = u64::from(share.weight);
+        if point < weight {
+            return Some(&share.target);
+        }
+        point -= weight;
+    }
+    None
 }
 
 impl<T: fmt::Display> fmt::Display for Step<T> {

@@ -129,6 +129,18 @@ pub struct Operator {
     pub configured: u32,
     /// Of the bind that failed last; empty while all are up.
     pub last_error: String,
+    /// Whether new messages take it, where there is another target.
+    #[serde(default)]
+    pub available: bool,
+    /// `closed`, `open` or `half open`, on the node that answers; null without a circuit breaker.
+    #[serde(default)]
+    pub breaker: Option<String>,
+    /// Messages per second that it is sent at most now, by the node that answers; null without a limit.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// That is less than configured, because it throttles.
+    #[serde(default)]
+    pub slowed: bool,
     pub queue: Option<Queue>,
     pub binds: Vec<Bind>,
     /// The version of the configuration that last changed it; its ETag.
@@ -264,6 +276,7 @@ impl From<pb::OperatorView> for Operator {
             bound if bound < operator.configured => "partly up",
             _ => "up",
         };
+        let queue = operator.queue.clone().unwrap_or_default();
         Self {
             id: operator.id,
             address: operator.address,
@@ -271,6 +284,10 @@ impl From<pb::OperatorView> for Operator {
             bound: operator.bound,
             configured: operator.configured,
             last_error: operator.last_error,
+            available: queue.available,
+            breaker: (!queue.breaker.is_empty()).then_some(queue.breaker),
+            rate: (queue.rate > 0.0).then_some(queue.rate),
+            slowed: queue.slowed,
             queue: operator.queue.map(Queue::from),
             binds: operator.binds.into_iter().map(Bind::from).collect(),
             version: 0,
@@ -299,6 +316,10 @@ impl Operator {
             bound: 0,
             configured: 0,
             last_error: String::new(),
+            available: false,
+            breaker: None,
+            rate: None,
+            slowed: false,
             queue: None,
             binds: Vec::new(),
             version: 0,

@@ -52,6 +52,10 @@ pub struct NodeCard {
     pub smpp: Vec<String>,
     /// Interned names of the queues that it has sessions for.
     pub serving: Vec<u32>,
+    /// Those of them that a circuit breaker keeps it from sending to.
+    pub tripped: Vec<u32>,
+    /// Messages that wait or are unanswered, by queue; queues without any are left out.
+    pub to_do: Vec<(u32, u64)>,
     /// It is stopping: it gives its resources back and takes no more.
     pub draining: bool,
 }

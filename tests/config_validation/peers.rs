@@ -27,6 +27,58 @@ fn route(lines: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_operators_share_by() {
+    let cases = [
+        ("cost = -1", "operator[0].cost: must be a number from 0 up"),
+        (
+            "costs = { '44' = nan }",
+            "operator[0].costs: NaN for \"44\" must be a number from 0 up",
+        ),
+        (
+            "costs = { uk = 3 }",
+            "operator[0].costs: \"uk\" must be up to 20 digits; write `cost` for the rest",
+        ),
+        (
+            "costs = 3",
+            "operator[0].costs: expected a table of prefixes with numbers, found the number 3; write { \"44\" = 3, \"4477\" = 2.5 }",
+        ),
+        (
+            "breaker_share = 2",
+            "operator[0].breaker_share: must be between 0 (none) and 1 (all)",
+        ),
+        (
+            "breaker_failures = 5\nbreaker_pause = '0s'",
+            "operator[0].breaker_pause: must be longer than \"0s\"",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(operator(lines), [problem], "{lines}");
+    }
+    let cases = [
+        (
+            "name = 'x'\nmatches = ''\nto = ['up']",
+            "route[0].matches: is empty; leave it out to match everything",
+        ),
+        (
+            "name = 'x'\nsource_matches = '[0-9]{1000}{1000}'\nto = ['up']",
+            "route[0].source_matches: repeats too much; make it simpler",
+        ),
+        (
+            "matches = '^44'\nto = ['up']",
+            "route[0].name: is missing; a route with an expression needs one",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(route(lines), [problem], "{lines}");
+    }
+    let wrong = route("name = 'x'\nmatches = '^44['\nto = ['up']");
+    assert!(
+        wrong[0].starts_with("route[0].matches: is no regular expression: "),
+        "{wrong:?}"
+    );
+}
+
+#[test]
 fn accounts() {
     assert_eq!(
         refused("[[account]]\nwindow = 5"),

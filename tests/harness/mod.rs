@@ -46,7 +46,7 @@ use std::time::{Duration, Instant};
 pub use admin::{Admin, Answer};
 pub use cluster::{Cluster, ClusterBuilder, Node};
 pub use gate::Gate;
-pub use operator::FakeOperator;
+pub use operator::{Answerer, FakeOperator};
 pub use pcap::Capture;
 pub use peer::{Peer, PeerError, accept, answer, pdu, stat_of, submit};
 pub use ports::free_port;

@@ -1,10 +1,15 @@
-//! An operator that a test plays by hand: it listens, and each bind is a [`Peer`].
+//! An operator that a test plays by hand: it listens, and each bind is a [`Peer`]; and one that answers
+//! everything with what the test says at that moment.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-use smsc::smpp::{Body, CommandId};
+use smsc::smpp::{Body, CommandId, CommandStatus};
 
-use super::{Peer, free_port, until};
+use super::{Peer, PeerError, answer, free_port, until};
 
 /// Listens for the SMSC's binds.
 pub struct FakeOperator {
@@ -41,5 +46,128 @@ impl FakeOperator {
         let bind = peer.expect("a bind", |pdu| matches!(pdu.body, Body::BindTransceiver(_)));
         peer.acknowledge(CommandId::BIND_TRANSCEIVER_RESP, bind.sequence);
         peer
+    }
+}
+
+/// How often an [`Answerer`] looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+/// An [`Answerer`] says nothing instead of this.
+const SILENCE: u32 = u32::MAX;
+
+/// An operator that accepts binds and answers each submit_sm at once with one command_status, which the
+/// test may change; sends no receipts.
+pub struct Answerer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    status: AtomicU32,
+    submits: AtomicUsize,
+    ended: AtomicBool,
+}
+
+// === impl Answerer ===
+
+impl Answerer {
+    /// Listens, and takes everything.
+    pub fn start() -> Self {
+        let operator = FakeOperator::listen();
+        let address = operator.address();
+        let shared = Arc::new(Shared {
+            status: AtomicU32::new(CommandStatus::ESME_ROK.0),
+            submits: AtomicUsize::new(0),
+            ended: AtomicBool::new(false),
+        });
+        let for_thread = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || for_thread.serve(&operator));
+        Self {
+            address,
+            shared,
+            thread: Some(thread),
+        }
+    }
+
+    /// The same, answering with this status.
+    pub fn with(status: CommandStatus) -> Self {
+        let operator = Self::start();
+        operator.answer_with(status);
+        operator
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What submit_sm is answered with from now on.
+    pub fn answer_with(&self, status: CommandStatus) {
+        self.shared.status.store(status.0, Ordering::SeqCst);
+    }
+
+    /// submit_sm is read and not answered from now on.
+    pub fn be_silent(&self) {
+        self.shared.status.store(SILENCE, Ordering::SeqCst);
+    }
+
+    /// How many submit_sm have come.
+    pub fn submits(&self) -> usize {
+        self.shared.submits.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Answerer {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn serve(&self, operator: &FakeOperator) {
+        let mut binds: Vec<Peer> = Vec::new();
+        while !self.ended.load(Ordering::SeqCst) {
+            if let Ok((socket, _)) = operator.listener.accept() {
+                socket.set_nonblocking(false).unwrap();
+                binds.push(Peer::over(socket));
+            }
+            if binds.is_empty() {
+                std::thread::sleep(LOOK);
+            }
+            binds.retain_mut(|bind| self.attend(bind));
+        }
+    }
+
+    /// Answers one PDU, if one comes; false when the connection has gone.
+    fn attend(&self, bind: &mut Peer) -> bool {
+        let pdu = match bind.next(LOOK) {
+            Ok(pdu) => pdu,
+            Err(PeerError::Silence) => return true,
+            Err(PeerError::Closed) => return false,
+        };
+        let acknowledged = match pdu.body {
+            Body::BindTransceiver(_) => CommandId::BIND_TRANSCEIVER_RESP,
+            Body::EnquireLink => CommandId::ENQUIRE_LINK_RESP,
+            Body::Unbind => CommandId::UNBIND_RESP,
+            Body::SubmitSm(_) => {
+                let number = self.submits.fetch_add(1, Ordering::SeqCst);
+                match self.status.load(Ordering::SeqCst) {
+                    SILENCE => {}
+                    status => answer(
+                        bind,
+                        pdu.sequence,
+                        CommandStatus(status),
+                        &number.to_string(),
+                    ),
+                }
+                return true;
+            }
+            _ => return true,
+        };
+        bind.acknowledge(acknowledged, pdu.sequence);
+        true
     }
 }

@@ -125,8 +125,7 @@ pub async fn repeated(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
 }
 
 fn route(hub: &Hub, message: &Message) -> Option<u32> {
-    hub.plan()
-        .first_target(message, message.id, |queue| hub.available(queue))
+    hub.plan().first_target(message, message.id, hub)
 }
 
 async fn end(hub: &Arc<Hub>, parts: Vec<Message>, state: MessageState) -> Passed {

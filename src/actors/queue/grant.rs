@@ -61,6 +61,7 @@ impl Queue {
         // An account's rate is for what it submits.
         let limited = self.is_operator() && self.hub.plan().rate_of(self.port.id).is_some();
         self.drop_dead_tokens();
+        let mut quota = self.quota();
         let mut expired = Vec::new();
         while let Some(at) = self.next_session() {
             let room = self.sessions[at].room.min(BATCH);
@@ -69,7 +70,7 @@ impl Queue {
             let mut deliveries = Vec::with_capacity((room as usize).min(self.ready_len()));
             let tenure = Arc::clone(&self.hub.tenure);
             let holdings = tenure.hold();
-            while deliveries.len() < room as usize {
+            while deliveries.len() < room as usize && quota.left > 0 {
                 let price = match limited {
                     true => self.next_price(),
                     false => 0,
@@ -94,7 +95,14 @@ impl Queue {
                     attempt: u32::from(item.attempts) + 1,
                     message: Some(message),
                 });
-                self.held.insert(item.id, HeldItem { session, item });
+                let probe = quota.probing;
+                let held = HeldItem {
+                    session,
+                    item,
+                    probe,
+                };
+                self.held.insert(item.id, held);
+                quota.left -= 1;
                 spent += price;
             }
             drop(holdings);
@@ -105,6 +113,7 @@ impl Queue {
             self.counters.granted += u64::from(granted);
             self.sessions[at].room -= granted;
             self.tokens -= spent;
+            self.spent(&quota, granted);
             self.turn = at + 1;
             let batch = DeliverBatch {
                 queue: self.port.id,
@@ -120,7 +129,7 @@ impl Queue {
             self.expire_items(expired, ctx);
         }
         if limited {
-            self.ask_tokens(ctx);
+            self.ask_tokens(quota.left, ctx);
         }
         self.read_ahead(ctx);
     }
@@ -374,9 +383,9 @@ impl Queue {
         });
     }
 
-    fn ask_tokens(&mut self, ctx: &mut Context<Self>) {
+    fn ask_tokens(&mut self, most: u32, ctx: &mut Context<Self>) {
         let room: u32 = self.sessions.iter().map(|slot| slot.room).sum();
-        let wanted = room.min(self.ready_len() as u32);
+        let wanted = room.min(self.ready_len() as u32).min(most);
         let wanted = match wanted {
             0 => 0,
             some => some.max(self.next_price()),

@@ -250,9 +250,9 @@ impl Queue {
 
     /// Another target of this message's route that could take it now.
     fn alternative(&self, message: &Message) -> Option<u32> {
-        let hub = &self.hub;
-        hub.plan()
-            .next_target(message, self.port.id, |queue| hub.available(queue))
+        self.hub
+            .plan()
+            .next_target(message, self.port.id, self.hub.as_ref())
     }
 
     /// Gives messages to other queues; those that have none come back to the front.
@@ -334,11 +334,15 @@ impl Queue {
 
     /// When nobody serves this queue for long, what waits goes to the next target of its route.
     pub(super) fn watch_failover(&mut self, now: i64, ctx: &mut Context<Self>) {
-        if self.hub.available(self.port.id) || !self.has_alternative() {
+        if self.sends() || !self.has_alternative() {
             self.unserved_since = None;
             return;
         }
         let since = *self.unserved_since.get_or_insert(now);
+        if self.hub.available(self.port.id) && !self.guard.breaker.is_open() {
+            // New messages still come here: it is away for a moment only.
+            return;
+        }
         let after = self.hub.config().queue.failover_after.as_millis() as i64;
         if now - since < after || self.reading || !self.phase.running() {
             return;

@@ -171,6 +171,8 @@ impl Queue {
         self.next_block = before.next_block;
         self.writing = before.writing;
         std::mem::swap(&mut self.counters, &mut before.counters);
+        std::mem::swap(&mut self.guard, &mut before.guard);
+        self.guard.breaker.forget_calls();
         before
     }
 
@@ -279,6 +281,7 @@ impl Queue {
                         HeldItem {
                             session: *session,
                             item: seed.item,
+                            probe: false,
                         },
                     );
                 }

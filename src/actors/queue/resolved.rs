@@ -61,7 +61,7 @@ impl Queue {
     fn target_of(&self, one: &Resolved) -> Option<u32> {
         let message = one.message.as_ref().filter(|_| !one.refused)?;
         let (hub, plan) = (&self.hub, self.hub.plan());
-        let queue = plan.first_target(message, message.id, |queue| hub.available(queue))?;
+        let queue = plan.first_target(message, message.id, hub.as_ref())?;
         let way = plan.taste_of(queue).map(|to| content::way(message, to));
         Some(match way {
             // It is given the form that its peer wants there, durable as here.

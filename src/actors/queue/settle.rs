@@ -2,6 +2,7 @@
 
 use actix::Context;
 
+use super::guard::Went;
 use super::{HeldItem, Item, Queue};
 use crate::actors::finish;
 use crate::clock;
@@ -27,7 +28,7 @@ impl Queue {
     fn settle_done(&mut self, done: &[u64], ctx: &mut Context<Self>) {
         let (mut arrived, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
         for id in done {
-            let Some(HeldItem { item, .. }) = self.held.remove(id) else {
+            let Some(HeldItem { item, probe, .. }) = self.held.remove(id) else {
                 // A late answer for something that waits again: it has arrived after all.
                 let late = match self.unsure.remove(id) {
                     Some((_, item)) => Some(item),
@@ -40,8 +41,10 @@ impl Queue {
                 }
                 continue;
             };
+            self.went(probe, Went::Well);
             arrived.push(item);
         }
+        self.port.less_to_do(arrived.len());
         for item in arrived {
             self.counters.delivered += 1;
             match item.what {
@@ -126,9 +129,13 @@ impl Queue {
             if held.is_none_or(|held| held.session != session) {
                 continue;
             }
-            let Some(HeldItem { item, .. }) = self.held.remove(&failure.id) else {
+            let Some(HeldItem { item, probe, .. }) = self.held.remove(&failure.id) else {
                 continue;
             };
+            if self.guard.breaker.is_on() {
+                let verdict = self.verdict(&failure);
+                self.went(probe, verdict);
+            }
             self.fail(item, &failure, now, &mut batch, &mut finals, ctx);
         }
         if !batch.is_empty() || !finals.is_empty() {
@@ -192,6 +199,7 @@ impl Queue {
         match decision {
             Decision::Throttled { after } => {
                 self.hub.metrics.throttled_by_operator.inc();
+                self.slow_down(failure.status);
                 let after = after.as_millis() as i64;
                 if after > 0 && failure.status == CommandStatus::ESME_RTHROTTLED.0 {
                     self.hold_until = now + after;

@@ -208,6 +208,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         }
         words::check_statuses(&key("statuses"), operator, found);
         words::check_receipt_states(&key("receipt_states"), operator, found);
+        super::sharing::check_operator(&base, operator, found);
     }
 }
 

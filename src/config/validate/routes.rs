@@ -62,6 +62,8 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             address::normalise(source.as_bytes()),
             &route.account,
             &route.network,
+            &route.matches,
+            &route.source_matches,
         );
         let first = *seen.entry(conditions).or_insert(index);
         if first != index {
@@ -69,6 +71,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             found.problem(base.clone(), message);
         }
         check_targets(&base, route, &targets, found);
+        super::sharing::check_route(config, &base, route, found);
     }
     if config.route.is_empty() && !config.account.is_empty() {
         found.warn(

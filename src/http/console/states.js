@@ -15,7 +15,8 @@ export function bindState(state) {
   return [state, tones[state] ?? "quiet"];
 }
 
-export function operatorState(state) {
+export function operatorState({ state, breaker }) {
+  if (breaker === "open" || breaker === "half open") return ["left alone: it fails", "bad"];
   const tones = { up: "good", "partly up": "warn", down: "bad", paused: "warn" };
   return [state, tones[state] ?? "quiet"];
 }

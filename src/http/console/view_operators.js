@@ -32,7 +32,7 @@ function fact(label) {
 
 function card(operator) {
   const state = chip("", "quiet");
-  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), oldest: fact("Oldest") };
+  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest") };
   const error = h("p", { class: "last-error" });
   const orders = commands(operator.id);
   const rows = new Map();
@@ -46,11 +46,12 @@ function card(operator) {
   return {
     element,
     update(now, binds, queue) {
-      const [text, tone] = operatorState(now.state);
+      const [text, tone] = operatorState(now);
       setChip(state, text, tone);
       setText(facts.binds.value, `${number(now.bound)} of ${number(now.configured)}`);
       setText(facts.waiting.value, queue ? number(queue.waiting + queue.scheduled) : "–");
       setText(facts.rate.value, queue ? rate(queue.delivered_per_second) : "–");
+      setText(facts.limit.value, now.rate === null ? "–" : `${rate(now.rate)}${now.slowed ? ", throttled" : ""}`);
       showAge(facts.oldest.value, queue?.oldest_at ?? null, serverNow());
       setText(error, now.last_error ? `Last error: ${now.last_error}` : "");
       error.hidden = !now.last_error;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::http::view::bind_state;
-use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, ThrottleSnapshot};
+use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, QueueSnapshot, ThrottleSnapshot};
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +81,19 @@ families! {
         |node, _, to| node.queues.iter().filter(|queue| queue.name.starts_with("account:")).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
+    Gauge "smsc_operator_available" ["queue"] "1 while new messages take this operator: it is bound, has been back for long enough, and no breaker is open.",
+        |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.available)));
+    Gauge "smsc_operator_rate" ["queue"] "Messages per second that this operator is sent at most now: its rate, or less while it throttles; 0 without a limit.",
+        |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.rate));
+    Gauge "smsc_operator_slowed" ["queue"] "1 while this operator is sent to slower because it throttles.",
+        |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.slowed)));
+    Gauge "smsc_operator_breaker_open" ["queue"] "1 while the breaker of this operator is open or half open, on this node.",
+        |node, _, to| operators(node).for_each(|queue| {
+            let is_open = matches!(queue.breaker.as_str(), "open" | "half open");
+            to.of("queue", &queue.name, u8::from(is_open));
+        });
+    Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator has opened, on this node.",
+        |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), by state.",
         binds;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of ours on all binds of an account or operator.",
@@ -168,6 +181,11 @@ pub(super) fn push(page: &mut String, text: fmt::Arguments<'_>) {
 /// The limiter, if it shares limits.
 fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
     node.throttle.as_ref().filter(|throttle| throttle.shared)
+}
+
+fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
+    let queues = node.queues.iter();
+    queues.filter(|queue| queue.name.starts_with("operator:"))
 }
 
 fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
@@ -273,7 +291,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pb::{QueueSnapshot, StoreSnapshot};
+    use crate::pb::StoreSnapshot;
 
     fn bind(name: &str, state: BindState) -> BindSnapshot {
         BindSnapshot {

@@ -1,0 +1,120 @@
+//! How the target of a queue stands: what routes ask when they choose between targets.
+//!
+//! Written by the queue's actor, read by everyone on the path of a message: a few atomics beside the
+//! queue's counters. Keeps true that a target which is governed by nothing, neither patience nor a
+//! breaker, counts as there exactly while somebody serves it.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use crate::actors::hub::Hub;
+use crate::actors::plan::Targets;
+use crate::actors::ports::QueuePort;
+
+/// Of one queue, on this node.
+#[derive(Debug)]
+pub struct Standing {
+    counts: AtomicU8,
+    /// A breaker keeps this node from sending.
+    tripped: AtomicBool,
+    /// Messages of the queue that wait for their time.
+    later: AtomicU64,
+    /// Messages that the target takes at a time, as the octets of an `f64`.
+    capacity: AtomicU64,
+}
+
+/// What a target counts as for new messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Counts {
+    /// There while somebody serves it.
+    AsItIs,
+    /// There, also while nobody serves it for a moment.
+    There,
+    /// Away, also when somebody serves it.
+    Away,
+}
+
+// === impl Standing ===
+
+impl Standing {
+    /// Governed by nothing.
+    pub fn new() -> Self {
+        Self {
+            counts: AtomicU8::new(Counts::AsItIs as u8),
+            tripped: AtomicBool::new(false),
+            later: AtomicU64::new(0),
+            capacity: AtomicU64::new(1f64.to_bits()),
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        const THERE: u8 = Counts::There as u8;
+        const AWAY: u8 = Counts::Away as u8;
+        match self.counts.load(Ordering::Relaxed) {
+            THERE => Counts::There,
+            AWAY => Counts::Away,
+            _ => Counts::AsItIs,
+        }
+    }
+
+    /// Whether a breaker keeps this node from sending.
+    pub fn is_tripped(&self) -> bool {
+        self.tripped.load(Ordering::Relaxed)
+    }
+
+    pub fn set(&self, counts: Counts, tripped: bool) {
+        self.counts.store(counts as u8, Ordering::Relaxed);
+        self.tripped.store(tripped, Ordering::Relaxed);
+    }
+
+    /// `later`: messages that wait for their time; `capacity`: those that the target takes at a time.
+    pub fn set_load(&self, later: u64, capacity: f64) {
+        self.later.store(later, Ordering::Relaxed);
+        self.capacity.store(capacity.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// === impl QueuePort ===
+
+impl QueuePort {
+    /// Messages that wait here for nothing but their turn, or for an answer.
+    pub fn to_do(&self) -> u64 {
+        let depth = self.depth.load(Ordering::Relaxed);
+        depth.saturating_sub(self.standing.later.load(Ordering::Relaxed))
+    }
+
+    /// So many have been taken; the next snapshot counts anew.
+    pub fn less_to_do(&self, messages: usize) {
+        let less = |depth: u64| Some(depth.saturating_sub(messages as u64));
+        let _ = self
+            .depth
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+// === impl Hub ===
+
+impl Targets for Hub {
+    fn available(&self, queue: u32) -> bool {
+        Hub::available(self, queue)
+    }
+
+    /// What waits and is unanswered, on all nodes, for each that the target takes at a time.
+    fn load(&self, queue: u32) -> f64 {
+        let Some(port) = self.queue(queue) else {
+            return f64::INFINITY;
+        };
+        let elsewhere = match self.tenure.is_shared() {
+            true => self.tenure.neighbours().to_do(queue, self.ids.node()),
+            false => 0,
+        };
+        let capacity = f64::from_bits(port.standing.capacity.load(Ordering::Relaxed));
+        (port.to_do() + elsewhere) as f64 / capacity
+    }
+}

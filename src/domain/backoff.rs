@@ -1,0 +1,309 @@
+//! How fast an operator is sent to after it has said that it is too much: additive increase,
+//! multiplicative decrease (AIMD), as for a congested network.
+//!
+//! Used by the queue of an operator, one per node. A refusal halves the rate, beginning from what was
+//! really sent in the last second, down to a floor. Then it is judged whether that has helped. Where
+//! too much was sent, half as much brings fewer refusals; an operator that refuses the same part of it
+//! means something else, such as one network behind it, and the rest must not be starved for that: its
+//! refusals do not count until the limit has gone. While nothing is refused, the rate climbs by a
+//! twentieth a second, and faster where it was never refused, until it is the configured one, or twice
+//! the one that the limit began with: then the limit goes. Time comes in. Nothing is counted per message
+//! while there is no limit.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Least rate, messages per second; a smaller configured one is the floor.
+pub const FLOOR: f64 = 1.0;
+/// The first rate that is halved is at least this: the first messages after a rest tell little.
+const START: f64 = 10.0;
+const SECOND: Duration = Duration::from_secs(1);
+/// Answers to what was under way when the rate was halved come within this time: they say nothing new.
+const SETTLES: Duration = Duration::from_millis(500);
+/// Nothing is concluded from fewer messages.
+const SAMPLE: f64 = 10.0;
+/// Nor, where a share of refusals is expected, from fewer than would bring so many of them.
+const EXPECTED: f64 = 3.0;
+/// With such a share of refusals there is no doubt: less is taken than is sent.
+const MOST: f64 = 0.5;
+/// Half the rate has not helped when there is still so much of the share of refusals.
+const STEADY: f64 = 0.5;
+/// After a refusal the rate does not climb for this time.
+const QUIET: Duration = Duration::from_secs(2);
+/// Share of the refused rate that is added each second.
+const CLIMB: f64 = 0.05;
+/// Share of the rate that is added each second above the refused one.
+const CLIMB_ABOVE: f64 = 0.1;
+/// Least climb, messages per second each second.
+const LEAST_CLIMB: f64 = 0.5;
+/// The limit goes at so many times the rate that it began with.
+const ENOUGH: f64 = 2.0;
+/// Tokens are kept for this part of a second.
+const KEPT: f64 = 0.25;
+/// Refusals count from this share of what was sent in a second: a few are what a full pipe has.
+const MANY: f64 = 0.05;
+/// The same for refusals that may be about single subscribers.
+const MANY_DOUBTFUL: f64 = 0.1;
+
+/// The pace towards one operator.
+#[derive(Debug, Default)]
+pub struct Backoff {
+    limit: Option<Limit>,
+    /// What had been sent at which time, for the last second.
+    samples: VecDeque<(Instant, u64)>,
+    /// Refusals of the last second or so: since when, and how many.
+    recent: Option<(Instant, u32)>,
+}
+
+#[derive(Debug)]
+struct Limit {
+    /// Messages per second.
+    rate: f64,
+    /// The rate before it was halved for the first time.
+    began: f64,
+    /// The rate before it was halved last.
+    refused: f64,
+    /// When it was halved last.
+    halved: Instant,
+    stage: Stage,
+    /// Share of refusals before it was halved last, where that was measured and is small.
+    share: Option<f64>,
+    /// The rate does not climb before.
+    quiet_until: Instant,
+    climbed: Instant,
+    tokens: f64,
+    filled: Instant,
+}
+
+/// What is known since the rate was halved last.
+#[derive(Debug)]
+enum Stage {
+    /// Old answers still come.
+    Settling,
+    /// Refusals since then are counted.
+    Judging { sent: u64, refusals: u32 },
+    /// It has helped: the next refusal counts.
+    Helped,
+    /// It has not: refusals are about something else.
+    Futile,
+}
+
+/// What a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Our rate, surely: ESME_RTHROTTLED.
+    Rate,
+    /// Perhaps only this subscriber's queue: ESME_RMSGQFUL.
+    Doubtful,
+}
+
+// === impl Backoff ===
+
+impl Backoff {
+    /// Called every 100 ms or so: notes how much has been sent in all, and climbs. True when this has
+    /// ended the limit.
+    pub fn tick(&mut self, now: Instant, sent_total: u64, configured: Option<f64>) -> bool {
+        // The youngest sample that is a second old is the one to measure from.
+        while self
+            .samples
+            .get(1)
+            .is_some_and(|(at, _)| now.duration_since(*at) >= SECOND)
+        {
+            self.samples.pop_front();
+        }
+        self.samples.push_back((now, sent_total));
+        let Some(limit) = &mut self.limit else {
+            return false;
+        };
+        limit.fill(now);
+        limit.look(now, sent_total);
+        limit.climb(now);
+        let enough = ENOUGH * limit.began;
+        let ends = limit.rate >= configured.map_or(enough, |rate| rate.min(enough));
+        if ends {
+            self.limit = None;
+        }
+        ends
+    }
+
+    /// The operator has refused a message because it is too much. True when this has lowered the rate.
+    ///
+    /// `sent_total` as in [`Backoff::tick`]; `configured`: the operator's rate, if it has one.
+    pub fn refused(
+        &mut self,
+        now: Instant,
+        sent_total: u64,
+        configured: Option<f64>,
+        refusal: Refusal,
+    ) -> bool {
+        let measured = self.measured(sent_total);
+        let are_many = self.are_many(now, measured, refusal);
+        if !are_many && (self.limit.is_none() || refusal == Refusal::Doubtful) {
+            return false;
+        }
+        let floor = configured.map_or(FLOOR, |rate| rate.min(FLOOR));
+        let most = configured.unwrap_or(f64::INFINITY);
+        let start = measured.max(START).min(most);
+        let is_first = self.limit.is_none();
+        let limit = self.limit.get_or_insert_with(|| Limit {
+            rate: start,
+            began: start,
+            refused: start,
+            halved: now,
+            stage: Stage::Helped,
+            share: None,
+            quiet_until: now,
+            climbed: now,
+            tokens: 0.0,
+            filled: now,
+        });
+        let counts = limit.counts(now, sent_total, are_many);
+        if counts {
+            // A limit may be far above what there is to send.
+            let used = match is_first {
+                true => limit.rate,
+                false => limit.rate.min(measured.max(limit.rate / 2.0)),
+            };
+            limit.refused = used.max(floor);
+            limit.rate = (limit.refused / 2.0).max(floor);
+            limit.halved = now;
+            limit.stage = Stage::Settling;
+            limit.tokens = limit.tokens.min(0.0);
+        }
+        counts
+    }
+
+    /// Messages that may go now; `None` without a limit.
+    pub fn allowance(&mut self, now: Instant) -> Option<u32> {
+        let limit = self.limit.as_mut()?;
+        limit.fill(now);
+        Some(limit.tokens.max(0.0) as u32)
+    }
+
+    /// So many have gone. More than was allowed is paid back before the next one goes.
+    pub fn spend(&mut self, messages: u32) {
+        if let Some(limit) = &mut self.limit {
+            limit.tokens -= f64::from(messages);
+        }
+    }
+
+    /// Messages per second that the limit allows; `None` without one.
+    pub fn rate(&self) -> Option<f64> {
+        self.limit.as_ref().map(|limit| limit.rate)
+    }
+
+    /// No limit any more.
+    pub fn forget(&mut self) {
+        self.limit = None;
+    }
+
+    /// What was sent within the last second, at least 1: something was refused.
+    fn measured(&self, sent_total: u64) -> f64 {
+        let before = self.samples.front().map_or(0, |(_, sent)| *sent);
+        sent_total.saturating_sub(before).max(1) as f64
+    }
+
+    fn are_many(&mut self, now: Instant, measured: f64, refusal: Refusal) -> bool {
+        let share = match refusal {
+            Refusal::Rate => MANY,
+            Refusal::Doubtful => MANY_DOUBTFUL,
+        };
+        let count = match &mut self.recent {
+            Some((since, count)) if now.duration_since(*since) < SECOND => {
+                *count += 1;
+                *count
+            }
+            _ => {
+                self.recent = Some((now, 1));
+                1
+            }
+        };
+        // One alone is never many.
+        count > 1 && f64::from(count) >= share * measured
+    }
+}
+
+// === impl Limit ===
+
+impl Limit {
+    fn fill(&mut self, now: Instant) {
+        let seconds = now.duration_since(self.filled).as_secs_f64();
+        self.filled = now;
+        self.tokens = (self.tokens + seconds * self.rate).min((KEPT * self.rate).max(1.0));
+    }
+
+    /// Begins and ends the time in which it is judged whether the last halving has helped.
+    fn look(&mut self, now: Instant, sent_total: u64) {
+        match self.stage {
+            Stage::Settling if now.duration_since(self.halved) >= SETTLES => {
+                self.stage = Stage::Judging {
+                    sent: sent_total,
+                    refusals: 0,
+                };
+            }
+            Stage::Judging { sent, refusals } => {
+                let sent = sent_total.saturating_sub(sent) as f64;
+                if refusals == 0 && self.is_judged(now, sent) {
+                    self.stage = Stage::Helped;
+                }
+            }
+            Stage::Settling | Stage::Helped | Stage::Futile => {}
+        }
+    }
+
+    /// Whether a share of refusals can be told from what was sent since the last halving.
+    fn is_judged(&self, now: Instant, sent: f64) -> bool {
+        let enough = EXPECTED / self.share.unwrap_or(1.0);
+        now.duration_since(self.halved) >= SETTLES + SECOND && sent >= SAMPLE.max(enough)
+    }
+
+    /// Takes note of a refusal; whether the rate is to be halved for it.
+    fn counts(&mut self, now: Instant, sent_total: u64, are_many: bool) -> bool {
+        if !matches!(self.stage, Stage::Futile) {
+            self.quiet_until = now + QUIET;
+        }
+        let (sent, refusals) = match &mut self.stage {
+            Stage::Settling | Stage::Futile => return false,
+            Stage::Helped => {
+                self.share = None;
+                return are_many;
+            }
+            Stage::Judging { sent, refusals } => {
+                *refusals += 1;
+                (sent_total.saturating_sub(*sent) as f64, *refusals)
+            }
+        };
+        let share = f64::from(refusals) / sent.max(1.0);
+        if sent >= SAMPLE && share >= MOST {
+            self.share = None;
+            return true;
+        }
+        if !self.is_judged(now, sent) {
+            return false;
+        }
+        if self.share.is_some_and(|before| share >= STEADY * before) {
+            self.stage = Stage::Futile;
+            self.quiet_until = now;
+            return false;
+        }
+        self.share = Some(share);
+        true
+    }
+
+    fn climb(&mut self, now: Instant) {
+        let seconds = now.duration_since(self.climbed).as_secs_f64();
+        self.climbed = now;
+        if now < self.quiet_until {
+            return;
+        }
+        let step = match self.stage {
+            Stage::Futile => CLIMB_ABOVE * self.refused.max(self.rate),
+            _ if self.rate < self.refused => CLIMB * self.refused,
+            _ => CLIMB_ABOVE * self.rate,
+        };
+        self.rate += seconds * step.max(LEAST_CLIMB);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Whether a target that comes and goes counts as there: with patience in both directions.
+//!
+//! Used by the queues of operators. A target that is away counts as there until it has been away for
+//! `failover_after`, so that a blink moves nothing; one that is back counts as away until it has been
+//! there without break for `failback_after`, so that one that comes and goes is not trusted at once.
+//! Time comes in.
+
+use std::time::{Duration, Instant};
+
+/// How long a change must last before it counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// Away for so long before it counts as away.
+    pub failover_after: Duration,
+    /// Back for so long before it counts as there.
+    pub failback_after: Duration,
+}
+
+/// What is remembered of one target.
+#[derive(Debug)]
+pub struct Presence {
+    is_there: bool,
+    /// Since when `is_there` is what it is.
+    since: Option<Instant>,
+    /// What it counted as when `is_there` last changed.
+    counted: bool,
+}
+
+// === impl Patience ===
+
+impl Patience {
+    /// Whether every change counts at once.
+    pub fn is_none(&self) -> bool {
+        self.failover_after.is_zero() && self.failback_after.is_zero()
+    }
+}
+
+// === impl Presence ===
+
+impl Presence {
+    /// Never seen: when it first comes, it counts at once.
+    pub fn new() -> Self {
+        Self {
+            is_there: false,
+            since: None,
+            counted: false,
+        }
+    }
+
+    /// Takes note of how it is now; gives what it counts as.
+    pub fn see(&mut self, is_there: bool, now: Instant, patience: Patience) -> bool {
+        if is_there != self.is_there {
+            // Nothing is known of the time before it first came.
+            self.counted = self.since.is_none() || self.counts(now, patience);
+            self.is_there = is_there;
+            self.since = Some(now);
+        }
+        self.counts(now, patience)
+    }
+
+    fn counts(&self, now: Instant, patience: Patience) -> bool {
+        let Some(since) = self.since else {
+            return false;
+        };
+        let after = match self.is_there {
+            true => patience.failback_after,
+            false => patience.failover_after,
+        };
+        if now.duration_since(since) >= after {
+            return self.is_there;
+        }
+        self.counted
+    }
+}
+
+impl Default for Presence {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        failover_after: Duration::from_secs(5),
+        failback_after: Duration::from_secs(30),
+    };
+
+    /// `(seconds, is there, counts as there)`
+    fn run(steps: &[(u64, bool, bool)]) {
+        let start = Instant::now();
+        let mut presence = Presence::new();
+        for &(at, is_there, wanted) in steps {
+            let now = start + Duration::from_secs(at);
+            let counts = presence.see(is_there, now, PATIENCE);
+            assert_eq!(counts, wanted, "after {at} s in {steps:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_time_counts_at_once() {
+        run(&[(0, false, false), (100, false, false), (101, true, true)]);
+    }
+
+    #[test]
+    fn a_blink_moves_nothing() {
+        run(&[
+            (0, true, true),
+            (10, false, true),
+            (14, false, true),
+            (14, true, true),
+            (15, false, true),
+        ]);
+    }
+
+    #[test]
+    fn what_was_away_is_taken_again_after_a_while_without_break() {
+        run(&[
+            (0, true, true),
+            (10, false, true),
+            (15, false, false),
+            (20, true, false),
+            (49, true, false),
+            (49, false, false),
+            (50, true, false),
+            (79, true, false),
+            (80, true, true),
+            (81, false, true),
+        ]);
+    }
+
+    #[test]
+    fn a_break_that_nobody_looked_at_counts_by_its_length() {
+        // Seen to be away at 10 and back at 40: it was away for longer than is borne.
+        run(&[
+            (0, true, true),
+            (10, false, true),
+            (40, true, false),
+            (70, true, true),
+        ]);
+    }
+
+    proptest! {
+        #[test]
+        fn without_patience_it_counts_as_it_is(steps in proptest::collection::vec((any::<bool>(), 0u64..9), 1..50)) {
+            let mut now = Instant::now();
+            let mut presence = Presence::new();
+            for (is_there, seconds) in steps {
+                now += Duration::from_secs(seconds);
+                prop_assert_eq!(presence.see(is_there, now, Patience::default()), is_there);
+            }
+        }
+
+        /// Looked at often, what counts changes only after a time without break.
+        #[test]
+        fn a_change_counts_only_when_it_lasts(steps in proptest::collection::vec(any::<bool>(), 1..200)) {
+            let start = Instant::now();
+            let mut presence = Presence::new();
+            let mut before = false;
+            for (at, is_there) in steps.iter().enumerate() {
+                let now = start + Duration::from_secs(at as u64);
+                let counts = presence.see(*is_there, now, PATIENCE);
+                let first = !steps[..at].contains(&true);
+                if counts != before && !first {
+                    // A change that was over before it was looked at counts by its length.
+                    let upto = if counts == *is_there { at } else { at - 1 };
+                    let run = steps[..=upto].iter().rev().take_while(|one| **one == counts);
+                    let least = if counts { 30 } else { 5 };
+                    prop_assert!(run.count() >= least);
+                }
+                before = counts;
+            }
+        }
+    }
+}
