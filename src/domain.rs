@@ -16,6 +16,7 @@ pub mod moment;
 pub mod network;
 pub mod partition;
 pub mod retry;
+pub mod rewrite;
 pub mod route;
 pub mod settings;
 pub mod state;
