@@ -290,6 +290,11 @@ impl<T: Clone> Session<T> {
         }
     }
 
+    /// Server: what is forgiven to the account that has bound.
+    pub fn set_leniency(&mut self, leniency: Leniency) {
+        self.config.leniency = leniency;
+    }
+
     /// Settings given at the start.
     pub fn config(&self) -> &SessionConfig {
         &self.config

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::actors::content::Taste;
+use crate::actors::{receipts, rewrite};
 use crate::content;
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
@@ -38,21 +39,31 @@ impl Handler<DeliverBatch> for EsmeSession {
             true => ("data_sm", encode_data_sm as Encode),
             false => ("deliver_sm", encode_deliver_sm as Encode),
         };
-        let taste = taste_of(self.account.as_deref(), self.alphabet);
+        let account = self.account.as_deref();
+        let taste = taste_of(account, self.alphabet);
         let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, operation, |message| {
+            serving.deliver(core, batch, now, out, operation, |message, what| {
                 let mut pdu = convert::deliver_sm_of(message);
                 if let Some(taste) = &taste {
                     changed += shape::shape(&mut pdu, message, taste);
                 }
+                let rewritten = match (account, what) {
+                    (Some(account), What::Receipt) => {
+                        receipts::shape(&mut pdu, account.config.receipt_form, with_tlvs);
+                        Ok(())
+                    }
+                    (Some(account), _) => rewrite::outgoing(&account.rewrite_out, &mut pdu),
+                    (None, _) => Ok(()),
+                };
                 let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
+                let unfit = (!fits).then_some(CommandStatus::ESME_RINVMSGLEN);
                 Prepared {
                     pdu,
                     keep_message: false,
                     receipt_expected: false,
-                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
+                    refused: rewritten.err().or(unfit),
                 }
             });
         });

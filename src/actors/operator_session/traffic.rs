@@ -43,7 +43,7 @@ impl OperatorSession {
             }
             Body::DeliverSm(deliver) => {
                 self.snapshot.received_total += 1;
-                let kind = ingest::kind_of(self.hub(), &deliver.destination_addr);
+                let kind = ingest::kind_of(self.hub(), self.options.operator, &deliver);
                 self.submissions.push(Submission {
                     sequence,
                     message: Some(convert::message_of(deliver, kind)),

@@ -105,11 +105,20 @@ fn national_forms_become_international() {
             Some((INTERNATIONAL, ISDN, "442079460000")),
         ),
         // Short codes are nobody's number in the country.
-        ((UNKNOWN, UNKNOWN, "12345"), Some((NETWORK, UNKNOWN, "12345"))),
-        ((ABBREVIATED, ISDN, "0800"), Some((NETWORK, UNKNOWN, "0800"))),
+        (
+            (UNKNOWN, UNKNOWN, "12345"),
+            Some((NETWORK, UNKNOWN, "12345")),
+        ),
+        (
+            (ABBREVIATED, ISDN, "0800"),
+            Some((NETWORK, UNKNOWN, "0800")),
+        ),
         ((NETWORK, UNKNOWN, "12345"), None),
         // Names stay what they are.
-        ((UNKNOWN, UNKNOWN, "ACME"), Some((ALPHANUMERIC, UNKNOWN, "ACME"))),
+        (
+            (UNKNOWN, UNKNOWN, "ACME"),
+            Some((ALPHANUMERIC, UNKNOWN, "ACME")),
+        ),
         ((ALPHANUMERIC, UNKNOWN, "0ACME Ltd"), None),
         ((UNKNOWN, UNKNOWN, ""), Some((NETWORK, UNKNOWN, ""))),
     ];
@@ -171,7 +180,10 @@ fn a_fixed_sender_takes_the_place_of_names_and_of_nothing() {
     ] {
         assert_eq!(rewrite(&rules, &given), Ok(Some(ours.clone())), "{given:?}");
     }
-    assert_eq!(rewrite(&rules, &number(UNKNOWN, UNKNOWN, "+4477")), Ok(None));
+    assert_eq!(
+        rewrite(&rules, &number(UNKNOWN, UNKNOWN, "+4477")),
+        Ok(None)
+    );
 }
 
 #[test]
