@@ -6,7 +6,9 @@ mod harness;
 use bytes::Bytes;
 use harness::{FakeOperator, Peer, Simulator, Smsc, accept, answer, stat_of, submit, until};
 use serde_json::json;
-use smsc::smpp::{Body, CancelSm, CommandStatus, Pdu, QuerySm, ReplaceSm, SubmitSm};
+use smsc::smpp::{
+    AlertNotification, Body, CancelSm, CommandStatus, Pdu, QuerySm, ReplaceSm, SubmitSm,
+};
 
 /// TON.
 const UNKNOWN: u8 = 0;
@@ -310,6 +312,27 @@ rewrite_out = [
         link.answer_to(sequence)
     };
     let own = address(NATIONAL, ISDN, "01234567");
+    // An alert is rewritten as a message would be.
+    link.request(Body::AlertNotification(AlertNotification {
+        source_addr_ton: NATIONAL,
+        source_addr_npi: ISDN,
+        source_addr: text("7700900123"),
+        esme_addr_ton: own.0,
+        esme_addr_npi: own.1,
+        esme_addr: text(&own.2),
+        ..AlertNotification::default()
+    }));
+    let pdu = shop.expect("an alert", |pdu| {
+        matches!(pdu.body, Body::AlertNotification(_))
+    });
+    let Body::AlertNotification(alert) = pdu.body else {
+        unreachable!("just matched")
+    };
+    assert_eq!(
+        (&alert.source_addr[..], &alert.esme_addr[..]),
+        (&b"07700900123"[..], &b"SHOP"[..])
+    );
+
     assert_eq!(brought(&mut link, &own).status, CommandStatus::ESME_ROK);
     let got = shop.deliver();
     assert_eq!(from(&got), address(NATIONAL, ISDN, "07700900123"));

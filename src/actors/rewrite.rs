@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::actors::plan::Plan;
 use crate::domain::rewrite::{Number, Rules, TooLong, rewrite};
 use crate::pb::{Address, Message, Original};
-use crate::smpp::{CommandStatus, SubmitSm};
+use crate::smpp::{AlertNotification, CommandStatus, SubmitSm};
 
 /// Applies the rules of a message's sender. Nothing happens, and nothing is kept, where none matches.
 ///
@@ -66,6 +66,50 @@ pub fn outgoing(rules: &Rules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> 
         pdu.destination_addr = new.digits;
     }
     Ok(())
+}
+
+/// Applies rules to an alert, which comes from a subscriber and is for an ESME. An address for which
+/// there would be no room stays as it is.
+pub fn alert(rules: &Rules, alert: &mut AlertNotification) {
+    let subscriber = Number {
+        ton: alert.source_addr_ton,
+        npi: alert.source_addr_npi,
+        digits: alert.source_addr.clone(),
+    };
+    if let Ok(Some(new)) = rewrite(&rules.source, &subscriber) {
+        name_subscriber(alert, new);
+    }
+    let esme = Number {
+        ton: alert.esme_addr_ton,
+        npi: alert.esme_addr_npi,
+        digits: alert.esme_addr.clone(),
+    };
+    if let Ok(Some(new)) = rewrite(&rules.destination, &esme) {
+        name_esme(alert, new);
+    }
+}
+
+/// Gives an alert about the destination of a message the addresses that the message came with.
+pub fn alert_about(message: &Message, alert: &mut AlertNotification) {
+    let Some(original) = &message.original else {
+        return;
+    };
+    if original.destination.is_some() {
+        name_subscriber(alert, original_destination(message));
+    }
+    if original.source.is_some() {
+        name_esme(alert, original_source(message));
+    }
+}
+
+fn name_subscriber(alert: &mut AlertNotification, number: Number) {
+    (alert.source_addr_ton, alert.source_addr_npi) = (number.ton, number.npi);
+    alert.source_addr = number.digits;
+}
+
+fn name_esme(alert: &mut AlertNotification, number: Number) {
+    (alert.esme_addr_ton, alert.esme_addr_npi) = (number.ton, number.npi);
+    alert.esme_addr = number.digits;
 }
 
 /// The destination that a PDU of this sender will have, for a look-up before Ingest has it.

@@ -60,18 +60,12 @@ impl Form {
 
     /// Writes an id in this form.
     pub fn write(self, id: u64, digits: &mut Digits) -> &[u8] {
-        let (mut rest, base, least) = match self.short {
-            true => (u64::from(shortened(id)), 16, SHORT_DIGITS),
-            false => (id, if self.hex { 16 } else { 10 }, self.length as usize),
-        };
-        let last = LONGEST - least.clamp(1, LONGEST);
-        let mut at = LONGEST;
-        while rest > 0 || at > last {
-            at -= 1;
-            digits.0[at] = b"0123456789ABCDEF"[(rest % base) as usize];
-            rest /= base;
+        let least = self.length as usize;
+        match (self.short, self.hex) {
+            (true, _) => digits.write::<16>(shortened(id).into(), SHORT_DIGITS),
+            (false, true) => digits.write::<16>(id, least),
+            (false, false) => digits.write::<10>(id, least),
         }
-        &digits.0[at..]
     }
 
     /// The same as text.
@@ -81,6 +75,20 @@ impl Form {
 }
 
 // === impl Digits ===
+
+impl Digits {
+    /// Base and divisions are known to the compiler: this is done for every answer.
+    fn write<const BASE: u64>(&mut self, mut number: u64, least: usize) -> &[u8] {
+        let last = LONGEST - least.clamp(1, LONGEST);
+        let mut at = LONGEST;
+        while number > 0 || at > last {
+            at -= 1;
+            self.0[at] = b"0123456789ABCDEF"[(number % BASE) as usize];
+            number /= BASE;
+        }
+        &self.0[at..]
+    }
+}
 
 impl Default for Digits {
     fn default() -> Self {

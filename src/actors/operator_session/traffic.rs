@@ -49,7 +49,9 @@ impl OperatorSession {
                     message: Some(convert::message_of(deliver, kind)),
                 });
             }
-            Body::AlertNotification(alert) => alert::pass_on(self.hub(), alert),
+            Body::AlertNotification(alert) => {
+                alert::pass_on(self.hub(), self.options.operator, alert);
+            }
             Body::Outbind(_) => {}
             _ => {
                 self.snapshot.errors_total += 1;
