@@ -76,9 +76,9 @@ fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
 
 /// Whose alert it is. It gets the addresses as that account knows them.
 async fn address(hub: &Hub, alert: &mut AlertNotification) -> Option<u32> {
-    let plan = hub.plan();
-    if let Some(account) = plan.mo_account(&alert.esme_addr) {
-        if let Some(account) = plan.account_by_id(account) {
+    let own = hub.plan().mo_account(&alert.esme_addr);
+    if let Some(account) = own {
+        if let Some(account) = hub.plan().account_by_id(account) {
             rewrite::alert(&account.rewrite_out, alert);
         }
         return Some(account);

@@ -36,7 +36,6 @@ use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
 use crate::actors::seats::{self, Seat};
-use crate::actors::shown_id;
 use crate::clock;
 use crate::config::DeliverAs;
 use crate::pb::delivery::What;
