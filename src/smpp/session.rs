@@ -25,7 +25,7 @@ pub use types::{
 use super::encode::encode_empty_resp;
 use super::timers::{Due, Phase, Watch};
 use super::window::{Entry, Window};
-use super::{Bind, BindResp, Body, CommandId, CommandStatus, Outbind, Pdu, Tlvs, tag};
+use super::{Bind, BindResp, Body, CommandId, CommandStatus, Leniency, Outbind, Pdu, Tlvs, tag};
 
 /// How long the answer to an expired request is still recognised.
 const LATE_MEMORY: Duration = Duration::from_secs(300);
