@@ -61,6 +61,7 @@ pub mod queue;
 pub mod receipts;
 pub mod registry;
 pub mod resolver;
+pub mod rewrite;
 pub mod seats;
 pub mod settings;
 pub mod shown_id;

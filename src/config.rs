@@ -13,6 +13,7 @@ mod problem;
 mod reference;
 mod resolver;
 mod resource;
+mod rewrite;
 mod section;
 mod server;
 mod setting;
@@ -30,13 +31,14 @@ pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable
 pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
-    Route, RouteStep, SendAs, WhenFull,
+    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptDates,
+    ReceiptForm, ReceiptRequest, Route, RouteStep, SendAs, ShownIdForm, WhenFull,
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
+pub use rewrite::{AddressField, RewriteRule, rules};
 pub use server::{
     Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,

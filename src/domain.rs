@@ -20,6 +20,7 @@ pub mod partition;
 pub mod presence;
 pub mod receipt_states;
 pub mod retry;
+pub mod rewrite;
 pub mod route;
 pub mod settings;
 pub mod state;

@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 use crate::actors::admin;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{lock, post_to};
+use crate::actors::rewrite;
 use crate::content;
 use crate::domain::address::normalise;
 use crate::pb::{ForwardAlert, order};
@@ -23,10 +24,13 @@ use crate::store::Search;
 const NEWEST: usize = 10;
 
 /// Passes an alert of an operator on, in its own time.
-pub fn pass_on(hub: &Arc<Hub>, alert: AlertNotification) {
+pub fn pass_on(hub: &Arc<Hub>, operator: u32, mut alert: AlertNotification) {
     let hub = Arc::clone(hub);
+    if let Some(rules) = hub.plan().rewrite_in(operator) {
+        rewrite::alert(rules, &mut alert);
+    }
     actix::spawn(async move {
-        let Some(account) = account_of(&hub, &alert).await else {
+        let Some(account) = address(&hub, &mut alert).await else {
             tracing::debug!("an alert_notification is for no account");
             hub.metrics.alerts_dropped.inc();
             return;
@@ -71,9 +75,13 @@ pub(super) fn receiver(hub: &Hub, account: u32) -> Option<Recipient<ForwardAlert
         .find_map(|bind| lock(&bind.alerts).clone())
 }
 
-/// Whose alert it is.
-async fn account_of(hub: &Hub, alert: &AlertNotification) -> Option<u32> {
-    if let Some(account) = hub.plan().mo_account(&alert.esme_addr) {
+/// Whose alert it is. It gets the addresses as that account knows them.
+async fn address(hub: &Hub, alert: &mut AlertNotification) -> Option<u32> {
+    let own = hub.plan().mo_account(&alert.esme_addr);
+    if let Some(account) = own {
+        if let Some(account) = hub.plan().account_by_id(account) {
+            rewrite::alert(&account.rewrite_out, alert);
+        }
         return Some(account);
     }
     let text = |address: &Bytes| String::from_utf8(normalise(address).to_vec()).ok();
@@ -84,11 +92,12 @@ async fn account_of(hub: &Hub, alert: &AlertNotification) -> Option<u32> {
         ..Search::default()
     };
     let found = hub.store.search(search).await.ok()?;
-    found
+    let message = found
         .into_iter()
         .map(|stored| stored.message)
-        .find(|message| !content::is_internal(message) && hub.is_account(message.sender))
-        .map(|message| message.sender)
+        .find(|message| !content::is_internal(message) && hub.is_account(message.sender))?;
+    rewrite::alert_about(&message, alert);
+    Some(message.sender)
 }
 
 /// Leaves an alert for a node that has a receiver of its account; false when there is none.

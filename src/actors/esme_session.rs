@@ -36,7 +36,6 @@ use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
 use crate::actors::seats::{self, Seat};
-use crate::actors::shown_id;
 use crate::clock;
 use crate::config::DeliverAs;
 use crate::pb::delivery::What;
@@ -263,7 +262,8 @@ impl EsmeSession {
             Body::ReplaceSm(replace) => self.operate(sequence, Operation::Replace(replace)),
             // A peer SMSC submits by deliver_sm as well.
             Body::DeliverSm(deliver) => {
-                let kind = ingest::kind_of(&self.hub, &deliver.destination_addr);
+                let sender = self.account.as_ref().map_or(0, |account| account.id);
+                let kind = ingest::kind_of(&self.hub, sender, &deliver);
                 self.answer_as.push((sequence, CommandId::DELIVER_SM));
                 let message = self.wished(convert::message_of(deliver, kind));
                 self.submit(sequence, message);

@@ -12,6 +12,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::rewrite;
 use crate::actors::shown_id;
 use crate::actors::stage::{self, Staged};
 use crate::actors::traced::{self, Submitted};
@@ -22,7 +23,7 @@ use crate::domain::{address, validity};
 use crate::pb::{
     Alphabet, Kind, Message, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
 };
-use crate::smpp::{CommandStatus, time};
+use crate::smpp::{CommandStatus, DeliverSm, time};
 use crate::store::StoreError;
 
 /// Socket reads of one arbiter's sessions.
@@ -273,6 +274,7 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     if message.destination.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
+    rewrite::incoming(&plan, sender, &mut message)?;
     message.sender = sender;
     message.accepted_at = now;
     // Fields that are empty cost nothing to check: the common case.
@@ -343,8 +345,10 @@ fn count_results(hub: &Hub, results: &[SubmitResult]) {
 }
 
 /// Which way a message travels that came as `deliver_sm`: to an account's own address it is MO.
-pub fn kind_of(hub: &Hub, destination: &[u8]) -> Kind {
-    if hub.plan().mo_account(destination).is_some() {
+pub fn kind_of(hub: &Hub, sender: u32, deliver: &DeliverSm) -> Kind {
+    let plan = hub.plan();
+    let destination = rewrite::destination(&plan, sender, deliver);
+    if plan.mo_account(&destination).is_some() {
         Kind::Mo
     } else {
         Kind::Mt

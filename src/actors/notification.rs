@@ -28,7 +28,7 @@ pub fn is_wanted(hub: &Hub, message: &Message) -> bool {
 pub fn pass_on(hub: &Arc<Hub>, message: &Message, said: &OperatorReceipt) {
     let forward = ForwardAlert {
         account: message.sender,
-        notification: Some(receipts::notification_for(message, said)),
+        notification: Some(receipts::notification_for(hub, message, said)),
         ..ForwardAlert::default()
     };
     if deliver(hub, &forward) {

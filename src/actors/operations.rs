@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 
+use self::find::Between;
 pub use self::replace::{Replaced, replace_present, replace_sm};
 
 use crate::actors::admin;
@@ -21,6 +22,7 @@ use crate::actors::hub::Hub;
 use crate::actors::ingest;
 use crate::actors::posted::Posted;
 use crate::clock;
+use crate::domain::rewrite::Number;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
     Alphabet, CommandMessage, MessageState, Refusal, Replacement, TakeTokens, refusal,
@@ -99,16 +101,22 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
     if cancel.destination_addr.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
+    let between = Between {
+        source: Number {
+            ton: cancel.source_addr_ton,
+            npi: cancel.source_addr_npi,
+            digits: cancel.source_addr.clone(),
+        },
+        destination: Number {
+            ton: cancel.dest_addr_ton,
+            npi: cancel.dest_addr_npi,
+            digits: cancel.destination_addr.clone(),
+        },
+    };
     let mut cancelled = 0;
     let mut below = asker.hub.ids.last().saturating_add(1);
     loop {
-        let page = find::waiting(
-            asker,
-            &cancel.source_addr,
-            &cancel.destination_addr,
-            Some(below),
-        )
-        .await?;
+        let page = find::waiting(asker, &between, Some(below)).await?;
         let ids = page
             .messages
             .iter()

@@ -35,6 +35,7 @@ use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::BindPort;
 use crate::actors::posted::{Posted, measured};
+use crate::actors::rewrite;
 use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::clock;
 use crate::config::{BindKind, SendAs};
@@ -399,7 +400,7 @@ impl Handler<DeliverBatch> for OperatorSession {
         let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
-            let prepare = |message: &crate::pb::Message| {
+            let prepare = |message: &crate::pb::Message, _| {
                 let (registered, receipt_expected) = plan.registered_delivery(message);
                 let mut pdu = match send_as {
                     SendAs::DeliverSm => convert::deliver_sm_of(message),
@@ -411,11 +412,13 @@ impl Handler<DeliverBatch> for OperatorSession {
                     data_sm::prepare(&mut pdu, message);
                 }
                 let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
+                let unfit = (!fits).then_some(CommandStatus::ESME_RINVMSGLEN);
+                let rewritten = rewrite::outgoing(&plan.rewrite_out, &mut pdu);
                 Prepared {
                     pdu,
                     keep_message: true,
                     receipt_expected,
-                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
+                    refused: rewritten.err().or(unfit),
                 }
             };
             serving.deliver(core, batch, now, out, operation, prepare);

@@ -106,7 +106,7 @@ impl Serving {
         now: Instant,
         out: &mut BytesMut,
         (name, operation): (&'static str, Encode),
-        mut prepare: impl FnMut(&Message) -> Prepared,
+        mut prepare: impl FnMut(&Message, What) -> Prepared,
     ) {
         // Without a valid lease another node may be sending the same.
         let lawful = self.port.tenure.is_valid();
@@ -120,7 +120,7 @@ impl Serving {
                 self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
                 continue;
             }
-            let prepared = prepare(&message);
+            let prepared = prepare(&message, what);
             if let Some(status) = prepared.refused {
                 self.failed(delivery.id, delivery.attempt, Why::Status, status.0, 0);
                 continue;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Route,
-    SendAs, TEST_TARGETS,
+    self, Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest,
+    Route, SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
+use crate::domain::rewrite::Rules;
 use crate::domain::route::{MoTable, Question, RouteTable, Sharing};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
@@ -30,6 +31,8 @@ pub struct Plan {
     mo: MoTable<u32>,
     retry: RetryPolicy,
     rates: HashMap<u32, (f64, u32)>,
+    /// Of accounts and operators that have rules for what they bring.
+    rewrite_in: HashMap<u32, Rules>,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -70,6 +73,8 @@ pub struct AccountPlan {
     pub allow: AllowList,
     pub priority_max: u8,
     pub taste: Taste,
+    /// For the addresses in what it is sent.
+    pub rewrite_out: Rules,
 }
 
 /// An upstream that we bind to.
@@ -81,6 +86,8 @@ pub struct OperatorPlan {
     pub receipt_states: ReceiptStates,
     pub taste: Taste,
     tariff: Tariff,
+    /// For the addresses in what it is sent.
+    pub rewrite_out: Rules,
 }
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
@@ -107,6 +114,7 @@ impl Plan {
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
         let mut by_target: HashMap<String, u32> = HashMap::new();
         let mut rates = HashMap::new();
+        let mut rewrite_in = HashMap::new();
         let mut trace_ratios = HashMap::new();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
@@ -130,6 +138,9 @@ impl Plan {
                     (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
             }
+            if !account.rewrite_in.is_empty() {
+                rewrite_in.insert(id, config::rules(&account.rewrite_in));
+            }
             if account.resolve {
                 resolving.insert(id);
             }
@@ -143,6 +154,7 @@ impl Plan {
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
                     taste: Taste::of_account(account),
+                    rewrite_out: config::rules(&account.rewrite_out),
                     config: account.clone(),
                 }),
             );
@@ -157,6 +169,9 @@ impl Plan {
                     (rate, operator.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
             }
+            if !operator.rewrite_in.is_empty() {
+                rewrite_in.insert(id, config::rules(&operator.rewrite_in));
+            }
             operators.insert(
                 id,
                 Arc::new(OperatorPlan {
@@ -165,6 +180,7 @@ impl Plan {
                     receipt_states: operator.own_states(),
                     taste: Taste::of_operator(operator),
                     tariff: operator.costs.tariff(operator.cost),
+                    rewrite_out: config::rules(&operator.rewrite_out),
                     config: operator.clone(),
                 }),
             );
@@ -212,6 +228,7 @@ impl Plan {
             routes,
             mo,
             rates,
+            rewrite_in,
             trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -282,6 +299,11 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// The rules for the addresses in what an account or operator brings, if it has any.
+    pub fn rewrite_in(&self, id: u32) -> Option<&Rules> {
+        self.rewrite_in.get(&id)
     }
 
     /// The share of a sender's messages that is traced.

@@ -14,15 +14,17 @@ use crate::actors::cdr::Cdr;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::posted::measured;
+use crate::actors::rewrite;
 use crate::actors::shown_id;
 use crate::actors::traced;
 use crate::clock;
+use crate::config::{ReceiptDates, ReceiptForm};
 use crate::content;
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Final, FinalBatch, Kind, Message, OperatorReceipt, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
-use crate::smpp::{Tlvs, tag};
+use crate::smpp::{DeliverSm, Tlvs, tag};
 use crate::sms::convert::Alphabet;
 use crate::store::FinRow;
 use crate::telemetry::metrics::StateMeters;
@@ -132,12 +134,12 @@ pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     Message {
         esm_class: ESM_CLASS_RECEIPT,
         trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
-        ..telling(message, state, fin.at, &fin.error)
+        ..telling(hub, message, state, fin.at, &fin.error)
     }
 }
 
 /// The same about an intermediate state: esm_class 0x20 (§5.2.12).
-pub fn notification_for(message: &Message, said: &OperatorReceipt) -> Message {
+pub fn notification_for(hub: &Hub, message: &Message, said: &OperatorReceipt) -> Message {
     let state = u8::try_from(said.reported_state).unwrap_or(receipt::UNKNOWN);
     let at = match said.done_at {
         0 => clock::now_ms(),
@@ -145,15 +147,19 @@ pub fn notification_for(message: &Message, said: &OperatorReceipt) -> Message {
     };
     Message {
         esm_class: ESM_CLASS_INTERMEDIATE,
-        ..telling(message, state, at, &said.error)
+        ..telling(hub, message, state, at, &said.error)
     }
 }
 
 /// A deliver_sm to the sender of a message about its state.
-fn telling(message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
+fn telling(hub: &Hub, message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
     let message_id = shown_id::of(message);
     let parts = content::parts(message);
-    let text = receipt::format(&ReceiptText {
+    let with_seconds = hub
+        .plan()
+        .account_by_id(message.sender)
+        .is_some_and(|account| account.config.receipt_dates == ReceiptDates::Seconds);
+    let text = ReceiptText {
         id: Bytes::copy_from_slice(message_id.as_bytes()),
         sub: parts,
         dlvrd: if state == 2 { parts } else { 0 },
@@ -166,7 +172,13 @@ fn telling(message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
             error.clone()
         },
         text: first_words(message),
-    });
+    };
+    let text = receipt::format(&text, with_seconds);
+    // As its sender wrote them, whatever was made of them since.
+    let (source, destination) = (
+        rewrite::original_source(message),
+        rewrite::original_destination(message),
+    );
     let mut tlvs = Tlvs::default();
     let mut id_octets = message_id.into_bytes();
     id_octets.push(0);
@@ -182,15 +194,24 @@ fn telling(message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
         accepted_at: message.accepted_at,
         due_at: at,
         service_type: message.service_type.clone(),
-        source_ton: message.dest_ton,
-        source_npi: message.dest_npi,
-        source: message.destination.clone(),
-        dest_ton: message.source_ton,
-        dest_npi: message.source_npi,
-        destination: message.source.clone(),
+        source_ton: destination.ton.into(),
+        source_npi: destination.npi.into(),
+        source: destination.digits,
+        dest_ton: source.ton.into(),
+        dest_npi: source.npi.into(),
+        destination: source.digits,
         short_message: text.into(),
         tlvs: tlvs.raw().clone(),
         ..Message::default()
+    }
+}
+
+/// Takes from a receipt what its account does not want. Without TLVs the text is all there is.
+pub fn shape(pdu: &mut DeliverSm, form: ReceiptForm, with_tlvs: bool) {
+    match form {
+        ReceiptForm::Text => pdu.tlvs = Tlvs::default(),
+        ReceiptForm::Tlvs if with_tlvs => pdu.short_message = Bytes::new(),
+        ReceiptForm::Tlvs | ReceiptForm::TextAndTlvs => {}
     }
 }
 

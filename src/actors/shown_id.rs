@@ -1,27 +1,104 @@
 //! The id by which the sender of a message knows it: in the answer to its submission, in receipts, in
 //! query_sm, cancel_sm and replace_sm.
 //!
-//! Mostly our own number in decimal digits. The messages of one submit_multi are known by the number
-//! of the first, because its answer has room for one id (SMPP 3.4 §4.5.2). A peer of SMPP 3.3 has room
-//! for eight hexadecimal digits: a hash of the number, which is found again among the newest messages
-//! of the account.
+//! Mostly our own number, in the digits that its account wants (`message_id`). The messages of one
+//! submit_multi are known by the number of the first, because its answer has room for one id (SMPP 3.4
+//! §4.5.2). A peer of SMPP 3.3 has room for eight hexadecimal digits: a hash of the number, which is
+//! found again among the newest messages of the account. The form is kept with the message, so that its
+//! receipt has it too when the account wants another one meanwhile.
 
+use crate::config::{Account, ShownIdForm};
 use crate::pb::Message;
 
 /// Digits of the short form.
 const SHORT_DIGITS: usize = 8;
+/// Most digits of our numbers in hexadecimal. In decimal they have had more since 1970.
+const HEX_DIGITS: usize = 16;
+/// Longest message_id without its NUL (SMPP 3.4 §5.2.23).
+const LONGEST: usize = 64;
+
+/// How an id is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Form {
+    /// Eight hexadecimal digits, for SMPP 3.3; whatever the rest says.
+    pub short: bool,
+    pub hex: bool,
+    /// Least digits, with zeros in front.
+    pub length: u32,
+}
+
+/// Room for the digits of an id, so that it is written without an allocation.
+pub struct Digits([u8; LONGEST]);
+
+// === impl Form ===
+
+impl Form {
+    /// What an account wants on a bind with ids of this length.
+    pub fn of_account(account: &Account, short: bool) -> Self {
+        Self {
+            short,
+            hex: account.message_id == ShownIdForm::Hex,
+            length: account.message_id_length.unwrap_or(0),
+        }
+    }
+
+    /// The form in which the sender of a message knows its id.
+    pub fn of(message: &Message) -> Self {
+        Self {
+            short: message.short_id,
+            hex: message.hex_id,
+            length: message.id_length,
+        }
+    }
+
+    /// Keeps the form with a message.
+    pub fn mark(self, message: &mut Message) {
+        message.short_id = self.short;
+        message.hex_id = self.hex;
+        message.id_length = self.length;
+    }
+
+    /// Writes an id in this form.
+    pub fn write(self, id: u64, digits: &mut Digits) -> &[u8] {
+        let least = self.length as usize;
+        match (self.short, self.hex) {
+            (true, _) => digits.write::<16>(shortened(id).into(), SHORT_DIGITS),
+            (false, true) => digits.write::<16>(id, least),
+            (false, false) => digits.write::<10>(id, least),
+        }
+    }
+
+    /// The same as text.
+    pub fn text(self, id: u64) -> String {
+        String::from_utf8_lossy(self.write(id, &mut Digits::default())).into_owned()
+    }
+}
+
+// === impl Digits ===
+
+impl Digits {
+    /// Base and divisions are known to the compiler: this is done for every answer.
+    fn write<const BASE: u64>(&mut self, mut number: u64, least: usize) -> &[u8] {
+        let last = LONGEST - least.clamp(1, LONGEST);
+        let mut at = LONGEST;
+        while number > 0 || at > last {
+            at -= 1;
+            self.0[at] = b"0123456789ABCDEF"[(number % BASE) as usize];
+            number /= BASE;
+        }
+        &self.0[at..]
+    }
+}
+
+impl Default for Digits {
+    fn default() -> Self {
+        Self([0; LONGEST])
+    }
+}
 
 /// The id of a message as its sender knows it.
 pub fn of(message: &Message) -> String {
-    text(number(message), message.short_id)
-}
-
-/// The id with this number, long or short.
-pub fn text(id: u64, short: bool) -> String {
-    match short {
-        true => format!("{:08X}", shortened(id)),
-        false => id.to_string(),
-    }
+    Form::of(message).text(number(message))
 }
 
 /// The number behind the id of a message.
@@ -32,18 +109,25 @@ pub fn number(message: &Message) -> u64 {
     }
 }
 
-/// Reads the short form; `None` for anything else. Ours in decimal digits are longer.
+/// Reads the short form; `None` for anything else. Ours in other forms are longer.
 pub fn parse_short(text: &[u8]) -> Option<u32> {
     let is_short = text.len() == SHORT_DIGITS && text.iter().all(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(text).ok().filter(|_| is_short)?;
     u32::from_str_radix(text, 16).ok()
 }
 
-/// Reads the long form; leading zeros do no harm.
+/// Reads the long forms, in any case; leading zeros do no harm. Which of them it is, its length says.
 pub fn parse(text: &[u8]) -> Option<u64> {
-    let is_number = text.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(text).ok().filter(|_| is_number)?;
-    text.parse().ok().filter(|id| *id > 0)
+    let zeros = text.iter().take_while(|digit| **digit == b'0').count();
+    let digits = &text[zeros..];
+    let base = match digits.len() {
+        ..=HEX_DIGITS => 16,
+        _ => 10,
+    };
+    // Not left to from_str_radix, which takes a sign.
+    let is_number = digits.iter().all(u8::is_ascii_hexdigit);
+    let digits = std::str::from_utf8(digits).ok().filter(|_| is_number)?;
+    u64::from_str_radix(digits, base).ok().filter(|id| *id > 0)
 }
 
 /// The finalizer of MurmurHash3: numbers that follow one another share nothing visible.
@@ -70,7 +154,11 @@ pub fn group(messages: &mut [(u32, Message)]) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const ID: u64 = 1_900_000_000_000_000_123;
 
     #[test]
     fn a_group_is_known_by_its_first() {
@@ -88,15 +176,72 @@ mod tests {
 
     #[test]
     fn the_short_form_reads_back() {
-        let id = 1_900_000_000_000_000_123;
-        let short = text(id, true);
-        assert_eq!(parse_short(short.as_bytes()), Some(shortened(id)));
+        let form = Form {
+            short: true,
+            hex: true,
+            length: 20,
+        };
+        let short = form.text(ID);
+        assert_eq!(parse_short(short.as_bytes()), Some(shortened(ID)));
         assert_eq!(short.len(), SHORT_DIGITS);
-        assert_eq!(parse_short(id.to_string().as_bytes()), None);
-        assert_eq!(parse(b"0042"), Some(42));
-        assert_eq!(parse(b"4x"), None);
-        assert_eq!(parse(b"0"), None);
-        let distinct: std::collections::HashSet<u32> = (id..id + 100_000).map(shortened).collect();
+        assert_eq!(parse_short(ID.to_string().as_bytes()), None);
+        let distinct: std::collections::HashSet<u32> = (ID..ID + 100_000).map(shortened).collect();
         assert!(distinct.len() > 99_990, "{}", distinct.len());
+    }
+
+    #[test]
+    fn each_form_has_its_digits() {
+        let cases = [
+            (false, 0, "1900000000000000123"),
+            (false, 20, "01900000000000000123"),
+            (false, 64, &format!("{ID:064}")),
+            (true, 0, "1A5E27EEF13E007B"),
+            (true, 16, "1A5E27EEF13E007B"),
+            (true, 20, "00001A5E27EEF13E007B"),
+            // Configuration does not let it through; nothing breaks.
+            (true, 1_000, &format!("{ID:064X}")),
+        ];
+        for (hex, length, text) in cases {
+            let form = Form {
+                short: false,
+                hex,
+                length,
+            };
+            assert_eq!(form.text(ID), text);
+            let mut message = Message {
+                id: ID,
+                ..Message::default()
+            };
+            form.mark(&mut message);
+            assert_eq!((Form::of(&message), of(&message)), (form, text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_id_is_none() {
+        for wrong in [
+            "",
+            "0",
+            "000",
+            "4x",
+            "+1A5E27EEF13E007B",
+            "1A5E27EEF13E007B0",
+            "-1",
+            " 1",
+        ] {
+            assert_eq!(parse(wrong.as_bytes()), None, "{wrong:?}");
+        }
+        assert_eq!(parse(b"1a5e27eef13e007b"), Some(ID));
+        assert_eq!(parse(b"99999999999999999999"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_form_reads_back(id in 1u64 << 60.., hex in any::<bool>(), length in 0..=64u32) {
+            let form = Form { short: false, hex, length };
+            let text = form.text(id);
+            prop_assert!(text.len() >= length as usize && text.len() <= LONGEST);
+            prop_assert_eq!(parse(text.as_bytes()), Some(id));
+        }
     }
 }

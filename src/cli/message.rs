@@ -2,7 +2,7 @@
 //! or moves it.
 
 use super::client::{self, Connection};
-use crate::http::view::{Done, Message};
+use crate::http::view::{Address, Done, Message};
 
 /// Arguments of `smsc message`.
 #[derive(Debug, clap::Args)]
@@ -124,6 +124,15 @@ fn facts(message: &Message) -> String {
     fact("state", state);
     fact("from", format!("{} ({})", message.from, message.sender));
     fact("to", format!("{} ({})", message.to, message.queue));
+    if let Some(original) = &message.original {
+        let as_it_came = |address: &Option<Address>| {
+            address.as_ref().map_or_else(String::new, |one| {
+                format!("{} (TON {}, NPI {})", one.address, one.ton, one.npi)
+            })
+        };
+        fact("came from", as_it_came(&original.from));
+        fact("came to", as_it_came(&original.to));
+    }
     fact("network", message.network.clone().unwrap_or_default());
     fact("kind", message.kind.clone());
     if let Some(parts) = &message.parts {
@@ -191,6 +200,7 @@ mod tests {
             to: "447700900123".to_owned(),
             sender: "account:test".to_owned(),
             queue: "operator:up".to_owned(),
+            original: None,
             network: None,
             accepted_at: Some("2023-11-14T22:13:20.000Z".to_owned()),
             expires_at: None,

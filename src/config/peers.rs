@@ -6,6 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
+use super::rewrite::RewriteRule;
 use super::section::{choice, section};
 use super::server::Retry;
 use super::sharing::{Costs, Sharing};
@@ -78,8 +79,54 @@ section! {
         outbind: Option<String> = None,
         /// The password of the outbind; `smpp.system_id` is its system_id.
         outbind_password: SecretString = SecretString::default(),
+        /// How message_id is written to it: in answers and in receipts.
+        message_id: ShownIdForm = ShownIdForm::Decimal,
+        /// Digits of a message_id, with zeros in front; without it, as many as there are. For binds of 3.3 it is always eight.
+        message_id_length: Option<u32> = None,
+        /// What a receipt to it is made of.
+        receipt_form: ReceiptForm = ReceiptForm::TextAndTlvs,
+        /// How exact the dates in the text of a receipt are.
+        receipt_dates: ReceiptDates = ReceiptDates::Minutes,
+        /// What deviates from the standard is refused: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
+        strict: bool = false,
         /// Whether it may bind.
         enabled: bool = true,
+        /// How addresses in what it submits are rewritten, before anything is decided by them. It is told of its messages by the addresses that it wrote.
+        rewrite_in: Vec<RewriteRule> = Vec::new(),
+        /// How addresses in the messages that it is sent are rewritten. Receipts are not: they carry what it submitted.
+        rewrite_out: Vec<RewriteRule> = Vec::new(),
+    }
+}
+
+choice! {
+    /// How message_id is written to an account.
+    pub enum ShownIdForm {
+        /// Decimal digits, 19 of them.
+        Decimal = "decimal",
+        /// Hexadecimal digits, 16 of them, in capitals.
+        Hex = "hex",
+    }
+}
+
+choice! {
+    /// What a receipt is made of.
+    pub enum ReceiptForm {
+        /// Text and TLVs.
+        TextAndTlvs = "text_and_tlvs",
+        /// The text of appendix B, and no TLVs.
+        Text = "text",
+        /// receipted_message_id, message_state and user_message_reference, and no text; binds below 3.4 get the text all the same.
+        Tlvs = "tlvs",
+    }
+}
+
+choice! {
+    /// How exact the dates of a receipt are.
+    pub enum ReceiptDates {
+        /// YYMMDDhhmm, as in appendix B.
+        Minutes = "minutes",
+        /// YYMMDDhhmmss.
+        Seconds = "seconds",
     }
 }
 
@@ -262,6 +309,10 @@ section! {
         adaptive: bool = true,
         /// Whether we bind to it.
         enabled: bool = true,
+        /// How addresses in the messages that it brings are rewritten, before they are routed.
+        rewrite_in: Vec<RewriteRule> = Vec::new(),
+        /// How addresses in what it is sent are rewritten, each time a message is sent.
+        rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
 }
 

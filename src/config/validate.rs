@@ -8,6 +8,7 @@ mod listeners;
 mod peers;
 mod redis;
 mod resolver;
+mod rewrite;
 mod routes;
 mod sharing;
 mod words;

@@ -88,7 +88,7 @@ const CORE: &[(&str, &str)] = &[
     ("dlr-storage", "receipts are kept in the store itself"),
     (
         "unified-prefix",
-        "numbers are taken as they come; a leading + is ignored",
+        "write rules in rewrite_in of accounts and operators; without them numbers stay as they come",
     ),
     ("white-list", "let the application decide whom it sends to"),
     ("black-list", "let the application decide whom it sends to"),

@@ -18,7 +18,7 @@ pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,
 };
-pub use message::{Attempt, Change, Final, Message, Messages, Text, Trace};
+pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
 pub(crate) use settings::findings;
 pub use settings::{

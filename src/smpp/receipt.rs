@@ -143,10 +143,11 @@ pub fn state_from_word(word: &[u8]) -> Option<u8> {
         .map(|(_, state)| *state)
 }
 
-/// Writes the text of Appendix B; the message's text is cut at 20 octets.
-pub fn format(receipt: &ReceiptText) -> Vec<u8> {
+/// Writes the text of Appendix B; the message's text is cut at 20 octets. Its dates are YYMMDDhhmm, or
+/// YYMMDDhhmmss `with_seconds`, as many write them.
+pub fn format(receipt: &ReceiptText, with_seconds: bool) -> Vec<u8> {
     let date = |ms: Option<i64>| match ms {
-        Some(ms) => format_receipt_date(ms, false),
+        Some(ms) => format_receipt_date(ms, with_seconds),
         None => "0000000000".to_owned(),
     };
     let mut middle = String::with_capacity(80);

@@ -25,7 +25,7 @@ pub use types::{
 use super::encode::encode_empty_resp;
 use super::timers::{Due, Phase, Watch};
 use super::window::{Entry, Window};
-use super::{Bind, BindResp, Body, CommandId, CommandStatus, Outbind, Pdu, Tlvs, tag};
+use super::{Bind, BindResp, Body, CommandId, CommandStatus, Leniency, Outbind, Pdu, Tlvs, tag};
 
 /// How long the answer to an expired request is still recognised.
 const LATE_MEMORY: Duration = Duration::from_secs(300);
@@ -288,6 +288,11 @@ impl<T: Clone> Session<T> {
             self.window = Window::new(window, self.config.response_timeout);
             self.late = Window::new(window, LATE_MEMORY);
         }
+    }
+
+    /// Server: what is forgiven to the account that has bound.
+    pub fn set_leniency(&mut self, leniency: Leniency) {
+        self.config.leniency = leniency;
     }
 
     /// Settings given at the start.

@@ -81,9 +81,17 @@ pub fn matches(message: &Message, digits: &[u8]) -> bool {
 
 /// Takes an address and the text out of a message.
 pub fn without_address(message: &mut Message, digits: &[u8]) {
-    for address in [&mut message.source, &mut message.destination] {
+    let (mut from, mut to) = (None, None);
+    if let Some(original) = &mut message.original {
+        (from, to) = (original.source.as_mut(), original.destination.as_mut());
+    }
+    for (address, as_it_came) in [(&mut message.source, from), (&mut message.destination, to)] {
         if normalise(address) == digits {
             *address = Bytes::from_static(ERASED);
+            // The same number, written otherwise.
+            if let Some(as_it_came) = as_it_came {
+                as_it_came.digits = Bytes::from_static(ERASED);
+            }
         }
     }
     message.tlvs = tlvs_without(&message.tlvs, ADDRESSES);
@@ -120,6 +128,7 @@ fn tlvs_without(tlvs: &[u8], tags: &[u16]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pb::{Address, Original};
 
     /// message_payload, sar_total_segments, callback_num, and half a parameter.
     const TLVS: &[u8] =
@@ -168,5 +177,24 @@ mod tests {
         assert_eq!(&message.source[..], b"ACME");
         assert_eq!(&message.tlvs[..], b"\x02\x0e\x00\x01\x02");
         assert!(message.text_erased);
+    }
+
+    #[test]
+    fn a_number_goes_as_it_came_too() {
+        let address = |digits: &'static str| {
+            Some(Address {
+                digits: Bytes::from_static(digits.as_bytes()),
+                ..Address::default()
+            })
+        };
+        let mut message = message();
+        message.original = Some(Box::new(Original {
+            source: address("Acme"),
+            destination: address("07700900123"),
+        }));
+        without_address(&mut message, b"447700900123");
+        let original = message.original.unwrap();
+        assert_eq!(&original.destination.unwrap().digits[..], ERASED);
+        assert_eq!(&original.source.unwrap().digits[..], b"Acme");
     }
 }

@@ -104,6 +104,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         group_first,
         group_size,
         short_id,
+        original,
+        hex_id,
+        id_length,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -155,6 +158,15 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if !network.is_empty() {
         string::encode(53, network, buffer);
     }
+    if let Some(original) = original {
+        prost::encoding::message::encode(60, original.as_ref(), buffer);
+    }
+    if *hex_id {
+        flag::encode(61, hex_id, buffer);
+    }
+    if *id_length != 0 {
+        uint32::encode(62, id_length, buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
@@ -173,7 +185,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::pb::Composition;
+    use crate::pb::{Address, Composition, Original};
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -216,6 +228,16 @@ mod tests {
             group_first: 1 << 59,
             group_size: 3,
             short_id: true,
+            original: Some(Box::new(Original {
+                source: Some(Address {
+                    ton: 5,
+                    npi: 0,
+                    digits: text("ACME"),
+                }),
+                destination: None,
+            })),
+            hex_id: true,
+            id_length: 20,
         }
     }
 

@@ -178,6 +178,18 @@ fn accounts() {
             "system_type = '1234567890123'",
             "account[0].system_type: has 13 octets; the standard allows 12",
         ),
+        (
+            "message_id = 'octal'",
+            "account[0].message_id: expected \"decimal\" or \"hex\", found the text \"octal\"; write one of them, in quotes",
+        ),
+        (
+            "message_id_length = 18",
+            "account[0].message_id_length: must be between 19 and 64 for decimal ids",
+        ),
+        (
+            "message_id = 'hex'\nmessage_id_length = 65",
+            "account[0].message_id_length: must be between 16 and 64 for hex ids",
+        ),
     ];
     for (text, message) in cases {
         assert_eq!(account(text), [message], "{text}");
@@ -186,6 +198,56 @@ fn accounts() {
         refused("[[account]]\nsystem_id = 'a'\npassword = '$argon2id$x'"),
         ["account[0].password: starts like an argon2id hash but is none; write $argon2id$v=19$…"]
     );
+}
+
+#[test]
+fn rules_that_rewrite_addresses() {
+    let cases = [
+        (
+            "{ prefix = '0' }",
+            "field: is missing; write \"source\" or \"destination\"",
+        ),
+        (
+            "{ field = 'source', min_length = 7, max_length = 6 }",
+            "min_length: is above max_length; nothing matches",
+        ),
+        (
+            "{ field = 'source', strip = 21 }",
+            "strip: must be at most 20, the longest address",
+        ),
+        (
+            "{ field = 'source', add = '123456789012345678901' }",
+            "add: has 21 octets; the standard allows 20",
+        ),
+        (
+            "{ field = 'source', replace = 'Café' }",
+            "replace: must be printable ASCII",
+        ),
+        (
+            "{ field = 'source', replace = 'A', add = 'B' }",
+            "replace: stands for the whole address; remove it, or `strip` and `add`",
+        ),
+        (
+            "{ field = 'destination', replace = '' }",
+            "replace: is empty; a message needs a destination",
+        ),
+        (
+            "{ field = 'source', set_npi = 256 }",
+            "set_npi: expected a whole number up to 255, found the number 256; write a number without quotes",
+        ),
+    ];
+    let good = "{ field = 'destination', prefix = '00', strip = 2 }";
+    for (rule, message) in cases {
+        let rules = format!("[{good}, {rule}]");
+        assert_eq!(
+            account(&format!("rewrite_in = {rules}")),
+            [format!("account[0].rewrite_in[1].{message}")]
+        );
+        assert_eq!(
+            operator(&format!("rewrite_out = {rules}")),
+            [format!("operator[0].rewrite_out[1].{message}")]
+        );
+    }
 }
 
 #[test]

@@ -119,6 +119,7 @@ impl EsmeSession {
             ));
         }
         self.account = Some(account);
+        self.judge_strictly();
         self.publish();
     }
 

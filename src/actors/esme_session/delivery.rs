@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::actors::content::Taste;
+use crate::actors::{receipts, rewrite};
 use crate::content;
 use crate::pb::Message;
 
@@ -31,21 +32,31 @@ impl Handler<DeliverBatch> for EsmeSession {
         self.snapshot.sent_total += batch.deliveries.len() as u64;
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
-        let taste = taste_of(self.account.as_deref(), self.alphabet);
+        let account = self.account.as_deref();
+        let taste = taste_of(account, self.alphabet);
         let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, operation, |message| {
+            serving.deliver(core, batch, now, out, operation, |message, what| {
                 let mut pdu = convert::deliver_sm_of(message);
                 if let Some(taste) = &taste {
                     changed += shape::shape(&mut pdu, message, taste);
                 }
+                let rewritten = match (account, what) {
+                    (Some(account), What::Receipt) => {
+                        receipts::shape(&mut pdu, account.config.receipt_form, with_tlvs);
+                        Ok(())
+                    }
+                    (Some(account), _) => rewrite::outgoing(&account.rewrite_out, &mut pdu),
+                    (None, _) => Ok(()),
+                };
                 let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
+                let unfit = (!fits).then_some(CommandStatus::ESME_RINVMSGLEN);
                 Prepared {
                     pdu,
                     keep_message: false,
                     receipt_expected: false,
-                    refused: (!fits).then_some(CommandStatus::ESME_RINVMSGLEN),
+                    refused: rewritten.err().or(unfit),
                 }
             });
         });
@@ -78,7 +89,11 @@ impl EsmeSession {
         if let Some(taste) = taste_of(self.account.as_deref(), self.alphabet) {
             shape::shape(&mut pdu, message, &taste);
         }
-        if self.core.peer_version() < 0x34 && !data_sm::without_tlvs(&mut pdu) {
+        let with_tlvs = self.core.peer_version() >= 0x34;
+        if let Some(account) = &self.account {
+            receipts::shape(&mut pdu, account.config.receipt_form, with_tlvs);
+        }
+        if !with_tlvs && !data_sm::without_tlvs(&mut pdu) {
             return;
         }
         self.write(|core, out| core.notify(out, |out, sequence| encode(out, sequence, &pdu)));

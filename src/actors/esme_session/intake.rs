@@ -1,6 +1,7 @@
 //! Submissions on their way in: one batch per socket read to Ingest, answered after the commit.
 
 use super::*;
+use crate::actors::shown_id::{Digits, Form};
 use crate::pb::SubmitResult;
 use crate::smpp::{SubmitRespTail, encode_message_resp};
 
@@ -27,13 +28,17 @@ impl EsmeSession {
         {
             message.registered_delivery |= u32::from(wished);
         }
-        message.short_id = self.has_short_ids();
+        self.id_form().mark(&mut message);
         message
     }
 
-    /// A message_id of SMPP 3.3 has eight hexadecimal digits.
-    pub(super) fn has_short_ids(&self) -> bool {
-        self.core.peer_version() < 0x34
+    /// How ids are written to this peer; a message_id of SMPP 3.3 has eight hexadecimal digits.
+    pub(super) fn id_form(&self) -> Form {
+        let short = self.core.peer_version() < 0x34;
+        let account = self.account.as_ref();
+        account.map_or_else(Form::default, |account| {
+            Form::of_account(&account.config, short)
+        })
     }
 
     /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
@@ -83,11 +88,11 @@ impl EsmeSession {
 
     fn answer(&mut self, reply: &SubmitReply) {
         let congestion = self.congestion(&reply.results);
-        let short = self.has_short_ids();
+        let form = self.id_form();
         let answer_as = &mut self.answer_as;
         let Some(outbox) = &self.outbox else { return };
         outbox.write(|out| {
-            let mut digits = [0u8; 20];
+            let mut digits = Digits::default();
             for result in &reply.results {
                 let status = CommandStatus(result.status);
                 let command_id = answer_as
@@ -98,13 +103,12 @@ impl EsmeSession {
                     encode_deliver_sm_resp(out, result.sequence, status);
                     continue;
                 }
-                let decimal = match (status.is_ok(), short) {
-                    (false, _) => &[],
-                    (true, false) => decimal(result.id, &mut digits),
-                    (true, true) => hexadecimal(shown_id::shortened(result.id), &mut digits),
+                let message_id = match status.is_ok() {
+                    true => form.write(result.id, &mut digits),
+                    false => &[],
                 };
                 let tail = SubmitRespTail {
-                    message_id: decimal,
+                    message_id,
                     congestion,
                 };
                 encode_message_resp(out, command_id.response(), result.sequence, status, tail);
@@ -129,26 +133,4 @@ impl EsmeSession {
         let share = (self.intake * 100 / INTAKE).max(self.hub.filled(account.id));
         (share >= BUSY).then(|| share.min(usize::from(CONGESTED)) as u8)
     }
-}
-
-/// Decimal digits without an allocation.
-fn decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            return &digits[at..];
-        }
-    }
-}
-
-/// The eight digits of a short id.
-fn hexadecimal(value: u32, digits: &mut [u8; 20]) -> &[u8] {
-    for (at, digit) in digits[..8].iter_mut().enumerate() {
-        let nibble = (value >> (28 - 4 * at)) & 0x0F;
-        *digit = b"0123456789ABCDEF"[nibble as usize];
-    }
-    &digits[..8]
 }

@@ -11,6 +11,7 @@ use crate::actors::link::{Linked, Outbox};
 use crate::actors::listener::proxy;
 use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;
+use crate::smpp::Leniency;
 use crate::smpp::session::State;
 
 impl EsmeSession {
@@ -70,11 +71,24 @@ impl EsmeSession {
     pub(super) fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
         match self.hub.plan().account_by_id(account.id).cloned() {
-            Some(current) => self.account = Some(current),
+            Some(current) => {
+                self.account = Some(current);
+                self.judge_strictly();
+            }
             None => {
                 self.write(|core, out| core.unbind(Instant::now().into_std(), out));
             }
         }
+    }
+
+    /// Forgives the peer what its account may be forgiven. Its bind is read before anybody knows whose it
+    /// is, and forgiven as everybody's.
+    pub(super) fn judge_strictly(&mut self) {
+        let Some(account) = &self.account else { return };
+        self.core.set_leniency(match account.config.strict {
+            true => Leniency::strict(),
+            false => Leniency::default(),
+        });
     }
 
     /// A node that has lost its lease and has it again counts its binds anew.

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::actors::shown_id::Form;
 use crate::config::Lists;
 use crate::domain::address::normalise;
 use crate::pb::SubmitResult;
@@ -101,7 +102,7 @@ fn unfold(
 
 impl Multi {
     /// The answer: what was refused, and the id by which the sender knows the rest.
-    fn answer(self, results: &[SubmitResult], short: bool, congestion: Option<u8>) -> Pdu {
+    fn answer(self, results: &[SubmitResult], form: Form, congestion: Option<u8>) -> Pdu {
         let mut failures = self.failures;
         for result in results.iter().filter(|result| result.status != 0) {
             if let Some(destination) = self.destinations.get(result.sequence as usize) {
@@ -123,7 +124,7 @@ impl Multi {
             tlvs.push(tag::CONGESTION_STATE, &[congestion]);
         }
         let body = Body::SubmitMultiResp(SubmitMultiResp {
-            message_id: shown_id::text(first, short).into(),
+            message_id: form.text(first).into(),
             unsuccess_sme: failures,
             tlvs,
         });
@@ -194,7 +195,7 @@ impl EsmeSession {
                     Ok(accepted) => {
                         let results = &accepted.reply.results;
                         let congestion = session.congestion(results);
-                        let answer = multi.answer(results, session.has_short_ids(), congestion);
+                        let answer = multi.answer(results, session.id_form(), congestion);
                         session.write(|_, out| answer.encode(out));
                     }
                     // Whether it was accepted is unknown, so the sender must ask again.

@@ -71,7 +71,6 @@ impl Operation {
 
     async fn carry_out(self, asker: Asker, sequence: u32) -> Done {
         let command_id = self.command_id();
-        let short = asker.interface_version < 0x34;
         let result = match self {
             Self::Query(query) => operations::query_sm(&asker, &query)
                 .await
@@ -86,7 +85,7 @@ impl Operation {
                 match operations::replace_present(&asker, *message).await {
                     Ok(Replaced::Nothing(message)) => return Done::Submit(message),
                     Ok(Replaced::Old(id)) => Ok(Body::SubmitSmResp(SubmitSmResp {
-                        message_id: shown_id::text(id, short).into(),
+                        message_id: id.into(),
                         ..SubmitSmResp::default()
                     })),
                     Err(status) => Err(status),

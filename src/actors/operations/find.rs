@@ -5,9 +5,11 @@ use futures_util::future::join_all;
 
 use super::{Asker, trouble};
 use crate::actors::admin;
+use crate::actors::rewrite::{self, original_destination, original_source};
 use crate::actors::shown_id;
 use crate::content;
 use crate::domain::address::normalise;
+use crate::domain::rewrite::Number;
 use crate::pb::{Kind, MessageState};
 use crate::smpp::CommandStatus;
 use crate::store::{History, Search, StoreError, Stored};
@@ -18,6 +20,12 @@ const PAGE: usize = 1_000;
 const FOLLOWERS: u64 = 64;
 /// A short id is looked for among as many messages.
 const NEWEST: usize = 10_000;
+
+/// Two addresses as the account writes them.
+pub(super) struct Between {
+    pub source: Number,
+    pub destination: Number,
+}
 
 /// Messages that wait between two addresses, newest first.
 pub(super) struct Page {
@@ -48,7 +56,7 @@ pub(super) async fn own(
         },
     };
     let message = &lead.stored.message;
-    if message.sender != asker.account || !is_same(&message.source, source) {
+    if message.sender != asker.account || !is_same(&original_source(message).digits, source) {
         return Err(fail);
     }
     if shown_id::number(message) != id || content::is_internal(message) {
@@ -86,8 +94,10 @@ async fn by_short_id(
     short: u32,
     source: &Bytes,
 ) -> Result<Option<u64>, CommandStatus> {
+    // Without TON and NPI nobody knows what its rules would make of the source.
+    let is_rewritten = asker.hub.plan().rewrite_in(asker.account).is_some();
     let search = Search {
-        from: text(source),
+        from: text(source).filter(|_| !is_rewritten),
         sender: Some(asker.account),
         limit: NEWEST,
         ..Search::default()
@@ -99,19 +109,29 @@ async fn by_short_id(
         .find(|id| shown_id::shortened(*id) == short))
 }
 
-/// What of this account is not final, from `source` to `destination`, with an id below `below`.
+/// What of this account is not final, between two addresses, with an id below `below`. Where the
+/// account's rules rewrite them, it is looked for as they do now.
 ///
 /// # Errors
 /// ESME_RSYSERR when the store does not answer, or is told not to search.
 pub(super) async fn waiting(
     asker: &Asker,
-    source: &Bytes,
-    destination: &Bytes,
+    between: &Between,
     below: Option<u64>,
 ) -> Result<Page, CommandStatus> {
+    let Between {
+        source,
+        destination,
+    } = between;
+    let stored = rewrite::stored_as(
+        &asker.hub.plan(),
+        asker.account,
+        source.clone(),
+        destination.clone(),
+    );
     let search = Search {
-        to: text(destination),
-        from: text(source),
+        from: text(&stored.0),
+        to: text(&stored.1),
         sender: Some(asker.account),
         state: Some(MessageState::Enroute),
         before: below,
@@ -131,8 +151,8 @@ pub(super) async fn waiting(
             !content::is_internal(message)
                 && message.kind() == Kind::Mt
                 && message.sender == asker.account
-                && is_same(&message.source, source)
-                && is_same(&message.destination, destination)
+                && is_same(&original_source(message).digits, &source.digits)
+                && is_same(&original_destination(message).digits, &destination.digits)
         })
         .collect();
     Ok(Page {

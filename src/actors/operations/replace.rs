@@ -2,11 +2,13 @@
 
 use bytes::Bytes;
 
+use super::find::Between;
 use super::{Asker, find};
 use crate::actors::admin;
 use crate::actors::content::{self as actors_content, Way};
 use crate::actors::hub::Hub;
-use crate::actors::shown_id;
+use crate::actors::rewrite;
+use crate::actors::shown_id::{self, Form};
 use crate::clock;
 use crate::content;
 use crate::domain::validity::{self, Times};
@@ -17,8 +19,8 @@ use crate::store::History;
 
 /// What became of a submission with replace_if_present_flag.
 pub enum Replaced {
-    /// The message with this id has its content now.
-    Old(u64),
+    /// The message that its sender knows by this id has its content now.
+    Old(String),
     /// Nothing waits that it could replace: it is a message of its own.
     Nothing(Box<Message>),
 }
@@ -55,7 +57,11 @@ pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), Comman
 pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced, CommandStatus> {
     let hub = &asker.hub;
     let now = clock::now_ms();
-    let page = find::waiting(asker, &message.source, &message.destination, None)
+    let between = Between {
+        source: rewrite::original_source(&message),
+        destination: rewrite::original_destination(&message),
+    };
+    let page = find::waiting(asker, &between, None)
         .await
         .map_err(|_| CommandStatus::ESME_RINVSUBREP)?;
     let mut message = message;
@@ -85,7 +91,14 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
             false => asker.order(id, Verb::Cancel, None).await,
         };
         match ordered {
-            Ok(()) if in_place => return Ok(Replaced::Old(shown_id::number(&old.message))),
+            Ok(()) if in_place => {
+                // Another bind of the account may have brought it; this one has room for its ids only.
+                let form = Form {
+                    short: message.short_id,
+                    ..Form::of(&old.message)
+                };
+                return Ok(Replaced::Old(form.text(shown_id::number(&old.message))));
+            }
             Ok(()) => break,
             // Handed over meanwhile: perhaps an older one waits.
             Err(None) => {}

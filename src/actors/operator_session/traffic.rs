@@ -43,13 +43,15 @@ impl OperatorSession {
             }
             Body::DeliverSm(deliver) => {
                 self.snapshot.received_total += 1;
-                let kind = ingest::kind_of(self.hub(), &deliver.destination_addr);
+                let kind = ingest::kind_of(self.hub(), self.options.operator, &deliver);
                 self.submissions.push(Submission {
                     sequence,
                     message: Some(convert::message_of(deliver, kind)),
                 });
             }
-            Body::AlertNotification(alert) => alert::pass_on(self.hub(), alert),
+            Body::AlertNotification(alert) => {
+                alert::pass_on(self.hub(), self.options.operator, alert);
+            }
             Body::Outbind(_) => {}
             _ => {
                 self.snapshot.errors_total += 1;

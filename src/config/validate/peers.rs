@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret;
 
+use super::rewrite::check_rewrite;
 use super::words;
 use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
 use crate::config::outputs::is_host_and_port;
-use crate::config::{Account, Config, Operator, OutcomePolicy, ReceiptRequest, SendAs};
+use crate::config::{
+    Account, Config, Operator, OutcomePolicy, ReceiptRequest, SendAs, ShownIdForm,
+};
 use crate::domain::account;
 use crate::domain::address;
 use crate::domain::allow::Network;
@@ -90,6 +93,9 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         }
         check_lists(&base, account, found);
         check_outbind(&base, account, found);
+        check_id_length(&base, account, found);
+        check_rewrite(&key("rewrite_in"), &account.rewrite_in, found);
+        check_rewrite(&key("rewrite_out"), &account.rewrite_out, found);
         let sensible = account.priority_max <= MAX_PRIORITY;
         found.require(&key("priority_max"), sensible, "must be between 0 and 3");
         if account
@@ -121,6 +127,22 @@ fn check_lists(base: &str, account: &Account, found: &mut Findings) {
                 found.problem(key.clone(), message);
             }
         }
+    }
+}
+
+/// message_id has at most 64 octets (SMPP 3.4 §5.2.23), and ours have 16 hexadecimal or 19 decimal
+/// digits.
+fn check_id_length(base: &str, account: &Account, found: &mut Findings) {
+    const LONGEST: u32 = 64;
+    let least = match account.message_id {
+        ShownIdForm::Decimal => 19,
+        ShownIdForm::Hex => 16,
+    };
+    let length = account.message_id_length;
+    if length.is_some_and(|length| !(least..=LONGEST).contains(&length)) {
+        let form = account.message_id;
+        let message = format!("must be between {least} and {LONGEST} for {form} ids");
+        found.problem(format!("{base}.message_id_length"), message);
     }
 }
 
@@ -196,6 +218,8 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             let message = "\"wait\" needs receipts, but `receipts` is \"never\"; write \"resend\"";
             found.problem(key("outcome_unknown"), message);
         }
+        check_rewrite(&key("rewrite_in"), &operator.rewrite_in, found);
+        check_rewrite(&key("rewrite_out"), &operator.rewrite_out, found);
         for (at, name) in operator.languages.iter().enumerate() {
             if name.parse::<Language>().is_err() {
                 let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();

@@ -104,11 +104,11 @@ const INSTEAD: &[(&str, &str)] = &[
     ("alt-addr-charset", "addresses pass as they are"),
     (
         "source-addr-ton",
-        "types of numbers pass as the ESME sets them",
+        "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes",
     ),
     (
         "source-addr-npi",
-        "types of numbers pass as the ESME sets them",
+        "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes",
     ),
     (
         "source-addr-autodetect",
@@ -116,11 +116,11 @@ const INSTEAD: &[(&str, &str)] = &[
     ),
     (
         "dest-addr-ton",
-        "types of numbers pass as the ESME sets them",
+        "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes",
     ),
     (
         "dest-addr-npi",
-        "types of numbers pass as the ESME sets them",
+        "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes",
     ),
     ("bind-addr-ton", "binds carry 0, unknown"),
     ("bind-addr-npi", "binds carry 0, unknown"),

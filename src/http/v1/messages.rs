@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body, done, verb};
+use crate::actors::shown_id;
 use crate::domain::access::Role;
 use crate::domain::address::normalise;
 use crate::domain::state as states;
@@ -192,14 +193,18 @@ fn state_of(text: &str) -> Result<MessageState, Problem> {
         })
 }
 
+/// In decimal, or as an account with hexadecimal ids writes it, which then has 16 digits or more.
 fn message_id(text: &str) -> Result<u64, Problem> {
-    match text.parse() {
-        Ok(id) if id > 0 => Ok(id),
-        _ => Err(Problem::bad_value(
+    let id = match text.len() {
+        16.. => shown_id::parse(text.as_bytes()),
+        _ => text.parse().ok().filter(|id| *id > 0),
+    };
+    id.ok_or_else(|| {
+        Problem::bad_value(
             "id",
-            format!("a message id is a decimal number as in submit_sm_resp, not {text:?}"),
-        )),
-    }
+            format!("a message id is a number as in submit_sm_resp, not {text:?}"),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -258,8 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_decimal() {
+    fn ids_are_as_senders_know_them() {
         assert_eq!(message_id("17").unwrap(), 17);
+        let id = 1_900_000_000_000_000_123;
+        for known in [
+            "1900000000000000123",
+            "01900000000000000123",
+            "1A5E27EEF13E007B",
+        ] {
+            assert_eq!(message_id(known).unwrap(), id, "{known}");
+        }
         for wrong in ["", "0", "abc", "-1", "0x11", "99999999999999999999"] {
             assert!(message_id(wrong).is_err(), "{wrong}");
         }

@@ -30,8 +30,13 @@ pub struct Message {
     pub stage: Option<String>,
     /// `MT` or `MO`.
     pub kind: String,
+    /// As it is routed and kept: see `original`.
     pub from: String,
+    /// As it is routed and kept: see `original`.
     pub to: String,
+    /// The addresses as they came, where a rule of the sender has rewritten one; null otherwise.
+    #[serde(default)]
+    pub original: Option<Original>,
     /// Who brought it: `account:…` or `operator:…`.
     pub sender: String,
     /// The queue that owns it now.
@@ -71,6 +76,21 @@ pub struct Message {
     /// Only when asked for with `text=true`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub content: Option<Text>,
+}
+
+/// The addresses of a message as they came; null for one that no rule has changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Original {
+    pub from: Option<Address>,
+    pub to: Option<Address>,
+}
+
+/// An address with its numbering (SMPP 3.4 §5.2.5, §5.2.6).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Address {
+    pub address: String,
+    pub ton: u32,
+    pub npi: u32,
 }
 
 /// How a message belongs to a longer text.
@@ -167,6 +187,7 @@ impl Message {
             },
             from: printable(&message.source),
             to: printable(&message.destination),
+            original: message.original.as_deref().map(Original::from),
             sender: view.sender,
             queue: view.queue,
             network: Some(message.network.clone()).filter(|network| !network.is_empty()),
@@ -212,6 +233,25 @@ impl Parts {
             sent_as: composition.map_or_else(Vec::new, |all| ids(&all.sent_as)),
             made_of: composition.map_or_else(Vec::new, |all| ids(&all.made_of)),
         })
+    }
+}
+
+impl From<&pb::Original> for Original {
+    fn from(original: &pb::Original) -> Self {
+        Self {
+            from: original.source.as_ref().map(Address::from),
+            to: original.destination.as_ref().map(Address::from),
+        }
+    }
+}
+
+impl From<&pb::Address> for Address {
+    fn from(address: &pb::Address) -> Self {
+        Self {
+            address: printable(&address.digits),
+            ton: address.ton,
+            npi: address.npi,
+        }
     }
 }
 
