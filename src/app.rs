@@ -130,6 +130,7 @@ pub async fn start(
     };
     let redis = open_redis(&config)?;
     if let Some(redis) = redis.clone() {
+        hub.policy.limiter.share(Arc::clone(&redis));
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }

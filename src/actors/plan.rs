@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use crate::actors::content::Taste;
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
-    Route, SendAs, TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, Policies,
+    ReceiptRequest, Retry, Route, SendAs, TEST_TARGETS,
 };
+use crate::domain::address::normalise;
 use crate::domain::allow::AllowList;
+use crate::domain::policy::{Limit, Policy};
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
@@ -28,6 +30,8 @@ pub struct Plan {
     mo: MoTable<u32>,
     retry: RetryPolicy,
     rates: HashMap<u32, (f64, u32)>,
+    /// Rates between addresses, of which a message needs tokens as well.
+    limits: Vec<Limit>,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -58,6 +62,8 @@ pub struct AccountPlan {
     pub config: Account,
     pub allow: AllowList,
     pub priority_max: u8,
+    /// What it may send to whom; `None` for everything.
+    pub policy: Option<Policy>,
     pub taste: Taste,
 }
 
@@ -106,6 +112,8 @@ impl Plan {
         }
         let assembly = store.intern(ASSEMBLY)?;
         let divided = store.intern(DIVIDED)?;
+        let mut wrong = Vec::new();
+        let policies = Policies::read(&config, &mut wrong);
         let mut accounts = HashMap::new();
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
@@ -128,6 +136,7 @@ impl Plan {
                     id,
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
+                    policy: policies.of(&account.system_id, account, &mut wrong),
                     taste: Taste::of_account(account),
                     config: account.clone(),
                 }),
@@ -153,6 +162,11 @@ impl Plan {
                 }),
             );
         }
+        // It was in order when it was checked; a file of a list may have been changed since.
+        if let Some(problem) = wrong.first() {
+            return Err(StoreError::Failed(problem.to_string()));
+        }
+        let limits = limits(&config, &by_target);
         let routes: Vec<crate::domain::route::Route<u32>> = config
             .route
             .iter()
@@ -196,6 +210,7 @@ impl Plan {
             routes,
             mo,
             rates,
+            limits,
             trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -266,6 +281,16 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// Rates between addresses.
+    pub fn limits(&self) -> &[Limit] {
+        &self.limits
+    }
+
+    /// Whether there are any.
+    pub fn has_limits(&self) -> bool {
+        !self.limits.is_empty()
     }
 
     /// The share of a sender's messages that is traced.
@@ -411,6 +436,27 @@ impl Plan {
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
         self.routes.lookup(&self.question(message))
     }
+}
+
+/// The limits of accounts that there are.
+fn limits(config: &Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
+    let prefix = |text: &str| normalise(text.as_bytes()).into();
+    let limit = |limit: &crate::config::Limit| {
+        let account = match &limit.account {
+            Some(name) => Some(*accounts.get(name)?),
+            None => None,
+        };
+        Some(Limit {
+            name: limit.name.clone(),
+            account,
+            sender_prefix: prefix(&limit.sender_prefix),
+            destination_prefix: prefix(&limit.destination_prefix),
+            rate: limit.rate,
+            burst: limit.burst.unwrap_or(limit.rate.ceil() as u32).max(1),
+            per: limit.per.into(),
+        })
+    };
+    config.limit.iter().filter_map(limit).collect()
 }
 
 // === impl OperatorPlan ===

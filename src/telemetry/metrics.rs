@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::domain::policy::Reason;
 use crate::domain::{command_status, state};
 use crate::pb::{MessageState, TrafficSnapshot};
 
@@ -65,6 +66,13 @@ pub struct ResultLabel {
 /// Why something happened, out of a few words.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReasonLabel {
+    pub reason: &'static str,
+}
+
+/// An account, and why something of it was refused: as many as there are accounts and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PolicyLabel {
+    pub account: String,
     pub reason: &'static str,
 }
 
@@ -144,6 +152,8 @@ metrics! {
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
+    /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
+    policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
     /// Submissions refused because the queue was at its cap.
     queue_full: Counter = "submissions_queue_full", Counter::default();
     /// Submissions refused because the account was at its cap.
@@ -244,6 +254,15 @@ impl Metrics {
     /// Counts a refused submission.
     pub fn refused(&self, status: u32) {
         self.refusals.get_or_create(&status_label(status)).inc();
+    }
+
+    /// Counts a submission that policy refuses.
+    pub fn policy_refused(&self, account: &str, reason: Reason) {
+        let label = PolicyLabel {
+            account: account.to_owned(),
+            reason: reason.as_str(),
+        };
+        self.policy_refusals.get_or_create(&label).inc();
     }
 
     /// What went through this node, for rates.
