@@ -126,7 +126,7 @@ fn every_operation_that_submits_is_judged() {
     let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
     let data = |from: &str, to: &str| {
         let mut tlvs = Tlvs::default();
-        tlvs.push(tag::MESSAGE_PAYLOAD, octets("hello"));
+        tlvs.push(tag::MESSAGE_PAYLOAD, b"hello");
         Body::DataSm(DataSm {
             source_addr: octets(from),
             destination_addr: octets(to),
@@ -154,10 +154,9 @@ fn every_operation_that_submits_is_judged() {
     });
     match answer(&mut shop, multi).body {
         Body::SubmitMultiResp(answer) => {
-            let failed: Vec<_> = answer.unsuccess_sme.iter().collect();
-            assert_eq!(failed.len(), 2, "{failed:?}");
-            let statuses = failed.iter().map(|one| one.error_status_code);
-            assert!(statuses.into_iter().all(|status| status == DESTINATION.0));
+            let failed = answer.unsuccess_sme.iter();
+            let failed: Vec<_> = failed.map(|one| one.error_status_code).collect();
+            assert_eq!(failed, [DESTINATION, DESTINATION]);
         }
         other => panic!("not an answer to submit_multi: {other:?}"),
     }
@@ -199,7 +198,7 @@ fn policies_change_while_the_account_is_bound() {
     let admin = smsc.admin();
     let mut free = Peer::bind(smsc.smpp(), "free", "free");
     assert_eq!(sent(&mut free, "OTHER", "33999"), OK);
-    let mut account = admin.get("/v1/accounts/free");
+    let mut account = admin.get("/v1/accounts/free")["settings"].clone();
     account["senders"] = json!(["ACME*"]);
     admin.put("/v1/accounts/free", &account);
     assert_eq!(sent(&mut free, "OTHER", "33999"), SENDER);
@@ -309,7 +308,8 @@ fn limits_count_by_rule_sender_and_destination() {
     assert_eq!(again.status, THROTTLED);
     assert_eq!(sent(&mut other, "L", "33"), OK);
     let mut huge = long("H", 0);
-    huge.tlvs.push(tag::MESSAGE_PAYLOAD, "x".repeat(900).into());
+    huge.tlvs
+        .push(tag::MESSAGE_PAYLOAD, "x".repeat(900).as_bytes());
     assert_eq!(answer(&mut other, Body::SubmitSm(huge)).status, OK);
     assert_eq!(sent(&mut other, "H", "33"), THROTTLED);
 }

@@ -113,7 +113,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             Err(status) => results.push(refusal(sequence, status)),
         }
     }
-    if hub.plan().has_limits() {
+    if hub.plan().screens() {
         let refused = policy::screen(&hub, sender, &mut checked).await;
         results.extend(
             refused

@@ -12,7 +12,7 @@ use crate::config::{
 };
 use crate::domain::address::normalise;
 use crate::domain::allow::AllowList;
-use crate::domain::policy::{Limit, Policy};
+use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
@@ -32,6 +32,8 @@ pub struct Plan {
     rates: HashMap<u32, (f64, u32)>,
     /// Rates between addresses, of which a message needs tokens as well.
     limits: Vec<Limit>,
+    /// What texts to accounts put their senders on opt-out lists, and take them off.
+    keywords: Keywords,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -211,6 +213,10 @@ impl Plan {
             mo,
             rates,
             limits,
+            keywords: Keywords::new(
+                &config.policy.opt_out_keywords,
+                &config.policy.opt_in_keywords,
+            ),
             trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -288,9 +294,14 @@ impl Plan {
         &self.limits
     }
 
-    /// Whether there are any.
-    pub fn has_limits(&self) -> bool {
-        !self.limits.is_empty()
+    /// Texts that put their senders on opt-out lists.
+    pub fn keywords(&self) -> &Keywords {
+        &self.keywords
+    }
+
+    /// Whether submissions are looked at once more after they were checked one by one.
+    pub fn screens(&self) -> bool {
+        !self.limits.is_empty() || !self.keywords.is_empty()
     }
 
     /// The share of a sender's messages that is traced.

@@ -1,25 +1,30 @@
 //! Who may send what to whom, as ingest asks: refusals with their count, and limits.
 //!
 //! The rules are in [`crate::domain::policy`], compiled by the plan. [`check`] judges one message by
-//! its addresses; [`screen`] takes the tokens of limits for a batch. Both concern what accounts
-//! submit; a message that nothing is configured for pays a comparison.
+//! its addresses; [`screen`] takes the tokens of limits for a batch, and hears what subscribers say by
+//! keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a wish
+//! to get no more messages is in the store before its message is answered.
 
 mod limiter;
+mod opt_outs;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::actors::hub::Hub;
-use crate::actors::plan::AccountPlan;
+use crate::actors::plan::{AccountPlan, Plan};
 use crate::clock;
 use crate::config;
 use crate::content;
-use crate::domain::address::mask;
+use crate::domain::address::{mask, normalise};
 use crate::domain::policy::Reason;
-use crate::pb::Message;
+use crate::pb::{Kind, Message};
 use crate::smpp::CommandStatus;
+use crate::store::StoreError;
+use crate::store::opt_out::OptOutRow;
 
 pub use limiter::{Bucket, Limiter};
+pub use opt_outs::OptOuts;
 
 /// A line about refusals at most so often, in milliseconds; the metric counts each of them.
 const SAY_EVERY: i64 = 10_000;
@@ -28,6 +33,7 @@ const SAY_EVERY: i64 = 10_000;
 #[derive(Default)]
 pub struct Desk {
     pub limiter: Limiter,
+    pub opt_outs: OptOuts,
     said_at: AtomicI64,
     unsaid: AtomicU64,
 }
@@ -52,24 +58,122 @@ impl Desk {
 /// # Errors
 /// The status to refuse it with.
 pub fn check(hub: &Hub, account: &AccountPlan, message: &Message) -> Result<(), CommandStatus> {
-    let Some(policy) = &account.policy else {
-        return Ok(());
+    let verdict = match &account.policy {
+        None => Ok(()),
+        Some(policy) => policy.check(&message.source, &message.destination),
     };
-    policy
-        .check(&message.source, &message.destination)
-        .map_err(|reason| refuse(hub, account, message, reason))
+    let opted_out = || {
+        let opt_outs = &hub.policy.opt_outs;
+        opt_outs.has(&account.config.system_id, &message.destination)
+    };
+    match verdict {
+        Ok(()) if opted_out() => Err(Reason::OptedOut),
+        verdict => verdict,
+    }
+    .map_err(|reason| refuse(hub, account, message, reason))
 }
 
-/// Takes the tokens of limits for what was checked, in order; what there are not enough for goes
-/// from `checked` to the result, with its status.
+/// Puts a number on an opt-out list or takes it off: durable, and known here, when this is done.
+///
+/// # Errors
+/// The store does not answer.
+pub async fn opt(
+    hub: &Hub,
+    account: String,
+    number: String,
+    out: bool,
+    by: String,
+) -> Result<bool, StoreError> {
+    let row = OptOutRow {
+        account,
+        number,
+        out,
+        at: clock::now_ms(),
+        who: by,
+        ..OptOutRow::default()
+    };
+    let changed = hub.store.set_opt_out(row).await?;
+    refresh(hub).await?;
+    Ok(changed)
+}
+
+/// Reads what changed on the opt-out lists.
+///
+/// # Errors
+/// The store does not answer; what was known stays known.
+pub async fn refresh(hub: &Hub) -> Result<(), StoreError> {
+    let opt_outs = &hub.policy.opt_outs;
+    opt_outs.refresh(hub.store.as_ref()).await?;
+    hub.metrics.opt_outs.set(opt_outs.count() as i64);
+    Ok(())
+}
+
+/// A last look at what was checked: texts that are keywords, then limits. What is refused goes from
+/// `checked` to the result, with its status.
 pub async fn screen(
     hub: &Hub,
     sender: u32,
     checked: &mut Vec<(u32, Message)>,
 ) -> Vec<(u32, CommandStatus)> {
     let plan = hub.full_plan();
-    let Some(account) = plan.account_by_id(sender).filter(|_| plan.has_limits()) else {
-        return Vec::new();
+    let mut refused = take_tokens(hub, &plan, sender, checked).await;
+    if !plan.keywords().is_empty() {
+        let heard = hear(hub, &plan, sender, checked).await;
+        if let Err((error, sequences)) = heard {
+            // It comes again: a wish that was answered must not be lost.
+            tracing::error!(%error, "an opt-out could not be written; its message is refused");
+            checked.retain(|(sequence, _)| {
+                let lost = sequences.contains(sequence);
+                if lost {
+                    hub.release(sender);
+                    refused.push((*sequence, CommandStatus::ESME_RSYSERR));
+                }
+                !lost
+            });
+        }
+    }
+    refused
+}
+
+/// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
+/// whose wish was not written.
+async fn hear(
+    hub: &Hub,
+    plan: &Plan,
+    sender: u32,
+    checked: &[(u32, Message)],
+) -> Result<(), (StoreError, Vec<u32>)> {
+    let mut wishes = checked.iter().filter_map(|(sequence, message)| {
+        if message.kind() != Kind::Mo || message.source.is_empty() {
+            return None;
+        }
+        let account = plan.mo_account(&message.destination)?;
+        let account = &plan.account_by_id(account)?.config.system_id;
+        let out = plan.keywords().wish(&content::text_of(message)?)?;
+        Some((*sequence, account, &message.source, out))
+    });
+    while let Some((sequence, account, source, out)) = wishes.next() {
+        let number = String::from_utf8_lossy(normalise(source)).into_owned();
+        let word = if out { "opt-out" } else { "opt-in" };
+        let by = format!("{word} keyword by {}", hub.name_of(sender));
+        if let Err(error) = opt(hub, account.clone(), number, out, by).await {
+            let rest = wishes.map(|(sequence, ..)| sequence);
+            return Err((error, std::iter::once(sequence).chain(rest).collect()));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the tokens of limits for what was checked, in order.
+async fn take_tokens(
+    hub: &Hub,
+    plan: &Plan,
+    sender: u32,
+    checked: &mut Vec<(u32, Message)>,
+) -> Vec<(u32, CommandStatus)> {
+    let account = match plan.account_by_id(sender) {
+        Some(account) if !plan.limits().is_empty() => account,
+        _ => return Vec::new(),
     };
     let mut buckets: Vec<Bucket> = Vec::new();
     let mut places: HashMap<(usize, Box<[u8]>), usize> = HashMap::new();
@@ -157,6 +261,6 @@ fn refuse(hub: &Hub, account: &AccountPlan, message: &Message, reason: Reason) -
             CommandStatus::ESME_RINVDSTADR
         }
         Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
-        Reason::OptedOut => CommandStatus::ESME_RINVDSTADR,
+        Reason::OptedOut => CommandStatus(hub.plan().config.policy.opt_out_status),
     }
 }

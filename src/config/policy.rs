@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use super::problem::{Problem, did_you_mean};
 use super::section::{choice, section};
+use super::value::Status;
 use super::{Account, Config};
+use crate::domain::command_status;
 use crate::domain::policy::{self, AddressSet, Entry};
 
 /// Lines of one file that are complained about; further ones are only counted.
@@ -22,6 +24,12 @@ section! {
         blocked_senders: Vec<String> = Vec::new(),
         /// Destinations that no account may send to, notation as `senders` of an account; beyond, the answer is ESME_RINVDSTADR.
         blocked_destinations: Vec<String> = Vec::new(),
+        /// Answer to a message whose destination is on an opt-out list.
+        opt_out_status: u32 as Status = command_status::ESME_RINVDSTADR,
+        /// A mobile-originated text to an account that is nothing but one of these puts its sender on the account's opt-out list, such as `["STOP"]`; case does not matter. It is delivered all the same.
+        opt_out_keywords: Vec<String> = Vec::new(),
+        /// One that takes it off again, such as `["START"]`.
+        opt_in_keywords: Vec<String> = Vec::new(),
         /// Addresses whose use of `[[limit]]`s each node keeps in memory; beyond, the least used are forgotten and have their burst again.
         limit_addresses: usize = 100_000,
     }

@@ -4,6 +4,7 @@
 //! Compiled by the plan from the configuration, asked by ingest. Pure. Keeps true that a set answers
 //! as if every entry were compared one after another, at a cost that does not grow with their number.
 
+mod keyword;
 mod limit;
 
 use std::collections::HashSet;
@@ -13,6 +14,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use super::address::normalise;
 
+pub use keyword::Keywords;
 pub use limit::{Limit, Per};
 
 /// What compiled patterns of one set may take in memory.

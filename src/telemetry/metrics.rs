@@ -154,6 +154,8 @@ metrics! {
     no_route: Counter = "submissions_without_route", Counter::default();
     /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
     policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
+    /// Numbers on opt-out lists that this node knows of.
+    opt_outs: Gauge = "opt_outs", Gauge::default();
     /// Submissions refused because the queue was at its cap.
     queue_full: Counter = "submissions_queue_full", Counter::default();
     /// Submissions refused because the account was at its cap.

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::Findings;
 use crate::config::problem::did_you_mean;
-use crate::config::{Config, LimitPer, Policies};
+use crate::config::{Config, LimitPer, Policies, Policy};
 use crate::domain::address::normalise;
+use crate::domain::policy::Keywords;
 
 /// Longest name of a list or a limit: it is part of keys.
 const MAX_NAME: usize = 64;
@@ -23,7 +24,35 @@ pub(super) fn check_policy(config: &Config, found: &mut Findings) {
         "policy.limit_addresses",
         config.policy.limit_addresses as u64,
     );
+    if config.policy.opt_out_status == 0 {
+        let message = "must not be ESME_ROK: the message would be lost; write \"ESME_RINVDSTADR\"";
+        found.problem("policy.opt_out_status", message);
+    }
+    check_keywords(config, found);
     check_limits(config, found);
+}
+
+fn check_keywords(config: &Config, found: &mut Findings) {
+    let Policy {
+        opt_out_keywords,
+        opt_in_keywords,
+        ..
+    } = &config.policy;
+    let out = Keywords::new(opt_out_keywords, &[]);
+    for (key, words) in [
+        ("policy.opt_out_keywords", opt_out_keywords),
+        ("policy.opt_in_keywords", opt_in_keywords),
+    ] {
+        for (at, word) in words.iter().enumerate() {
+            let key = format!("{key}[{at}]");
+            found.require(&key, !word.trim().is_empty(), "is empty; write a word");
+        }
+    }
+    for (at, word) in opt_in_keywords.iter().enumerate() {
+        let key = format!("policy.opt_in_keywords[{at}]");
+        let both = out.wish(word).is_some();
+        found.require(&key, !both, "is an opt-out keyword as well; remove one");
+    }
 }
 
 fn check_limits(config: &Config, found: &mut Findings) {

@@ -127,6 +127,30 @@ fn limits_choose_their_bucket() {
 }
 
 #[test]
+fn keywords_are_whole_texts() {
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let keywords = Keywords::new(&words(&["STOP", "Стоп", "keine sms"]), &words(&["start"]));
+    for (text, wish) in [
+        ("stop", Some(true)),
+        (" Stop\r\n", Some(true)),
+        ("СТОП", Some(true)),
+        ("Keine SMS", Some(true)),
+        ("START", Some(false)),
+        ("stop it", None),
+        ("", None),
+    ] {
+        assert_eq!(keywords.wish(text), wish, "{text:?}");
+    }
+    assert!(!keywords.is_empty() && Keywords::new(&[], &[]).is_empty());
+    assert_eq!(Keywords::default().wish(""), None);
+}
+
+#[test]
 fn a_million_entries_are_cheap() {
     let numbers = (0..1_000_000u64).map(|n| {
         let text = format!("4477{n:08}");
