@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Transaction};
 
 use super::{PgStore, Shared};
 use crate::store::opt_out::{OptOutRow, OptOutSearch, OptOutStore, REMEMBERED};
@@ -101,6 +102,28 @@ async fn set(shared: &Shared, row: &OptOutRow) -> Result<bool, StoreError> {
         .await?;
     transaction.commit().await?;
     Ok(true)
+}
+
+/// Writes a row that is moved in, with its version.
+pub(super) async fn insert(
+    transaction: &Transaction<'_>,
+    row: &OptOutRow,
+) -> Result<(), tokio_postgres::Error> {
+    let version = key(row.version);
+    let sql = "INSERT INTO opt_out(account, number, out, at, who, version)
+               VALUES($1, $2, $3, $4, $5, $6)";
+    let values: [&(dyn ToSql + Sync); 6] = [
+        &row.account,
+        &row.number,
+        &row.out,
+        &row.at,
+        &row.who,
+        &version,
+    ];
+    transaction.execute(sql, &values).await?;
+    let sql = "UPDATE opt_out_version SET version = greatest(version, $1)";
+    transaction.execute(sql, &[&version]).await?;
+    Ok(())
 }
 
 fn read(row: &Row) -> Result<OptOutRow, StoreError> {

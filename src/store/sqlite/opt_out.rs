@@ -13,11 +13,8 @@ const VERSION: &str = "opt_out_version";
 
 impl OptOutStore for SqliteStore {
     fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>> {
-        self.admin.ask(move |connection| {
-            let sql = format!("{COLUMNS} WHERE version > ?1 ORDER BY version LIMIT ?2");
-            let range = params![key(version), limit as i64];
-            rows(connection, &sql, range).map_err(sql_failed)
-        })
+        self.admin
+            .ask(move |connection| after(connection, version, limit).map_err(sql_failed))
     }
 
     fn opt_outs(&self, search: OptOutSearch) -> Reply<Vec<OptOutRow>> {
@@ -39,6 +36,16 @@ impl OptOutStore for SqliteStore {
     fn set_opt_out(&self, row: OptOutRow) -> Reply<bool> {
         writer::transact(&self.shared, move |connection, _| set(connection, &row))
     }
+}
+
+/// Changes after a version in their order.
+pub(super) fn after(
+    connection: &Connection,
+    version: u64,
+    limit: usize,
+) -> rusqlite::Result<Vec<OptOutRow>> {
+    let sql = format!("{COLUMNS} WHERE version > ?1 ORDER BY version LIMIT ?2");
+    rows(connection, &sql, params![key(version), limit as i64])
 }
 
 fn set(connection: &Connection, row: &OptOutRow) -> rusqlite::Result<bool> {
