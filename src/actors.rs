@@ -55,6 +55,7 @@ pub mod outbind;
 pub mod outgoing;
 pub mod parts;
 pub mod plan;
+pub mod policy;
 pub mod ports;
 pub mod posted;
 pub mod queue;

@@ -27,6 +27,7 @@ use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
 use crate::actors::listener::{Connections, Door, Listener};
 use crate::actors::outbind::Outbind;
+use crate::actors::policy;
 use crate::actors::ports::QueuePort;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::registry::Registry as SessionRegistry;
@@ -122,6 +123,8 @@ pub async fn start(
     );
     hub.unfinished.set(seeds.unfinished);
     check_resolver(&hub, &config)?;
+    let opt_outs = policy::refresh(&hub).await;
+    opt_outs.context("the opt-out lists")?;
 
     let start = Starter {
         hub: &hub,
@@ -130,6 +133,7 @@ pub async fn start(
     };
     let redis = open_redis(&config)?;
     if let Some(redis) = redis.clone() {
+        hub.policy.limiter.share(Arc::clone(&redis));
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }

@@ -21,6 +21,7 @@ pub mod migrate;
 pub mod migrate_store;
 pub mod nodes;
 pub mod openapi;
+pub mod opt_out;
 pub mod queues;
 pub mod route;
 pub mod send;
@@ -81,6 +82,8 @@ enum Command {
     Drain(drain::Args),
     /// Show, make and remove tokens of the admin API.
     Token(token::Args),
+    /// Show numbers that want no messages, put some on a list, take them off.
+    OptOut(opt_out::Args),
     /// Print the OpenAPI description of the admin API.
     Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
@@ -142,6 +145,7 @@ impl Command {
             Self::Message(args) => message::run(args),
             Self::Drain(args) => drain::run(&args),
             Self::Token(args) => token::run(args),
+            Self::OptOut(args) => opt_out::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),

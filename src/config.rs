@@ -9,6 +9,7 @@ mod content;
 mod listener;
 mod outputs;
 mod peers;
+mod policy;
 mod problem;
 mod reference;
 mod resolver;
@@ -34,6 +35,7 @@ pub use peers::{
     Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptDates,
     ReceiptForm, ReceiptRequest, Route, RouteStep, SendAs, ShownIdForm, WhenFull,
 };
+pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
@@ -100,6 +102,12 @@ section! {
         operator: Vec<Operator> = Vec::new(),
         /// Which messages go where.
         route: Vec<Route> = Vec::new(),
+        /// Who may send what to whom, for every account.
+        policy: Policy = Policy::default(),
+        /// Addresses by a name.
+        list: Vec<List> = Vec::new(),
+        /// How fast accounts may send between some addresses.
+        limit: Vec<Limit> = Vec::new(),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod limit;
 pub mod moment;
 pub mod network;
 pub mod partition;
+pub mod policy;
 pub mod presence;
 pub mod receipt_states;
 pub mod retry;

@@ -54,5 +54,7 @@ actix_messages! {
     RemoveToken => Result<RemovedToken, Refusal>;
     NoteAudit => Result<NotedAudit, Refusal>;
     ListAudit => Result<AuditList, Refusal>;
+    ListOptOuts => Result<OptOutList, Refusal>;
+    ChangeOptOut => Result<ChangedOptOut, Refusal>;
     CommandDrain => DrainView;
 }

@@ -14,6 +14,7 @@ pub mod archive;
 pub mod cluster;
 mod gauges;
 pub mod moving;
+pub mod opt_out;
 pub mod postgres;
 mod record;
 pub mod redis;
@@ -324,7 +325,13 @@ pub struct StoreStats {
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
 pub trait Store:
-    access::AccessStore + archive::Archive + settings::SettingsStore + Send + Sync + 'static
+    access::AccessStore
+    + archive::Archive
+    + opt_out::OptOutStore
+    + settings::SettingsStore
+    + Send
+    + Sync
+    + 'static
 {
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;

@@ -2,6 +2,8 @@
 
 #[path = "config_validation/peers.rs"]
 mod peers;
+#[path = "config_validation/policy.rs"]
+mod policy;
 
 use std::fs;
 

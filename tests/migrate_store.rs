@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use filling::{MESSAGES, Names, PARKED, count_stages, fill, id, message};
+use filling::{MESSAGES, Names, OPT_OUTS, PARKED, count_stages, fill, id, message};
 use harness::{Database, Finished, Process, database, execute, rows, run, until};
 use smsc::domain::{correlation, partition};
+use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
 use smsc::store::{Active, History, Stage, Store, StoreError, WriteBatch};
@@ -222,6 +223,19 @@ fn everything_arrives_once_although_the_move_is_killed() {
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
     }
+    let opt_outs = |store: &dyn Store| store.opt_outs_after(0, 10_000).wait().unwrap();
+    let moved = opt_outs(&shared);
+    assert_eq!(moved, opt_outs(&embedded));
+    assert_eq!(moved.len() as u64, 2 * OPT_OUTS);
+    let newer = OptOutRow {
+        number: "1".to_owned(),
+        out: true,
+        ..OptOutRow::default()
+    };
+    assert_eq!(shared.set_opt_out(newer).wait(), Ok(true));
+    let last = moved.last().unwrap().version;
+    let after = shared.opt_outs_after(last, 9).wait().unwrap();
+    assert_eq!(after.len(), 1, "versions go on");
     // Whole days can be dropped later.
     assert_eq!(setup.count("msg_default"), 0);
     let sent = "smpp.message_correlations WHERE status = 'SUBMITTED'";

@@ -132,6 +132,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("tokens are kept until removed", access::tokens),
         ("the audit log is read in pages", access::audit),
+        ("opt-outs are followed by version", access::opt_outs),
         ("history tells all", messages::history),
         (
             "settings: a version follows on the one it was made from",

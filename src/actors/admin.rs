@@ -11,6 +11,7 @@ mod command;
 mod drain;
 mod messages;
 mod nodes;
+mod opt_outs;
 mod orders;
 mod readiness;
 mod settings;

@@ -14,6 +14,7 @@ use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::plan::Plan;
+use crate::actors::policy;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
@@ -51,6 +52,8 @@ pub struct Hub {
     pub binds: BindBoard,
     /// What this node knows of numbers' networks.
     pub networks: Networks,
+    /// Limits between addresses.
+    pub policy: policy::Desk,
     pub certificates: Certificates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
@@ -101,6 +104,7 @@ impl Hub {
             access: Arc::default(),
             binds: BindBoard::default(),
             networks: Networks::default(),
+            policy: policy::Desk::new(&plan.config.policy),
             certificates: Certificates::default(),
             correlation,
             receipts,
@@ -126,6 +130,7 @@ impl Hub {
 
     pub fn set_plan(&self, plan: Plan) {
         self.traces.configure(&plan.config.telemetry);
+        self.policy.configure(&plan.config.policy);
         self.plan.store(Arc::new(plan));
     }
 

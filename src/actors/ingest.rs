@@ -11,6 +11,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
+use crate::actors::policy;
 use crate::actors::posted::{Posted, measured};
 use crate::actors::rewrite;
 use crate::actors::shown_id;
@@ -112,6 +113,14 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             Ok(message) => checked.push((sequence, message)),
             Err(status) => results.push(refusal(sequence, status)),
         }
+    }
+    if hub.plan().screens() {
+        let refused = policy::screen(&hub, sender, &mut checked).await;
+        results.extend(
+            refused
+                .into_iter()
+                .map(|(sequence, status)| refusal(sequence, status)),
+        );
     }
     if checked.is_empty() {
         count_results(&hub, &results);
@@ -288,6 +297,7 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     message.expires_at = times.expires_at;
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
+        policy::check(hub, account, &message)?;
     }
     let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
         // It is accepted now, and routed when its network is known.

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use crate::actors::content::Taste;
 use crate::config::{
-    self, Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest,
-    Route, SendAs, TEST_TARGETS,
+    self, Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, Policies,
+    ReceiptRequest, Route, SendAs, TEST_TARGETS,
 };
+use crate::domain::address::normalise;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
+use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::rewrite::Rules;
@@ -33,6 +35,10 @@ pub struct Plan {
     rates: HashMap<u32, (f64, u32)>,
     /// Of accounts and operators that have rules for what they bring.
     rewrite_in: HashMap<u32, Rules>,
+    /// Rates between addresses, of which a message needs tokens as well.
+    limits: Vec<Limit>,
+    /// What texts to accounts put their senders on opt-out lists, and take them off.
+    keywords: Keywords,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -72,6 +78,8 @@ pub struct AccountPlan {
     pub config: Account,
     pub allow: AllowList,
     pub priority_max: u8,
+    /// What it may send to whom; `None` for everything.
+    pub policy: Option<Policy>,
     pub taste: Taste,
     /// For the addresses in what it is sent.
     pub rewrite_out: Rules,
@@ -128,6 +136,8 @@ impl Plan {
         }
         let assembly = store.intern(ASSEMBLY)?;
         let divided = store.intern(DIVIDED)?;
+        let mut wrong = Vec::new();
+        let policies = Policies::read(&config, &mut wrong);
         let mut accounts = HashMap::new();
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
@@ -153,6 +163,7 @@ impl Plan {
                     id,
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
+                    policy: policies.of(&account.system_id, account, &mut wrong),
                     taste: Taste::of_account(account),
                     rewrite_out: config::rules(&account.rewrite_out),
                     config: account.clone(),
@@ -185,6 +196,11 @@ impl Plan {
                 }),
             );
         }
+        // It was in order when it was checked; a file of a list may have been changed since.
+        if let Some(problem) = wrong.first() {
+            return Err(StoreError::Failed(problem.to_string()));
+        }
+        let limits = limits(&config, &by_target);
         let routes: Vec<crate::domain::route::Route<u32>> = config
             .route
             .iter()
@@ -229,6 +245,11 @@ impl Plan {
             mo,
             rates,
             rewrite_in,
+            limits,
+            keywords: Keywords::new(
+                &config.policy.opt_out_keywords,
+                &config.policy.opt_in_keywords,
+            ),
             trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -304,6 +325,21 @@ impl Plan {
     /// The rules for the addresses in what an account or operator brings, if it has any.
     pub fn rewrite_in(&self, id: u32) -> Option<&Rules> {
         self.rewrite_in.get(&id)
+    }
+
+    /// Rates between addresses.
+    pub fn limits(&self) -> &[Limit] {
+        &self.limits
+    }
+
+    /// Texts that put their senders on opt-out lists.
+    pub fn keywords(&self) -> &Keywords {
+        &self.keywords
+    }
+
+    /// Whether submissions are looked at once more after they were checked one by one.
+    pub fn screens(&self) -> bool {
+        !self.limits.is_empty() || !self.keywords.is_empty()
     }
 
     /// The share of a sender's messages that is traced.
@@ -486,6 +522,27 @@ fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
         classes,
         ..retry.policy()
     })
+}
+
+/// The limits of accounts that there are.
+fn limits(config: &Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
+    let prefix = |text: &str| normalise(text.as_bytes()).into();
+    let limit = |limit: &crate::config::Limit| {
+        let account = match &limit.account {
+            Some(name) => Some(*accounts.get(name)?),
+            None => None,
+        };
+        Some(Limit {
+            name: limit.name.clone(),
+            account,
+            sender_prefix: prefix(&limit.sender_prefix),
+            destination_prefix: prefix(&limit.destination_prefix),
+            rate: limit.rate,
+            burst: limit.burst.unwrap_or(limit.rate.ceil() as u32).max(1),
+            per: limit.per.into(),
+        })
+    };
+    config.limit.iter().filter_map(limit).collect()
 }
 
 // === impl OperatorPlan ===

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::actors::admin;
 use crate::actors::hub::Hub;
 use crate::actors::plan::Plan;
+use crate::actors::policy;
 use crate::actors::supervisor::Supervisor;
 use crate::clock;
 use crate::config::{Config, ConfigError, Problem};
@@ -313,6 +314,7 @@ impl Actor for Follower {
             let look = async move {
                 // Said by `follow` when it is new; a database that is away is somebody else's word.
                 let _ = follow(&hub, false).await;
+                let _ = policy::refresh(&hub).await;
             };
             // The next look waits for this one.
             ctx.wait(look.into_actor(follower));

@@ -73,6 +73,14 @@ section! {
         trace_ratio: Option<f64> = None,
         /// Distribution lists for its submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
         lists: Lists = Lists::default(),
+        /// What its source addresses may be: `ACME`, a prefix `4477*`, a regular expression `/^[A-Z]{3,11}$/`, or `list:NAME` for a `[[list]]`; anything when empty. Beyond, the answer is ESME_RINVSRCADR.
+        senders: Vec<String> = Vec::new(),
+        /// Where it may send to, notation as `senders`; everywhere when empty. Beyond, the answer is ESME_RINVDSTADR.
+        destinations: Vec<String> = Vec::new(),
+        /// What its source addresses must not be, notation as `senders`, which it wins over.
+        blocked_senders: Vec<String> = Vec::new(),
+        /// Where it must not send to, notation as `senders`; it wins over `destinations`.
+        blocked_destinations: Vec<String> = Vec::new(),
         /// Which operation carries MO and receipts to it.
         deliver_as: DeliverAs = DeliverAs::DeliverSm,
         /// Host and port that are dialled with outbind when something waits for it and no receiver is bound.

@@ -102,7 +102,7 @@ impl Environment {
             };
             let path: Vec<String> = rest.to_lowercase().split("__").map(str::to_owned).collect();
             let top = path[0].as_str();
-            if ["listener", "account", "operator", "route"].contains(&top) {
+            if ["listener", "account", "operator", "route", "list", "limit"].contains(&top) {
                 let message = format!("{top}s come from the file; remove the variable");
                 problems.push(Problem::new(name, message));
             } else if path.len() > 1 || Config::KEYS.contains(&top) {

@@ -6,6 +6,7 @@
 mod cluster;
 mod listeners;
 mod peers;
+mod policy;
 mod redis;
 mod resolver;
 mod rewrite;
@@ -55,6 +56,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);
     routes::check_routes(config, &mut found);
+    policy::check_policy(config, &mut found);
     if found.problems.is_empty() {
         Ok(found.warnings)
     } else {

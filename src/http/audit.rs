@@ -19,7 +19,7 @@ use crate::pb::NoteAudit;
 /// The store has as long; the log line is there in any case.
 const WITHIN: Duration = Duration::from_secs(5);
 /// What stands before a subscriber's number.
-const SUBSCRIBERS: &str = "/v1/subscribers/";
+const NUMBERS: [&str; 2] = ["/v1/subscribers/", "/v1/opt-outs/"];
 
 /// Writes commands and changes down.
 pub(super) async fn note(
@@ -69,11 +69,13 @@ pub(super) async fn note(
 
 /// The audit log outlives the erasure of a subscriber: it must not keep the number.
 pub(super) fn without_number(path: &str) -> String {
-    let Some(rest) = path.strip_prefix(SUBSCRIBERS) else {
+    let split = |head: &&str| path.starts_with(head);
+    let Some(head) = NUMBERS.into_iter().find(split) else {
         return path.to_owned();
     };
+    let rest = &path[head.len()..];
     let (number, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    format!("{SUBSCRIBERS}{}{rest}", mask(number.as_bytes()))
+    format!("{head}{}{rest}", mask(number.as_bytes()))
 }
 
 #[cfg(test)]
@@ -89,5 +91,7 @@ mod tests {
         let path = without_number("/v1/subscribers/447700900123/messages");
         assert!(!path.contains("447700900123"), "{path}");
         assert!(path.ends_with("/messages"), "{path}");
+        let path = without_number("/v1/opt-outs/447700900123");
+        assert_eq!(path, "/v1/opt-outs/4477*****123");
     }
 }

@@ -8,6 +8,7 @@ mod messages;
 mod node;
 mod nodes;
 mod operators;
+mod opt_outs;
 mod queues;
 mod settings;
 mod subscribers;
@@ -95,6 +96,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Operate, messages::__path_transfer, messages::transfer),
         endpoint(Operate, messages::__path_order, messages::order),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
+        endpoint(Read, opt_outs::__path_list, opt_outs::list),
+        endpoint(Operate, opt_outs::__path_put, opt_outs::put),
+        endpoint(Operate, opt_outs::__path_delete, opt_outs::delete),
         endpoint(Admin, tokens::__path_list, tokens::list),
         endpoint(Admin, tokens::__path_add, tokens::add),
         endpoint(Admin, tokens::__path_remove, tokens::remove),

@@ -7,6 +7,7 @@ mod access;
 mod live;
 mod message;
 mod nodes;
+mod opt_outs;
 mod settings;
 mod words;
 
@@ -20,6 +21,7 @@ pub use live::{
 };
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
+pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub(crate) use settings::findings;
 pub use settings::{
     Accounts, Changed, Configuration, Considered, Difference, Explanation, FieldChange, Finding,

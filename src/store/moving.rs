@@ -5,10 +5,11 @@
 //! a move that broke off goes on where it was.
 
 use super::WriteBatch;
+use super::opt_out::OptOutRow;
 use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 14] = [
+pub const TABLES: [&str; 15] = [
     "msg",
     "sent",
     "fin",
@@ -23,6 +24,7 @@ pub const TABLES: [&str; 14] = [
     "operators",
     "routes",
     "config_versions",
+    "opt_out",
 ];
 
 /// The mark behind the last row of a part.
@@ -39,6 +41,8 @@ pub enum Part {
     Parked,
     /// Rows that could not be written.
     Dead,
+    /// Numbers that want no messages, by their version.
+    OptOuts,
 }
 
 /// What there is to move.
@@ -69,6 +73,7 @@ pub struct Page {
     pub rows: WriteBatch,
     pub carry: Vec<u64>,
     pub dead: Vec<DeadRow>,
+    pub opt_outs: Vec<OptOutRow>,
 }
 
 /// A row that could not be written, kept for people to look at.
@@ -87,7 +92,13 @@ pub struct DeadRow {
 
 impl Part {
     /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 4] = [Self::Messages, Self::Carry, Self::Parked, Self::Dead];
+    pub const ALL: [Self; 5] = [
+        Self::Messages,
+        Self::Carry,
+        Self::Parked,
+        Self::Dead,
+        Self::OptOuts,
+    ];
 }
 
 // === impl Inventory ===
@@ -111,6 +122,7 @@ impl Page {
             rows: WriteBatch::default(),
             carry: Vec::new(),
             dead: Vec::new(),
+            opt_outs: Vec::new(),
         }
     }
 }

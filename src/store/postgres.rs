@@ -22,6 +22,7 @@ mod failure;
 mod import;
 mod inbox;
 mod lane;
+mod opt_out;
 mod reader;
 mod record;
 mod recover;

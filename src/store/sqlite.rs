@@ -24,6 +24,7 @@ mod fsck;
 mod inbox;
 mod index;
 mod moving;
+mod opt_out;
 mod reader;
 mod record;
 mod recover;

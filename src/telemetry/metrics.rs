@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::domain::policy::Reason;
 use crate::domain::{command_status, state};
 use crate::pb::{MessageState, TrafficSnapshot};
 
@@ -76,6 +77,13 @@ pub struct ResultLabel {
 /// Why something happened, out of a few words.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReasonLabel {
+    pub reason: &'static str,
+}
+
+/// An account, and why something of it was refused: as many as there are accounts and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PolicyLabel {
+    pub account: String,
     pub reason: &'static str,
 }
 
@@ -159,6 +167,10 @@ metrics! {
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
+    /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
+    policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
+    /// Numbers on opt-out lists that this node knows of.
+    opt_outs: Gauge = "opt_outs", Gauge::default();
     /// Submissions refused because the queue was at its cap.
     queue_full: Counter = "submissions_queue_full", Counter::default();
     /// Submissions refused because the account was at its cap.
@@ -277,6 +289,15 @@ impl Metrics {
         let queue = queue.to_owned();
         let label = AnswerLabel { queue, status };
         self.attempts_refused.get_or_create(&label).inc();
+    }
+
+    /// Counts a submission that policy refuses.
+    pub fn policy_refused(&self, account: &str, reason: Reason) {
+        let label = PolicyLabel {
+            account: account.to_owned(),
+            reason: reason.as_str(),
+        };
+        self.policy_refusals.get_or_create(&label).inc();
     }
 
     /// What went through this node, for rates.

@@ -22,6 +22,8 @@ pub struct SmscBuilder {
     http: String,
     tables: String,
     lists: String,
+    /// Name and text of files beside its configuration.
+    files: Vec<(String, String)>,
     run: Run,
 }
 
@@ -126,6 +128,12 @@ impl SmscBuilder {
         self
     }
 
+    /// A file in its working folder, there before it starts.
+    pub fn file(mut self, name: &str, text: &str) -> Self {
+        self.files.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
     /// Sets a variable of its environment.
     pub fn env(mut self, key: &str, value: &str) -> Self {
         let variable = (key.to_owned(), value.to_owned());
@@ -145,6 +153,9 @@ impl SmscBuilder {
         let (smpp_port, http_port) = (free_port(), free_port());
         let config = self.write_out(folder.path(), smpp_port, http_port);
         fs::write(folder.path().join("smsc.toml"), config).unwrap();
+        for (name, text) in &self.files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
         let process = serve(folder.path(), &self.run);
         let mut smsc = Smsc {
             process,

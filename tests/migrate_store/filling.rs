@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use smsc::pb::{Message, MessageState};
+use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::sqlite::SqliteStore;
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Store as _, TryRow, WriteBatch,
@@ -11,6 +12,8 @@ pub const MESSAGES: u64 = 4000;
 /// Up to here nearly all messages are finished, so that the low-water mark passes them.
 pub const OLD: u64 = 2500;
 pub const PARKED: u64 = 57;
+/// Numbers that have been on two lists.
+pub const OPT_OUTS: u64 = 25;
 
 /// Interned names.
 pub struct Names {
@@ -203,6 +206,19 @@ pub fn fill(store: &SqliteStore) -> Names {
         ..WriteBatch::default()
     };
     store.write(park).wait().unwrap();
+    for n in 1..=OPT_OUTS {
+        for (account, out) in [("shop", true), ("", true), ("shop", n % 2 == 0)] {
+            let row = OptOutRow {
+                account: account.to_owned(),
+                number: format!("4477{n:08}"),
+                out,
+                at: at(1),
+                who: "keyword".to_owned(),
+                version: 0,
+            };
+            store.set_opt_out(row).wait().unwrap();
+        }
+    }
     let mut bad = message(1, &names);
     bad.id = 0;
     let bad = WriteBatch {

@@ -1,7 +1,8 @@
-//! Cases about the admin API: its tokens and its audit log.
+//! Cases about the admin API: its tokens, its audit log and the opt-out lists.
 
 use smsc::domain::access::Role;
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
+use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 
 use crate::{Harness, id};
 
@@ -90,4 +91,64 @@ pub fn audit(h: &mut Harness) {
     assert_eq!(h.store().forget_audit(id(3), 1).wait(), Ok(1));
     assert_eq!(h.store().forget_audit(id(3), 10).wait(), Ok(1));
     assert_eq!(found(h, all), newest_first[..1]);
+}
+
+pub fn opt_outs(h: &mut Harness) {
+    let day = REMEMBERED;
+    let row = |account: &str, number: &str, out: bool, at: i64| OptOutRow {
+        account: account.to_owned(),
+        number: number.to_owned(),
+        out,
+        at,
+        who: "somebody".to_owned(),
+        version: 0,
+    };
+    let set = |h: &Harness, row: OptOutRow| h.store().set_opt_out(row).wait().unwrap();
+    let after = |h: &Harness, version: u64, limit: usize| {
+        let rows = h.store().opt_outs_after(version, limit).wait().unwrap();
+        let brief = |row: OptOutRow| (row.version, row.account, row.number, row.out);
+        rows.into_iter().map(brief).collect::<Vec<_>>()
+    };
+    let brief = |version: u64, account: &str, number: &str, out: bool| {
+        (version, account.to_owned(), number.to_owned(), out)
+    };
+    assert_eq!(after(h, 0, 9), []);
+    assert!(!set(h, row("a", "1", false, 1)), "it was on no list");
+    assert!(set(h, row("a", "1", true, 2)));
+    assert!(!set(h, row("a", "1", true, 3)), "it was there");
+    assert!(set(h, row("", "1", true, 4)));
+    assert!(set(h, row("b", "2", true, 5)));
+    h.reopen();
+    let all = [
+        brief(1, "a", "1", true),
+        brief(2, "", "1", true),
+        brief(3, "b", "2", true),
+    ];
+    assert_eq!(after(h, 0, 9), all);
+    assert_eq!(after(h, 1, 1), all[1..2]);
+    let found = |h: &Harness, account: Option<&str>, number: Option<&str>, below: u64| {
+        let search = OptOutSearch {
+            account: account.map(str::to_owned),
+            number: number.map(str::to_owned),
+            below,
+            limit: 2,
+        };
+        let rows = h.store().opt_outs(search).wait().unwrap();
+        rows.into_iter().map(|row| row.version).collect::<Vec<_>>()
+    };
+    assert_eq!(found(h, None, None, u64::MAX), [3, 2]);
+    assert_eq!(found(h, None, None, 2), [1]);
+    assert_eq!(found(h, Some("a"), None, u64::MAX), [1]);
+    assert_eq!(found(h, None, Some("1"), u64::MAX), [2, 1]);
+    // Off the list it is told as a change, and forgotten a day later; versions never come again.
+    assert!(set(h, row("b", "2", false, 6)));
+    assert_eq!(found(h, None, None, u64::MAX), [2, 1]);
+    assert_eq!(after(h, 3, 9), [brief(4, "b", "2", false)]);
+    assert!(set(h, row("a", "1", false, 6 + day + 1)));
+    assert_eq!(
+        after(h, 0, 9),
+        [brief(2, "", "1", true), brief(5, "a", "1", false)]
+    );
+    assert!(set(h, row("c", "3", true, 8 + 3 * day)));
+    assert_eq!(after(h, 4, 9), [brief(6, "c", "3", true)]);
 }

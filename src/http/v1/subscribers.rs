@@ -25,7 +25,7 @@ pub(super) async fn erase(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let order = EraseSubscriber {
-        msisdn: digits(&msisdn)?,
+        msisdn: digits("msisdn", &msisdn)?,
         by: who(&request),
     };
     let done = ask(&state, order).await??;
@@ -35,14 +35,15 @@ pub(super) async fn erase(
     }))
 }
 
-fn digits(given: &str) -> Result<String, Problem> {
+/// A subscriber's number without a plus; `name` is what the answer to a wrong one calls it.
+pub(super) fn digits(name: &str, given: &str) -> Result<String, Problem> {
     let digits = normalise(given.trim().as_bytes());
     if is_digits(digits) && digits.len() <= MAX_DIGITS {
         return Ok(String::from_utf8_lossy(digits).into_owned());
     }
     Err(Problem::bad_value(
-        "msisdn",
-        format!("msisdn must be a number of at most {MAX_DIGITS} digits, not {given:?}"),
+        name,
+        format!("{name} must be a number of at most {MAX_DIGITS} digits, not {given:?}"),
     ))
 }
 
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_number_is_digits() {
-        assert_eq!(digits("+447700900123").unwrap(), "447700900123");
+        assert_eq!(digits("msisdn", "+447700900123").unwrap(), "447700900123");
         for wrong in [
             "",
             "+",
@@ -61,7 +62,7 @@ mod tests {
             "(erased)",
             "123456789012345678901",
         ] {
-            assert!(digits(wrong).is_err(), "{wrong}");
+            assert!(digits("msisdn", wrong).is_err(), "{wrong}");
         }
     }
 }

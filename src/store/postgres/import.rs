@@ -16,6 +16,7 @@ use super::columns::{Correlate, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
 use super::failure::{Failure, failed};
+use super::opt_out;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::settings;
@@ -88,6 +89,7 @@ fn mark_of(part: Part) -> &'static str {
         Part::Carry => "move_carry",
         Part::Parked => "move_parked",
         Part::Dead => "move_dead",
+        Part::OptOuts => "move_opt_out",
     }
 }
 
@@ -399,6 +401,9 @@ async fn write_rows(
         let id = row.id as i64;
         let values: [&(dyn ToSql + Sync); 5] = [&row.at, &row.origin, &id, &row.reason, &row.row];
         transaction.execute(sql, &values).await?;
+    }
+    for row in &page.opt_outs {
+        opt_out::insert(transaction, row).await?;
     }
     Ok(())
 }

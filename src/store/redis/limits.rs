@@ -1,4 +1,4 @@
-//! The two limiters, each one Lua script on Redis' own clock.
+//! The limiters, each one Lua script on Redis' own clock.
 //!
 //! A call reserves as many tokens as are wanted and there are, so a busy operator costs one round
 //! trip per batch. What a script answers is relative to Redis' time; the answer is turned into a
@@ -58,6 +58,20 @@ if rest <= 0 or wait < 0 then wait = 0 end
 return {granted, math.ceil(wait)}
 ";
 
+/// Tokens of a bucket that were taken and not used.
+///
+/// KEYS: the bucket. ARGV: microseconds per token, how many. A bucket that is full again has no key.
+const GIVE_BACK: &str = "
+local full = tonumber(redis.call('GET', KEYS[1]) or '')
+local lasts = redis.call('PTTL', KEYS[1])
+if full and lasts > 0 then
+  local back = tonumber(ARGV[1]) * tonumber(ARGV[2])
+  local left = math.max(1, lasts - math.floor(back / 1000))
+  redis.call('SET', KEYS[1], string.format('%.3f', full - back), 'PX', string.format('%d', left))
+end
+return 0
+";
+
 /// What Redis granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared {
@@ -71,6 +85,7 @@ pub struct Shared {
 pub(super) struct Scripts {
     of_second: Script,
     of_bucket: Script,
+    give_back: Script,
 }
 
 // === impl Scripts ===
@@ -80,6 +95,7 @@ impl Scripts {
         Self {
             of_second: Script::new(OF_SECOND),
             of_bucket: Script::new(OF_BUCKET),
+            give_back: Script::new(GIVE_BACK),
         }
     }
 
@@ -149,6 +165,37 @@ impl Redis {
         wanted: u32,
     ) -> Result<Shared, RedisError> {
         self.take_of_bucket("bucket", account, pace, wanted).await
+    }
+
+    /// Up to `wanted` tokens of a limit's bucket.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: Redis decided nothing.
+    pub async fn take_of_limit(
+        &self,
+        bucket: &str,
+        pace: &Pace,
+        wanted: u32,
+    ) -> Result<Shared, RedisError> {
+        self.take_of_bucket("limit", bucket, pace, wanted).await
+    }
+
+    /// Gives tokens of a limit's bucket back that were taken and not used.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: they may be lost.
+    pub async fn give_back_to_limit(
+        &self,
+        bucket: &str,
+        pace: &Pace,
+        unused: u32,
+    ) -> Result<(), RedisError> {
+        let mut script = self.scripts.give_back.key(self.key("limit", bucket));
+        script.arg(pace.interval_us).arg(unused);
+        self.call(|mut connection| async move {
+            script.invoke_async::<i64>(&mut connection).await.map(drop)
+        })
+        .await
     }
 
     async fn take_of_bucket(

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
+use super::opt_out;
 use super::reader::{CHANGES, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
@@ -22,6 +23,7 @@ const SETTINGS: [&str; 4] = ["accounts", "operators", "routes", "config_versions
 pub struct Source {
     connection: Connection,
     has_settings: bool,
+    has_opt_outs: bool,
     _lock: FolderLock,
 }
 
@@ -45,6 +47,9 @@ impl Source {
         }
         Ok(Self {
             has_settings: version >= schema::WITH_SETTINGS,
+            has_opt_outs: connection
+                .table_exists(None, "opt_out")
+                .map_err(sql_failed)?,
             connection,
             _lock: lock,
         })
@@ -67,7 +72,11 @@ impl Source {
         let mut rows = [0; TABLES.len()];
         for (count, table) in rows.iter_mut().zip(TABLES) {
             // A store of an earlier release, which is only read, has none of these tables.
-            if SETTINGS.contains(&table) && !self.has_settings {
+            let is_there = match table {
+                "opt_out" => self.has_opt_outs,
+                table => self.has_settings || !SETTINGS.contains(&table),
+            };
+            if !is_there {
                 continue;
             }
             let from = if table == "sent" { "attempts" } else { table };
@@ -98,6 +107,7 @@ impl Source {
             Part::Carry => self.carry(&mut page, limit),
             Part::Parked => self.parked(&mut page, limit),
             Part::Dead => self.dead(&mut page, limit),
+            Part::OptOuts => self.opt_outs(&mut page, limit),
         };
         // The last page ends at the end: what was cut short says where.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
@@ -190,6 +200,13 @@ impl Source {
             },
         )?;
         Ok(cut(&page.rows.park, limit, |row| row.id))
+    }
+
+    fn opt_outs(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if self.has_opt_outs {
+            page.opt_outs = opt_out::after(&self.connection, page.after, limit)?;
+        }
+        Ok(cut(&page.opt_outs, limit, |row| row.version))
     }
 
     fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {

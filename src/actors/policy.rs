@@ -1,0 +1,266 @@
+//! Who may send what to whom, as ingest asks: refusals with their count, and limits.
+//!
+//! The rules are in [`crate::domain::policy`], compiled by the plan. [`check`] judges one message by
+//! its addresses; [`screen`] takes the tokens of limits for a batch, and hears what subscribers say by
+//! keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a wish
+//! to get no more messages is in the store before its message is answered.
+
+mod limiter;
+mod opt_outs;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use crate::actors::hub::Hub;
+use crate::actors::plan::{AccountPlan, Plan};
+use crate::clock;
+use crate::config;
+use crate::content;
+use crate::domain::address::{mask, normalise};
+use crate::domain::policy::Reason;
+use crate::pb::{Kind, Message};
+use crate::smpp::CommandStatus;
+use crate::store::StoreError;
+use crate::store::opt_out::OptOutRow;
+
+pub use limiter::{Bucket, Limiter};
+pub use opt_outs::OptOuts;
+
+/// A line about refusals at most so often, in milliseconds; the metric counts each of them.
+const SAY_EVERY: i64 = 10_000;
+
+/// What a node keeps beside the plan.
+#[derive(Default)]
+pub struct Desk {
+    pub limiter: Limiter,
+    pub opt_outs: OptOuts,
+    said_at: AtomicI64,
+    unsaid: AtomicU64,
+}
+
+// === impl Desk ===
+
+impl Desk {
+    pub fn new(config: &config::Policy) -> Self {
+        let desk = Self::default();
+        desk.configure(config);
+        desk
+    }
+
+    /// Brings it in line with the configuration.
+    pub fn configure(&self, config: &config::Policy) {
+        self.limiter.resize(config.limit_addresses);
+    }
+}
+
+/// Whether an account may send a message, by the addresses that it has now.
+///
+/// # Errors
+/// The status to refuse it with.
+pub fn check(hub: &Hub, account: &AccountPlan, message: &Message) -> Result<(), CommandStatus> {
+    let verdict = match &account.policy {
+        None => Ok(()),
+        Some(policy) => policy.check(&message.source, &message.destination),
+    };
+    let opted_out = || {
+        let opt_outs = &hub.policy.opt_outs;
+        opt_outs.has(&account.config.system_id, &message.destination)
+    };
+    match verdict {
+        Ok(()) if opted_out() => Err(Reason::OptedOut),
+        verdict => verdict,
+    }
+    .map_err(|reason| refuse(hub, account, message, reason))
+}
+
+/// Puts a number on an opt-out list or takes it off: durable, and known here, when this is done.
+///
+/// # Errors
+/// The store does not answer.
+pub async fn opt(
+    hub: &Hub,
+    account: String,
+    number: String,
+    out: bool,
+    by: String,
+) -> Result<bool, StoreError> {
+    let row = OptOutRow {
+        account,
+        number,
+        out,
+        at: clock::now_ms(),
+        who: by,
+        ..OptOutRow::default()
+    };
+    let changed = hub.store.set_opt_out(row).await?;
+    refresh(hub).await?;
+    Ok(changed)
+}
+
+/// Reads what changed on the opt-out lists.
+///
+/// # Errors
+/// The store does not answer; what was known stays known.
+pub async fn refresh(hub: &Hub) -> Result<(), StoreError> {
+    let opt_outs = &hub.policy.opt_outs;
+    opt_outs.refresh(hub.store.as_ref()).await?;
+    hub.metrics.opt_outs.set(opt_outs.count() as i64);
+    Ok(())
+}
+
+/// A last look at what was checked: texts that are keywords, then limits. What is refused goes from
+/// `checked` to the result, with its status.
+pub async fn screen(
+    hub: &Hub,
+    sender: u32,
+    checked: &mut Vec<(u32, Message)>,
+) -> Vec<(u32, CommandStatus)> {
+    let plan = hub.full_plan();
+    let mut refused = take_tokens(hub, &plan, sender, checked).await;
+    if !plan.keywords().is_empty() {
+        let heard = hear(hub, &plan, sender, checked).await;
+        if let Err((error, sequences)) = heard {
+            // It comes again: a wish that was answered must not be lost.
+            tracing::error!(%error, "an opt-out could not be written; its message is refused");
+            checked.retain(|(sequence, _)| {
+                let lost = sequences.contains(sequence);
+                if lost {
+                    hub.release(sender);
+                    refused.push((*sequence, CommandStatus::ESME_RSYSERR));
+                }
+                !lost
+            });
+        }
+    }
+    refused
+}
+
+/// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
+/// whose wish was not written.
+async fn hear(
+    hub: &Hub,
+    plan: &Plan,
+    sender: u32,
+    checked: &[(u32, Message)],
+) -> Result<(), (StoreError, Vec<u32>)> {
+    let mut wishes = checked.iter().filter_map(|(sequence, message)| {
+        if message.kind() != Kind::Mo || message.source.is_empty() {
+            return None;
+        }
+        let account = plan.mo_account(&message.destination)?;
+        let account = &plan.account_by_id(account)?.config.system_id;
+        let out = plan.keywords().wish(&content::text_of(message)?)?;
+        Some((*sequence, account, &message.source, out))
+    });
+    while let Some((sequence, account, source, out)) = wishes.next() {
+        let number = String::from_utf8_lossy(normalise(source)).into_owned();
+        let word = if out { "opt-out" } else { "opt-in" };
+        let by = format!("{word} keyword by {}", hub.name_of(sender));
+        if let Err(error) = opt(hub, account.clone(), number, out, by).await {
+            let rest = wishes.map(|(sequence, ..)| sequence);
+            return Err((error, std::iter::once(sequence).chain(rest).collect()));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the tokens of limits for what was checked, in order.
+async fn take_tokens(
+    hub: &Hub,
+    plan: &Plan,
+    sender: u32,
+    checked: &mut Vec<(u32, Message)>,
+) -> Vec<(u32, CommandStatus)> {
+    let account = match plan.account_by_id(sender) {
+        Some(account) if !plan.limits().is_empty() => account,
+        _ => return Vec::new(),
+    };
+    let mut buckets: Vec<Bucket> = Vec::new();
+    let mut places: HashMap<(usize, Box<[u8]>), usize> = HashMap::new();
+    // For each message, the buckets that it needs tokens of, and how many of each.
+    let mut needs: Vec<Vec<(usize, u32)>> = Vec::with_capacity(checked.len());
+    for (_, message) in checked.iter() {
+        let mut own = Vec::new();
+        for (rule, limit) in plan.limits().iter().enumerate() {
+            let Some(address) = limit.bucket_of(sender, &message.source, &message.destination)
+            else {
+                continue;
+            };
+            let place = *places.entry((rule, address.into())).or_insert_with(|| {
+                buckets.push(Bucket::new(limit, address));
+                buckets.len() - 1
+            });
+            // A text of more parts than there are ever tokens at once costs all of them.
+            let price = content::segments(message).min(limit.burst);
+            buckets[place].wanted = buckets[place].wanted.saturating_add(price);
+            own.push((place, price));
+        }
+        needs.push(own);
+    }
+    if buckets.is_empty() {
+        return Vec::new();
+    }
+    let mut left = hub.policy.limiter.take(&buckets).await;
+    let mut closed = vec![false; buckets.len()];
+    let mut refused = Vec::new();
+    let mut needs = needs.into_iter();
+    checked.retain(|(sequence, message)| {
+        let own = needs.next().unwrap_or_default();
+        let mut paid = true;
+        for &(place, price) in &own {
+            // What follows is not let past: parts of one text stay together.
+            closed[place] |= left[place] < price;
+            paid &= !closed[place];
+        }
+        if paid {
+            own.iter().for_each(|&(place, price)| left[place] -= price);
+        } else {
+            hub.release(sender);
+            let status = refuse(hub, account, message, Reason::OverLimit);
+            refused.push((*sequence, status));
+        }
+        paid
+    });
+    for (bucket, unused) in buckets.iter_mut().zip(left) {
+        bucket.wanted = unused;
+    }
+    buckets.retain(|bucket| bucket.wanted > 0);
+    if !buckets.is_empty() {
+        hub.policy.limiter.give_back(&buckets).await;
+    }
+    refused
+}
+
+/// Counts a refusal and says its status.
+fn refuse(hub: &Hub, account: &AccountPlan, message: &Message, reason: Reason) -> CommandStatus {
+    let name = &account.config.system_id;
+    hub.metrics.policy_refused(name, reason);
+    let desk = &hub.policy;
+    let now = clock::now_ms();
+    let before = desk.said_at.load(Ordering::Relaxed);
+    let mine = now - before >= SAY_EVERY
+        && desk
+            .said_at
+            .compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+    if mine {
+        tracing::warn!(
+            account = %name,
+            reason = reason.as_str(),
+            from = %mask(&message.source),
+            to = %mask(&message.destination),
+            others = desk.unsaid.swap(0, Ordering::Relaxed),
+            "refused by policy"
+        );
+    } else {
+        desk.unsaid.fetch_add(1, Ordering::Relaxed);
+    }
+    match reason {
+        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
+        Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
+            CommandStatus::ESME_RINVDSTADR
+        }
+        Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
+        Reason::OptedOut => CommandStatus(hub.plan().config.policy.opt_out_status),
+    }
+}

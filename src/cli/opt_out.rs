@@ -1,0 +1,148 @@
+//! `smsc opt-out`: numbers that want no messages.
+
+use super::client::{self, Client, Connection};
+use crate::http::view::{ChangedOptOut, OptOut, OptOuts};
+
+/// Arguments of `smsc opt-out`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    order: Order,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Order {
+    /// Show numbers that want no messages, the newest first.
+    List(List),
+    /// Put numbers on a list.
+    Add(Numbers),
+    /// Take numbers off a list.
+    Remove(Numbers),
+}
+
+/// Arguments of `smsc opt-out list`.
+#[derive(Debug, clap::Args)]
+struct List {
+    /// Only the list of this account.
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
+    /// Only the lists that this number is on.
+    #[arg(long, value_name = "NUMBER")]
+    number: Option<String>,
+    /// Numbers to show.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// `next_before` of the page before, as `--json` shows it.
+    #[arg(long, value_name = "BEFORE")]
+    before: Option<u64>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Arguments of `smsc opt-out add` and `smsc opt-out remove`.
+#[derive(Debug, clap::Args)]
+struct Numbers {
+    /// Digits, with or without a plus.
+    #[arg(required = true)]
+    numbers: Vec<String>,
+    /// The list of this account; without it, that of everybody.
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or it refuses.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    match args.order {
+        Order::List(args) => list(&args),
+        Order::Add(args) => change(&args, |client, path| {
+            client.put(path, &serde_json::Value::Null, None)
+        }),
+        Order::Remove(args) => change(&args, Client::delete),
+    }
+}
+
+fn list(args: &List) -> anyhow::Result<()> {
+    let mut path = format!("/v1/opt-outs?limit={}", args.limit);
+    for (key, value) in [("account", &args.account), ("number", &args.number)] {
+        if let Some(value) = value {
+            path.push_str(&format!("&{key}={}", client::segment(value)));
+        }
+    }
+    if let Some(before) = args.before {
+        path.push_str(&format!("&before={before}"));
+    }
+    let json = args.connection.open()?.get(&path)?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    let found: OptOuts = client::decode(json)?;
+    client::print_line(&render(&found.opt_outs))
+}
+
+fn change(
+    args: &Numbers,
+    order: impl Fn(&Client, &str) -> anyhow::Result<serde_json::Value>,
+) -> anyhow::Result<()> {
+    let client = args.connection.open()?;
+    let account = args.account.as_deref();
+    let list = account.map_or_else(String::new, |account| {
+        format!("?account={}", client::segment(account))
+    });
+    for number in &args.numbers {
+        let path = format!("/v1/opt-outs/{}{list}", client::segment(number));
+        let json = order(&client, &path)?;
+        if args.connection.json {
+            client::print_json(&json)?;
+            continue;
+        }
+        let ChangedOptOut { changed } = client::decode(json)?;
+        client::print_line(&match changed {
+            true => format!("{number}: done"),
+            false => format!("{number}: was so already"),
+        })?;
+    }
+    Ok(())
+}
+
+fn render(opt_outs: &[OptOut]) -> String {
+    let mut table = client::table(&["number", "account", "since", "by"]);
+    for one in opt_outs {
+        table.add_row([
+            one.number.clone(),
+            one.account.clone().unwrap_or_else(|| "(all)".to_owned()),
+            client::time(one.at.as_deref()),
+            one.by.clone(),
+        ]);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn numbers_are_needed_and_may_be_several() {
+        let read = |line: &[&str]| Line::try_parse_from(line).map(|line| line.args.order);
+        let Ok(Order::Add(add)) = read(&["x", "add", "441", "+442", "--account", "shop"]) else {
+            panic!("not add");
+        };
+        assert_eq!(add.numbers, ["441", "+442"]);
+        assert_eq!(add.account.as_deref(), Some("shop"));
+        assert!(read(&["x", "remove"]).is_err());
+        assert!(matches!(read(&["x", "list"]), Ok(Order::List(list)) if list.limit == 50));
+    }
+}

@@ -1,0 +1,59 @@
+//! The opt-out lists as the admin API shows them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::time;
+use crate::pb;
+
+/// `GET /v1/opt-outs`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OptOuts {
+    /// Newest first.
+    pub opt_outs: Vec<OptOut>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// A number that wants no messages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OptOut {
+    /// Without a leading plus.
+    pub number: String,
+    /// Whose messages; null for everybody's.
+    pub account: Option<String>,
+    /// Since when.
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// Who said so: a token, or a keyword and who brought it.
+    pub by: String,
+}
+
+/// `PUT` and `DELETE /v1/opt-outs/{number}`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChangedOptOut {
+    /// False when it was so already.
+    pub changed: bool,
+}
+
+// === conversions ===
+
+impl From<pb::OptOutList> for OptOuts {
+    fn from(list: pb::OptOutList) -> Self {
+        Self {
+            opt_outs: list.entries.into_iter().map(OptOut::from).collect(),
+            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::OptOutView> for OptOut {
+    fn from(entry: pb::OptOutView) -> Self {
+        Self {
+            number: entry.number,
+            account: (!entry.account.is_empty()).then_some(entry.account),
+            at: time(entry.at),
+            by: entry.by,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The opt-out port: numbers that want no messages, of one account or of all.
+//!
+//! Read by every node into memory, at start and then what changed (`actors/policy/opt_outs.rs`).
+//! Keeps true that each change has a version above all that anybody has read before it was there, so
+//! that "everything after the last version" misses nothing.
+
+use super::Reply;
+
+/// Milliseconds for which it is remembered that a number was taken off a list. Who has read nothing
+/// for as long reads everything again.
+pub const REMEMBERED: i64 = 24 * 3_600_000;
+
+/// A number on a list, or off it again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OptOutRow {
+    /// system_id; empty for the list of everybody.
+    pub account: String,
+    /// Without a leading plus.
+    pub number: String,
+    /// Off, when false.
+    pub out: bool,
+    /// Unix milliseconds.
+    pub at: i64,
+    /// Who said so.
+    pub who: String,
+    /// Given by the store.
+    pub version: u64,
+}
+
+/// Which entries to list, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OptOutSearch {
+    /// The list of this account.
+    pub account: Option<String>,
+    pub number: Option<String>,
+    /// Below this version.
+    pub below: u64,
+    pub limit: usize,
+}
+
+/// What a store does for opt-outs. Calls never block.
+pub trait OptOutStore {
+    /// Changes after a version in their order, also those that took numbers off.
+    fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>>;
+
+    /// Numbers that are on lists.
+    fn opt_outs(&self, search: OptOutSearch) -> Reply<Vec<OptOutRow>>;
+
+    /// Puts a number on a list or takes it off; false when it was there, or off, already.
+    fn set_opt_out(&self, row: OptOutRow) -> Reply<bool>;
+}

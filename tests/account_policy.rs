@@ -1,0 +1,563 @@
+//! Who may send what to whom, and how fast: senders and destinations of accounts, lists, limits,
+//! opt-outs.
+
+mod harness;
+
+use std::fs;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use harness::{Admin, Cluster, FakeOperator, Peer, PrivateRedis, Smsc, SmscBuilder, submit, until};
+use serde_json::{Value, json};
+use smsc::smpp::{
+    Body, CommandStatus, DataSm, DestAddress, Pdu, ReplaceSm, SubmitMulti, SubmitSm, Tlvs, tag,
+};
+
+const OK: CommandStatus = CommandStatus::ESME_ROK;
+const SENDER: CommandStatus = CommandStatus::ESME_RINVSRCADR;
+const DESTINATION: CommandStatus = CommandStatus::ESME_RINVDSTADR;
+const THROTTLED: CommandStatus = CommandStatus::ESME_RTHROTTLED;
+
+fn octets(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+fn answer(peer: &mut Peer, body: Body) -> Pdu {
+    let sequence = peer.request(body);
+    peer.answer_to(sequence)
+}
+
+fn from_to(from: &str, to: &str) -> SubmitSm {
+    SubmitSm {
+        source_addr: octets(from),
+        ..submit(to, "hello")
+    }
+}
+
+/// The status that a submission is answered with.
+fn sent(peer: &mut Peer, from: &str, to: &str) -> CommandStatus {
+    answer(peer, Body::SubmitSm(from_to(from, to))).status
+}
+
+fn assert_verdicts(peer: &mut Peer, table: &[(&str, &str, CommandStatus)]) {
+    for (from, to, status) in table {
+        assert_eq!(sent(peer, from, to), *status, "{from} to {to}");
+    }
+}
+
+fn refused(smsc: &Smsc, account: &str, reason: &str) -> f64 {
+    let name = "smsc_submissions_refused_by_policy_total";
+    let metric = format!("{name}{{account=\"{account}\",reason=\"{reason}\"}}");
+    smsc.admin().metric(&metric).unwrap_or_default()
+}
+
+/// An account that may send little, one that may send everything, and what nobody may.
+fn with_policies() -> Smsc {
+    Smsc::new()
+        .account_with(
+            "shop",
+            "shop",
+            r#"senders = ["ACME", "4477*", "/^[A-Z]{3}-[0-9]$/"]
+               destinations = ["44*", "list:friends"]
+               blocked_destinations = ["4499*"]"#,
+        )
+        .account("free", "free")
+        .toml(
+            r#"[policy]
+               blocked_senders = ["BANK", "list:spam"]
+               blocked_destinations = ["447700900666"]
+               [[list]]
+               name = "friends"
+               entries = ["33123*"]
+               [[list]]
+               name = "spam"
+               file = "spam.txt""#,
+        )
+        .env("SMSC_LOG__LEVEL", "info")
+        .route("", "test:delivered")
+        .file("spam.txt", "# brands of others\n\nPAYPAL\n/(?i)^lotto/\n")
+        .start()
+}
+
+#[test]
+fn an_account_sends_from_and_to_what_it_may() {
+    let smsc = with_policies();
+    let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
+    assert_verdicts(
+        &mut shop,
+        &[
+            ("ACME", "447700900001", OK),
+            ("+447712", "+447700900001", OK),
+            ("ABC-1", "33123456", OK),
+            ("acme", "447700900001", SENDER),
+            ("", "447700900001", SENDER),
+            ("ABC-12", "447700900001", SENDER),
+            ("ACME", "33999", DESTINATION),
+            ("ACME", "4499000", DESTINATION),
+            ("ACME", "447700900666", DESTINATION),
+            ("BANK", "447700900001", SENDER),
+        ],
+    );
+    let mut free = Peer::bind(smsc.smpp(), "free", "free");
+    assert_verdicts(
+        &mut free,
+        &[
+            ("anything", "4499000", OK),
+            ("BANK", "33999", SENDER),
+            ("PAYPAL", "33999", SENDER),
+            ("lottO 2000", "33999", SENDER),
+            ("lot", "33999", OK),
+            ("x", "447700900666", DESTINATION),
+        ],
+    );
+    assert_eq!(refused(&smsc, "shop", "sender_not_allowed"), 3.0);
+    assert_eq!(refused(&smsc, "shop", "sender_blocked"), 1.0);
+    assert_eq!(refused(&smsc, "shop", "destination_not_allowed"), 1.0);
+    assert_eq!(refused(&smsc, "shop", "destination_blocked"), 2.0);
+    assert_eq!(refused(&smsc, "free", "sender_blocked"), 3.0);
+    let log = smsc.log();
+    assert!(
+        log.contains("refused by policy") && !log.contains("33999"),
+        "{log}"
+    );
+}
+
+#[test]
+fn every_operation_that_submits_is_judged() {
+    let smsc = with_policies();
+    let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
+    let data = |from: &str, to: &str| {
+        let mut tlvs = Tlvs::default();
+        tlvs.push(tag::MESSAGE_PAYLOAD, b"hello");
+        Body::DataSm(DataSm {
+            source_addr: octets(from),
+            destination_addr: octets(to),
+            tlvs,
+            ..DataSm::default()
+        })
+    };
+    assert_eq!(answer(&mut shop, data("ACME", "447700900001")).status, OK);
+    assert_eq!(
+        answer(&mut shop, data("BANK", "447700900001")).status,
+        SENDER
+    );
+    assert_eq!(answer(&mut shop, data("ACME", "33999")).status, DESTINATION);
+
+    let to = |address: &str| DestAddress::Sme {
+        dest_addr_ton: 1,
+        dest_addr_npi: 1,
+        destination_addr: octets(address),
+    };
+    let multi = Body::SubmitMulti(SubmitMulti {
+        source_addr: octets("ACME"),
+        dest_address: vec![to("447700900001"), to("33999"), to("4499")],
+        short_message: octets("hello"),
+        ..SubmitMulti::default()
+    });
+    match answer(&mut shop, multi).body {
+        Body::SubmitMultiResp(answer) => {
+            let failed = answer.unsuccess_sme.iter();
+            let failed: Vec<_> = failed.map(|one| one.error_status_code).collect();
+            assert_eq!(failed, [DESTINATION, DESTINATION]);
+        }
+        other => panic!("not an answer to submit_multi: {other:?}"),
+    }
+
+    // A message that waits, and one that would replace it; replace_sm changes no number.
+    let later = SubmitSm {
+        schedule_delivery_time: octets("000001000000000R"),
+        ..from_to("ACME", "447700900001")
+    };
+    let id = shop.submit(later.clone());
+    let instead = SubmitSm {
+        replace_if_present_flag: 1,
+        ..later
+    };
+    assert_eq!(
+        answer(&mut shop, Body::SubmitSm(instead.clone())).status,
+        OK
+    );
+    let elsewhere = SubmitSm {
+        destination_addr: octets("33999"),
+        ..instead
+    };
+    assert_eq!(
+        answer(&mut shop, Body::SubmitSm(elsewhere)).status,
+        DESTINATION
+    );
+    let replace = ReplaceSm {
+        message_id: octets(&id),
+        source_addr: octets("ACME"),
+        short_message: octets("other"),
+        ..ReplaceSm::default()
+    };
+    assert_eq!(answer(&mut shop, Body::ReplaceSm(replace)).status, OK);
+}
+
+#[test]
+fn policies_change_while_the_account_is_bound() {
+    let smsc = with_policies();
+    let admin = smsc.admin();
+    let mut free = Peer::bind(smsc.smpp(), "free", "free");
+    assert_eq!(sent(&mut free, "OTHER", "33999"), OK);
+    let mut account = admin.get("/v1/accounts/free")["settings"].clone();
+    account["senders"] = json!(["ACME*"]);
+    admin.put("/v1/accounts/free", &account);
+    assert_eq!(sent(&mut free, "OTHER", "33999"), SENDER);
+    assert_eq!(sent(&mut free, "ACME 1", "33999"), OK);
+    // A list that nobody has, and an expression that is none, are told and change nothing.
+    account["senders"] = json!(["list:freinds", "/[/"]);
+    let (status, said) = admin.call("PUT", "/v1/accounts/free", Some(&account));
+    assert_eq!(status, 422, "{said}");
+    let said = said.to_string();
+    assert!(
+        said.contains("friends") && said.contains("unclosed"),
+        "{said}"
+    );
+    assert_eq!(sent(&mut free, "ACME 1", "33999"), OK);
+    // What is new in a file counts after SIGHUP.
+    fs::write(smsc.file("spam.txt"), "ACME 1\n").unwrap();
+    assert_eq!(sent(&mut free, "ACME 1", "33999"), OK);
+    smsc.reload();
+    until("the list to be read again", || {
+        (sent(&mut free, "ACME 1", "33999") == SENDER).then_some(())
+    });
+    assert_eq!(sent(&mut free, "ACME 2", "33999"), OK);
+    // A file that cannot be used changes nothing.
+    fs::write(smsc.file("spam.txt"), "ACME 2\n44*77\n").unwrap();
+    smsc.reload();
+    until("the mistake to be told", || {
+        smsc.log()
+            .contains("list[1].file: spam.txt: line 2")
+            .then_some(())
+    });
+    assert_eq!(sent(&mut free, "ACME 1", "33999"), SENDER);
+    assert_eq!(sent(&mut free, "ACME 2", "33999"), OK);
+}
+
+/// Tokens that never come back within a test.
+const LIMITS: &str = r#"
+    [[limit]]
+    name = "all"
+    account = "test"
+    destination_prefix = "44"
+    rate = 0.0001
+    burst = 6
+    [[limit]]
+    name = "each"
+    rate = 0.0001
+    burst = 2
+    sender_prefix = "AC"
+    per = "destination"
+    [[limit]]
+    name = "by-sender"
+    rate = 0.0001
+    burst = 3
+    destination_prefix = "33"
+    per = "sender""#;
+
+#[test]
+fn limits_count_by_rule_sender_and_destination() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .account("other", "other")
+        .toml(LIMITS)
+        .route("", "test:delivered")
+        .start();
+    let mut test = Peer::bind(smsc.smpp(), "test", "test");
+    let mut other = Peer::bind(smsc.smpp(), "other", "other");
+    assert_verdicts(
+        &mut test,
+        &[
+            ("ACME", "441", OK),
+            ("ACME", "441", OK),
+            ("ACME", "441", THROTTLED),
+            ("ACME", "442", OK),
+            ("BANK", "441", OK),
+            // What was refused for one limit costs no other: four of six are used.
+            ("X", "443", OK),
+            ("X", "444", OK),
+            ("X", "445", THROTTLED),
+            ("X", "339", OK),
+        ],
+    );
+    // The rule is about one account; what each destination may get is about all of them.
+    assert_verdicts(
+        &mut other,
+        &[
+            ("X", "441", OK),
+            ("ACME", "441", THROTTLED),
+            ("ACME", "442", OK),
+            ("ACME", "442", THROTTLED),
+            ("Y", "331", OK),
+            ("Y", "332", OK),
+            ("Y", "333", OK),
+            ("Y", "334", THROTTLED),
+            ("Z", "334", OK),
+        ],
+    );
+    assert_eq!(refused(&smsc, "test", "over_limit"), 2.0);
+    // Parts are counted: two of the three tokens, and all of them for more than there ever are.
+    let long = |from: &str, octets: usize| SubmitSm {
+        short_message: "x".repeat(octets).into(),
+        ..from_to(from, "33")
+    };
+    assert_eq!(
+        answer(&mut other, Body::SubmitSm(long("L", 200))).status,
+        OK
+    );
+    let again = answer(&mut other, Body::SubmitSm(long("L", 200)));
+    assert_eq!(again.status, THROTTLED);
+    assert_eq!(sent(&mut other, "L", "33"), OK);
+    let mut huge = long("H", 0);
+    huge.tlvs
+        .push(tag::MESSAGE_PAYLOAD, "x".repeat(900).as_bytes());
+    assert_eq!(answer(&mut other, Body::SubmitSm(huge)).status, OK);
+    assert_eq!(sent(&mut other, "H", "33"), THROTTLED);
+}
+
+#[test]
+fn nodes_share_limits_through_redis() {
+    let redis = PrivateRedis::start();
+    let node = || {
+        Smsc::new()
+            .account("test", "test")
+            .toml(&format!("[redis]\nurl = {:?}\n{LIMITS}", redis.url()))
+            .route("", "test:delivered")
+            .start()
+    };
+    let nodes = [node(), node()];
+    nodes.iter().for_each(|node| {
+        until("Redis", || {
+            node.log().contains("Redis is connected").then_some(())
+        });
+    });
+    let mut peers = nodes
+        .each_ref()
+        .map(|node| Peer::bind(node.smpp(), "test", "test"));
+    assert_eq!(sent(&mut peers[0], "ACME", "441"), OK);
+    assert_eq!(sent(&mut peers[1], "ACME", "441"), OK);
+    assert_eq!(sent(&mut peers[0], "ACME", "441"), THROTTLED);
+    assert_eq!(sent(&mut peers[1], "ACME", "441"), THROTTLED);
+    // The refused ones have used up nothing of the rule: four of its six tokens are left.
+    for (at, status) in [
+        (0, OK),
+        (1, OK),
+        (0, OK),
+        (1, OK),
+        (0, THROTTLED),
+        (1, THROTTLED),
+    ] {
+        assert_eq!(sent(&mut peers[at], "X", "442"), status);
+    }
+}
+
+/// An SMSC whose account `shop` has the address 4455, beside an account without one.
+fn with_opt_outs(smsc: SmscBuilder, operator: SocketAddr) -> SmscBuilder {
+    smsc.account_with("shop", "shop", "addresses = [\"4455\"]")
+        .account("bank", "bank")
+        .operator_with("up", operator, "binds = 2")
+        .toml(
+            r#"[policy]
+               opt_out_keywords = ["STOP", "стоп"]
+               opt_in_keywords = ["START"]
+               opt_out_status = "ESME_RX_P_APPN""#,
+        )
+        .route("", "test:delivered")
+}
+
+const OUT: CommandStatus = CommandStatus::ESME_RX_P_APPN;
+const NUMBER: &str = "447700900001";
+
+/// A subscriber's text to the account, as the operator brings it; delivered in any case.
+fn says(operator: &mut Peer, shop: &mut Peer, data_coding: u8, text: &[u8]) {
+    let mobile_originated = SubmitSm {
+        source_addr: octets(NUMBER),
+        destination_addr: octets("4455"),
+        data_coding,
+        short_message: Bytes::copy_from_slice(text),
+        ..SubmitSm::default()
+    };
+    let sequence = operator.request(Body::DeliverSm(mobile_originated));
+    assert_eq!(operator.answer_to(sequence).status, OK);
+    assert_eq!(shop.deliver().short_message, text);
+}
+
+fn opt_outs(admin: &Admin, query: &str) -> Vec<(String, Value)> {
+    let page = admin.get(&format!("/v1/opt-outs{query}"));
+    let rows = page["opt_outs"].as_array().unwrap().iter();
+    rows.map(|row| {
+        (
+            row["number"].as_str().unwrap().to_owned(),
+            row["account"].clone(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn subscribers_say_that_they_want_no_more() {
+    let listener = FakeOperator::listen();
+    let mut smsc = with_opt_outs(Smsc::new(), listener.address()).start();
+    let mut operator = listener.accept_bind();
+    let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
+    let mut bank = Peer::bind(smsc.smpp(), "bank", "bank");
+    says(&mut operator, &mut shop, 0, b"please stop");
+    assert_eq!(sent(&mut shop, "4455", NUMBER), OK);
+    says(&mut operator, &mut shop, 0, b" Stop ");
+    assert_eq!(sent(&mut shop, "4455", NUMBER), OUT);
+    assert_eq!(sent(&mut shop, "4455", &format!("+{NUMBER}")), OUT);
+    assert_eq!(
+        sent(&mut bank, "4455", NUMBER),
+        OK,
+        "the list is one account's"
+    );
+    assert_eq!(refused(&smsc, "shop", "opted_out"), 2.0);
+    // It is durable, and there before anybody can submit.
+    smsc.kill();
+    smsc.start_again();
+    let mut operator = listener.accept_bind();
+    let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
+    assert_eq!(sent(&mut shop, "4455", NUMBER), OUT);
+    let admin = smsc.admin();
+    assert_eq!(admin.metric("smsc_opt_outs"), Some(1.0));
+    let entry = admin.get("/v1/opt-outs")["opt_outs"][0].clone();
+    assert_eq!(entry["by"], "opt-out keyword by operator:up", "{entry}");
+    says(&mut operator, &mut shop, 0, b"start");
+    assert_eq!(sent(&mut shop, "4455", NUMBER), OK);
+    assert_eq!(opt_outs(&admin, ""), []);
+    // UCS-2, another script.
+    let stop: Vec<u8> = "СТОП".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    says(&mut operator, &mut shop, 8, &stop);
+    assert_eq!(sent(&mut shop, "4455", NUMBER), OUT);
+}
+
+#[test]
+fn opt_out_lists_are_seen_and_changed_by_the_api_and_by_commands() {
+    let smsc = with_opt_outs(Smsc::new(), ([127, 0, 0, 1], 9).into()).start();
+    let admin = smsc.admin();
+    let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
+    let mut bank = Peer::bind(smsc.smpp(), "bank", "bank");
+    let put = |path: &str| admin.call("PUT", &format!("/v1/opt-outs/{path}"), None);
+    assert_eq!(
+        put("447700900001?account=shop"),
+        (200, json!({ "changed": true }))
+    );
+    assert_eq!(
+        put("+447700900001?account=shop"),
+        (200, json!({ "changed": false }))
+    );
+    assert_eq!(put("447700900002"), (200, json!({ "changed": true })));
+    assert_eq!(sent(&mut shop, "x", "447700900001"), OUT);
+    assert_eq!(sent(&mut bank, "x", "447700900001"), OK);
+    assert_eq!(sent(&mut shop, "x", "447700900002"), OUT);
+    assert_eq!(sent(&mut bank, "x", "447700900002"), OUT);
+    assert_eq!(put("447700900003?account=nobody").0, 404);
+    assert_eq!(put("ACME").0, 400);
+    let (first, second) = (
+        ("447700900001".to_owned(), json!("shop")),
+        ("447700900002".to_owned(), Value::Null),
+    );
+    assert_eq!(opt_outs(&admin, ""), [second.clone(), first.clone()]);
+    assert_eq!(opt_outs(&admin, "?account=shop"), [first.clone()]);
+    assert_eq!(
+        opt_outs(&admin, "?number=%2B447700900002"),
+        [second.clone()]
+    );
+    let page = admin.get("/v1/opt-outs?limit=1");
+    let before = page["next_before"].as_str().unwrap();
+    assert_eq!(
+        opt_outs(&admin, &format!("?limit=1&before={before}")),
+        [first]
+    );
+    // Looking is for everybody, changing is not, and the audit log keeps no number.
+    let reader = admin.with_role("read", "reader");
+    assert_eq!(opt_outs(&reader, "").len(), 2);
+    assert_eq!(
+        reader.call("DELETE", "/v1/opt-outs/447700900002", None).0,
+        403
+    );
+    let audit = admin.get("/v1/audit?path=/v1/opt-outs").to_string();
+    assert!(
+        audit.contains("4477*****001") && !audit.contains("447700900001"),
+        "{audit}"
+    );
+
+    let command = |arguments: &[&str]| {
+        let url = format!("http://{}", smsc.http());
+        let login = ["--url", &url, "--token", admin.token()];
+        let done = smsc.run(&[&["opt-out"], arguments, &login].concat());
+        assert!(done.success, "{arguments:?}: {}", done.stderr);
+        done.stdout
+    };
+    let list = command(&["list"]);
+    assert!(
+        list.contains("447700900001") && list.contains("(all)"),
+        "{list}"
+    );
+    command(&[
+        "remove",
+        "447700900001",
+        "+447700900009",
+        "--account",
+        "shop",
+    ]);
+    command(&["remove", "447700900002"]);
+    assert_eq!(
+        command(&["add", "33123", "--account", "bank"]),
+        "33123: done\n"
+    );
+    assert_eq!(
+        command(&["add", "33123", "--account", "bank"]),
+        "33123: was so already\n"
+    );
+    assert_eq!(sent(&mut shop, "x", "447700900001"), OK);
+    assert_eq!(sent(&mut bank, "x", "447700900002"), OK);
+    assert_eq!(sent(&mut bank, "x", "33123"), OUT);
+}
+
+#[test]
+fn an_opt_out_reaches_every_node() {
+    let listener = FakeOperator::listen();
+    let address = listener.address();
+    let cluster = Cluster::of(2)
+        .each(move |smsc| with_opt_outs(smsc, address))
+        .start();
+    let [one, other] = &cluster.nodes[..] else {
+        panic!("two nodes")
+    };
+    let mut operator = listener.accept_bind();
+    let mut shop = Peer::bind(one.smpp(), "shop", "shop");
+    let mut elsewhere = Peer::bind(other.smpp(), "shop", "shop");
+    assert_eq!(sent(&mut elsewhere, "4455", NUMBER), OK);
+    let mobile_originated = SubmitSm {
+        source_addr: octets(NUMBER),
+        destination_addr: octets("4455"),
+        short_message: octets("STOP"),
+        ..SubmitSm::default()
+    };
+    let sequence = operator.request(Body::DeliverSm(mobile_originated));
+    assert_eq!(operator.answer_to(sequence).status, OK);
+    for peer in [&mut shop, &mut elsewhere] {
+        until("the opt-out", || {
+            (sent(peer, "4455", NUMBER) == OUT).then_some(())
+        });
+    }
+    let (status, done) = other.admin().call(
+        "DELETE",
+        &format!("/v1/opt-outs/{NUMBER}?account=shop"),
+        None,
+    );
+    assert_eq!((status, done), (200, json!({ "changed": true })));
+    assert_eq!(
+        sent(&mut elsewhere, "4455", NUMBER),
+        OK,
+        "at once where it was ordered"
+    );
+    until("the opt-in", || {
+        (sent(&mut shop, "4455", NUMBER) == OK).then_some(())
+    });
+    for admin in [one.admin(), other.admin()] {
+        assert_eq!(opt_outs(&admin, ""), []);
+    }
+}
