@@ -9,6 +9,7 @@ mod content;
 mod listener;
 mod outputs;
 mod peers;
+mod price;
 mod problem;
 mod reference;
 mod resolver;
@@ -31,6 +32,7 @@ pub use peers::{
     Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
     Route, RouteStep, SendAs, WhenFull,
 };
+pub use price::PriceList;
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
@@ -94,6 +96,8 @@ section! {
         operator: Vec<Operator> = Vec::new(),
         /// Which messages go where.
         route: Vec<Route> = Vec::new(),
+        /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
+        prices: PriceList = PriceList::default(),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod limit;
 pub mod moment;
 pub mod network;
 pub mod partition;
+pub mod price;
 pub mod retry;
 pub mod route;
 pub mod settings;

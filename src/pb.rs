@@ -55,4 +55,7 @@ actix_messages! {
     NoteAudit => Result<NotedAudit, Refusal>;
     ListAudit => Result<AuditList, Refusal>;
     CommandDrain => DrainView;
+    ReadBalance => Result<BalanceView, Refusal>;
+    AddCredits => Result<AddedCredits, Refusal>;
+    ListTopUps => Result<TopUpList, Refusal>;
 }

@@ -11,6 +11,7 @@
 
 pub mod access;
 pub mod archive;
+pub mod balance;
 pub mod cluster;
 mod gauges;
 pub mod moving;
@@ -55,6 +56,8 @@ pub struct WriteBatch {
     pub tries: Vec<TryRow>,
     /// Work for queue partitions that another node owns. Always empty with a store of one node.
     pub hand_over: Vec<HandOver>,
+    /// What the messages of `accept` cost their sender.
+    pub charge: Vec<balance::ChargeRow>,
 }
 
 /// One item for the shared inbox: the owner of the partition takes it out ([`cluster`]).
@@ -324,7 +327,13 @@ pub struct StoreStats {
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
 pub trait Store:
-    access::AccessStore + archive::Archive + settings::SettingsStore + Send + Sync + 'static
+    access::AccessStore
+    + archive::Archive
+    + balance::BalanceStore
+    + settings::SettingsStore
+    + Send
+    + Sync
+    + 'static
 {
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
@@ -418,6 +427,7 @@ impl WriteBatch {
             + self.change.len()
             + self.tries.len()
             + self.hand_over.len()
+            + self.charge.len()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::actors::balance::Charging;
 use crate::actors::content::Taste;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, Retry,
     Route, SendAs, TEST_TARGETS,
 };
 use crate::domain::allow::AllowList;
+use crate::domain::price::Prices;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::route::{MoTable, Question, RouteTable};
 use crate::domain::trace::Ratio;
@@ -28,6 +30,8 @@ pub struct Plan {
     mo: MoTable<u32>,
     retry: RetryPolicy,
     rates: HashMap<u32, (f64, u32)>,
+    /// Accounts with a quota or a balance.
+    charging: HashMap<u32, Charging>,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -100,6 +104,8 @@ impl Plan {
             built_in.push(id);
             by_target.insert(target.to_owned(), id);
         }
+        let mut charging = HashMap::new();
+        let prices = Arc::new(Prices::build(config.prices.iter()));
         let mut resolving = HashSet::new();
         if config.resolver.url.is_some() {
             store.intern(RESOLVE)?;
@@ -115,6 +121,9 @@ impl Plan {
                     id,
                     (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
                 );
+            }
+            if let Some(charged) = Charging::of(account, &prices) {
+                charging.insert(id, charged);
             }
             if account.resolve {
                 resolving.insert(id);
@@ -196,6 +205,7 @@ impl Plan {
             routes,
             mo,
             rates,
+            charging,
             trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -266,6 +276,16 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// How a sender is charged, if it is an account with a quota or a balance.
+    pub fn charging(&self, sender: u32) -> Option<&Charging> {
+        self.charging.get(&sender)
+    }
+
+    /// Whether anybody is charged.
+    pub fn charges(&self) -> bool {
+        !self.charging.is_empty()
     }
 
     /// The share of a sender's messages that is traced.

@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, BALANCE];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -95,6 +95,16 @@ CREATE TABLE audit(id INTEGER PRIMARY KEY, token TEXT NOT NULL, role TEXT NOT NU
 const REPLACE: &str = "
 ALTER TABLE change ADD COLUMN expires_at INT NOT NULL DEFAULT 0;
 ALTER TABLE change ADD COLUMN body BLOB;
+";
+
+/// Version 5: balances and quotas of accounts (day 0: the balance, else days since 1970), and what was
+/// put into balances.
+const BALANCE: &str = "
+CREATE TABLE purse(account INT NOT NULL, day INT NOT NULL, credits INT NOT NULL,
+  PRIMARY KEY(account, day)) WITHOUT ROWID;
+CREATE TABLE top_ups(id INTEGER PRIMARY KEY, account INT NOT NULL, amount INT NOT NULL,
+  reference TEXT, by TEXT NOT NULL);
+CREATE UNIQUE INDEX top_ups_by_reference ON top_ups(account, reference);
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
