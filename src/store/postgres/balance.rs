@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio_postgres::Row;
+use tokio_postgres::{Row, Transaction};
 
 use super::columns::Call;
 use super::statements::Step;
@@ -101,6 +101,33 @@ pub fn charges(batches: &[&WriteBatch], member: Membership, lane: usize) -> Opti
     })
 }
 
+/// Writes the balances that are moved in from an embedded store.
+pub async fn import(
+    transaction: &Transaction<'_>,
+    purses: &[PurseRow],
+    top_ups: &[TopUpRow],
+) -> Result<(), StoreError> {
+    for row in purses {
+        let (account, day) = (row.purse.account as i32, row.purse.day as i32);
+        let insert = "INSERT INTO purse(account, day, credits) VALUES($1, $2, $3)";
+        transaction
+            .execute(insert, &[&account, &day, &row.left])
+            .await?;
+    }
+    for row in top_ups {
+        let (id, account) = (row.id as i64, row.account as i32);
+        let insert =
+            "INSERT INTO top_ups(id, account, amount, reference, by) VALUES($1, $2, $3, $4, $5)";
+        transaction
+            .execute(
+                insert,
+                &[&id, &account, &row.amount, &row.reference, &row.by],
+            )
+            .await?;
+    }
+    Ok(())
+}
+
 async fn purses(shared: &Shared, account: Option<i32>) -> Result<Vec<PurseRow>, StoreError> {
     let client = shared.reader().await?;
     let statement = client
@@ -159,8 +186,9 @@ async fn top_up(shared: &Shared, row: TopUpRow, floor: i64) -> Result<ToppedUp, 
         .await?;
     let changed = transaction
         .execute(
-            "UPDATE purse SET credits = credits + $2
-             WHERE account = $1 AND day = 0 AND ($2 >= 0 OR credits + $2 >= $3)",
+            "UPDATE purse SET credits = credits + $2::bigint
+             WHERE account = $1 AND day = 0
+               AND ($2::bigint >= 0 OR credits + $2::bigint >= $3::bigint)",
             &[&account, &row.amount, &floor],
         )
         .await?;

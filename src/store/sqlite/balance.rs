@@ -76,6 +76,26 @@ pub fn charge(
     Ok(())
 }
 
+/// Whether a store, perhaps of an earlier release, has balances.
+pub(super) fn is_there(connection: &Connection) -> rusqlite::Result<bool> {
+    let table = "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name = 'purse')";
+    connection.query_row(table, [], |row| row.get(0))
+}
+
+/// Accounts whose balance is below zero, or more than was ever put into it.
+pub(super) fn wrong_balances(connection: &Connection) -> rusqlite::Result<Vec<(u32, i64, i64)>> {
+    connection
+        .prepare(
+            "SELECT p.account, p.credits, t.amount FROM purse p JOIN (
+               SELECT p.account, coalesce(sum(t.amount), 0) AS amount
+               FROM purse p LEFT JOIN top_ups t ON t.account = p.account
+               WHERE p.day = 0 GROUP BY p.account) t ON t.account = p.account
+             WHERE p.day = 0 AND (p.credits < 0 OR p.credits > t.amount)",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
 pub(super) fn purses(
     connection: &Connection,
     account: Option<u32>,

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
+use super::balance;
 use super::reader::{CHANGES, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
@@ -18,10 +19,14 @@ use crate::store::{ParkedRow, RetryRow, StoreError, TryRow};
 /// Tables that came with [`schema::WITH_SETTINGS`].
 const SETTINGS: [&str; 4] = ["accounts", "operators", "routes", "config_versions"];
 
+/// Tables of balances, which came later.
+const BALANCES: [&str; 2] = ["purse", "top_ups"];
+
 /// A store at rest.
 pub struct Source {
     connection: Connection,
     has_settings: bool,
+    has_balances: bool,
     _lock: FolderLock,
 }
 
@@ -45,6 +50,7 @@ impl Source {
         }
         Ok(Self {
             has_settings: version >= schema::WITH_SETTINGS,
+            has_balances: balance::is_there(&connection).map_err(sql_failed)?,
             connection,
             _lock: lock,
         })
@@ -55,6 +61,12 @@ impl Source {
         let mut inventory = self.read_inventory().map_err(sql_failed)?;
         if self.has_settings {
             (inventory.settings, inventory.history) = settings::everything(&self.connection)?;
+        }
+        if self.has_balances {
+            let purses = balance::purses(&self.connection, None);
+            inventory.purses = purses.map_err(sql_failed)?;
+            let top_ups = balance::all_top_ups(&self.connection);
+            inventory.top_ups = top_ups.map_err(sql_failed)?;
         }
         Ok(inventory)
     }
@@ -67,7 +79,9 @@ impl Source {
         let mut rows = [0; TABLES.len()];
         for (count, table) in rows.iter_mut().zip(TABLES) {
             // A store of an earlier release, which is only read, has none of these tables.
-            if SETTINGS.contains(&table) && !self.has_settings {
+            if (SETTINGS.contains(&table) && !self.has_settings)
+                || (BALANCES.contains(&table) && !self.has_balances)
+            {
                 continue;
             }
             let from = if table == "sent" { "attempts" } else { table };
