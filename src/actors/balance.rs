@@ -55,8 +55,9 @@ pub struct Balance {
 #[derive(Debug, Default)]
 struct Held {
     left: AtomicI64,
-    /// Spent since the Keeper looked last, and in the time before that.
+    /// Spent since the Keeper looked last.
     spent: AtomicI64,
+    /// Spent between its last two looks.
     recent: AtomicI64,
     epoch: u64,
     /// How the block stands in the database.

@@ -57,7 +57,9 @@ impl Held {
         if lack <= 0 || ledger.dry_until.is_some_and(is_dry) {
             return Ok(());
         }
-        let want = lack.max(2 * self.recent.load(Ordering::Relaxed));
+        let now = self.spent.load(Ordering::Relaxed);
+        let pace = self.recent.load(Ordering::Relaxed).max(now);
+        let want = lack.max(pace.saturating_mul(2));
         let take = BlockChange::Take { lack, want, floor };
         self.order(store, purse, &mut ledger, take).await?;
         let is_short = self.left() < need;

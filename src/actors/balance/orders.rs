@@ -14,13 +14,13 @@ use crate::store::balance::{TopUpRow, ToppedUp};
 
 /// What an account has left, over all nodes.
 pub async fn read(hub: Arc<Hub>, ask: ReadBalance) -> Result<BalanceView, Refusal> {
-    let account = known(&hub, &ask.account)?;
+    let account = known(&hub, &ask.account).await?;
     view(&hub, account, ask.account).await
 }
 
 /// Adds to a balance, once per reference.
 pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refusal> {
-    let account = known(&hub, &order.account)?;
+    let account = known(&hub, &order.account).await?;
     let now = clock::now_ms();
     let row = TopUpRow {
         id: hub.ids.next(now),
@@ -61,7 +61,7 @@ pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refus
 
 /// A page of what was put into a balance, newest first.
 pub async fn top_ups(hub: Arc<Hub>, ask: ListTopUps) -> Result<TopUpList, Refusal> {
-    let account = known(&hub, &ask.account)?;
+    let account = known(&hub, &ask.account).await?;
     let limit = ask.limit as usize;
     let below = match ask.before {
         0 => u64::MAX,
@@ -124,20 +124,24 @@ async fn view(hub: &Hub, account: u32, name: String) -> Result<BalanceView, Refu
 }
 
 /// The number of a configured account.
-fn known(hub: &Hub, name: &str) -> Result<u32, Refusal> {
-    let plan = hub.plan();
-    let is_configured = plan
-        .config
-        .account
-        .iter()
-        .any(|account| account.system_id == name);
-    plan.sender(&account_name(name))
-        .filter(|_| is_configured)
-        .ok_or_else(|| {
-            Refusal::not_found(format!(
-                "there is no account {name:?}; GET /v1/accounts lists them"
-            ))
-        })
+async fn known(hub: &Hub, name: &str) -> Result<u32, Refusal> {
+    let plan = hub.full_plan();
+    let mut configured = plan.config.account.iter();
+    if !configured.any(|account| account.system_id == name) {
+        return Err(Refusal::not_found(format!(
+            "there is no account {name:?}; GET /v1/accounts lists them"
+        )));
+    }
+    let name = account_name(name);
+    if let Some(number) = plan.sender(&name) {
+        return Ok(number);
+    }
+    // It was never enabled: nobody has asked for its number yet.
+    let store = Arc::clone(&hub.store);
+    let interned = tokio::task::spawn_blocking(move || store.intern(&name)).await;
+    interned
+        .map_err(|error| Refusal::unavailable(error.to_string()))?
+        .map_err(Refusal::from)
 }
 
 fn shown(row: TopUpRow) -> TopUpView {
