@@ -36,6 +36,7 @@ fn status(esme: &mut Peer, prefix: &str, length: usize) -> CommandStatus {
     tlvs.push(smsc::smpp::tag::MESSAGE_PAYLOAD, &vec![b'x'; length]);
     let sequence = esme.request(Body::SubmitSm(smsc::smpp::SubmitSm {
         tlvs,
+        registered_delivery: 0,
         ..submit(&format!("{prefix}7700900123"), "")
     }));
     esme.answer_to(sequence).status
