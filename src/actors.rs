@@ -16,6 +16,7 @@
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
 //!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
+//!  ├─ Keeper                       gives blocks of balances and quotas back that nobody spends
 //!  ├─ Janitor                       low-water mark, retention of messages and texts
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
@@ -32,6 +33,7 @@ pub mod access;
 pub mod admin;
 pub mod alert;
 pub mod assembly;
+pub mod balance;
 pub mod cdr;
 pub mod certificates;
 pub mod cluster;

@@ -19,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::actors::admin::Admin;
+use crate::actors::balance::Keeper;
 use crate::actors::cdr::Cdr;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::correlation::{self, Correlation};
@@ -92,6 +93,7 @@ pub async fn start(
         seeds,
         parked,
         highest,
+        purses,
     } = tokio::task::spawn_blocking(move || Stock::open(for_stock, file)).await??;
     tracing::info!(
         active = seeds.active,
@@ -122,6 +124,10 @@ pub async fn start(
         throttle,
     );
     hub.unfinished.set(seeds.unfinished);
+    match membership {
+        Some(me) => hub.balance.join(me.epoch),
+        None => hub.balance.load(&purses),
+    }
     check_resolver(&hub, &config)?;
     let opt_outs = policy::refresh(&hub).await;
     opt_outs.context("the opt-out lists")?;
@@ -152,6 +158,8 @@ pub async fn start(
     start.actor("correlation", correlation_slot, move |hub, health| {
         Correlation::new(hub, health, sent, parked)
     });
+    let (_, keeper_slot) = supervise::slot(CONTROL_MAILBOX);
+    start.actor("balance", keeper_slot, |hub, _| Keeper::new(hub));
     let (_, janitor_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("janitor", janitor_slot, |hub, _| Janitor::new(hub));
 

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod backup;
+pub mod balance;
 pub mod binds;
 pub mod check_config;
 pub mod client;
@@ -80,6 +81,8 @@ enum Command {
     Message(message::Args),
     /// Take a node out of service without stopping it, and back in.
     Drain(drain::Args),
+    /// Show the balance and quota of an account, or add to its balance.
+    Balance(balance::Args),
     /// Show, make and remove tokens of the admin API.
     Token(token::Args),
     /// Show numbers that want no messages, put some on a list, take them off.
@@ -144,6 +147,7 @@ impl Command {
             Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
             Self::Drain(args) => drain::run(&args),
+            Self::Balance(args) => balance::run(args),
             Self::Token(args) => token::run(args),
             Self::OptOut(args) => opt_out::run(args),
             Self::Openapi(args) => openapi::run(&args),

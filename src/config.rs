@@ -10,6 +10,7 @@ mod listener;
 mod outputs;
 mod peers;
 mod policy;
+mod price;
 mod problem;
 mod reference;
 mod resolver;
@@ -36,6 +37,7 @@ pub use peers::{
     ReceiptForm, ReceiptRequest, Route, RouteStep, SendAs, ShownIdForm, WhenFull,
 };
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
+pub use price::PriceList;
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
@@ -108,6 +110,8 @@ section! {
         list: Vec<List> = Vec::new(),
         /// How fast accounts may send between some addresses.
         limit: Vec<Limit> = Vec::new(),
+        /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
+        prices: PriceList = PriceList::default(),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod network;
 pub mod partition;
 pub mod policy;
 pub mod presence;
+pub mod price;
 pub mod receipt_states;
 pub mod retry;
 pub mod rewrite;

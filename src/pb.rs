@@ -57,4 +57,7 @@ actix_messages! {
     ListOptOuts => Result<OptOutList, Refusal>;
     ChangeOptOut => Result<ChangedOptOut, Refusal>;
     CommandDrain => DrainView;
+    ReadBalance => Result<BalanceView, Refusal>;
+    AddCredits => Result<AddedCredits, Refusal>;
+    ListTopUps => Result<TopUpList, Refusal>;
 }

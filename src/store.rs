@@ -11,6 +11,7 @@
 
 pub mod access;
 pub mod archive;
+pub mod balance;
 pub mod cluster;
 mod gauges;
 pub mod moving;
@@ -56,6 +57,8 @@ pub struct WriteBatch {
     pub tries: Vec<TryRow>,
     /// Work for queue partitions that another node owns. Always empty with a store of one node.
     pub hand_over: Vec<HandOver>,
+    /// What the messages of `accept` cost their sender.
+    pub charge: Vec<balance::ChargeRow>,
 }
 
 /// One item for the shared inbox: the owner of the partition takes it out ([`cluster`]).
@@ -328,6 +331,7 @@ pub trait Store:
     access::AccessStore
     + archive::Archive
     + opt_out::OptOutStore
+    + balance::BalanceStore
     + settings::SettingsStore
     + Send
     + Sync
@@ -426,6 +430,7 @@ impl WriteBatch {
             + self.change.len()
             + self.tries.len()
             + self.hand_over.len()
+            + self.charge.len()
     }
 
     pub fn is_empty(&self) -> bool {

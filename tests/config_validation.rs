@@ -76,6 +76,25 @@ fn server_tables() {
             "smpp.no_route_status: must not be ESME_ROK: the message would be lost; write \
              \"ESME_RINVDSTADR\"",
         ),
+        (
+            "smpp.quota_status = 0",
+            "smpp.quota_status: must not be ESME_ROK: the message would be lost; write \
+             \"ESME_RTHROTTLED\"",
+        ),
+        (
+            "smpp.balance_status = 'ESME_ROK'",
+            "smpp.balance_status: must not be ESME_ROK: the message would be lost; write \
+             \"ESME_RSUBMITFAIL\"",
+        ),
+        (
+            "[prices]\n'+44' = 2",
+            "prices.+44: \"+44\" is no prefix; write up to 20 digits without a plus, or `default`",
+        ),
+        (
+            "[prices]\n44 = 1.5",
+            "prices: expected a table of whole numbers by prefix, found a table; write \
+             { default = 1, 44 = 2, 4477 = 3 }",
+        ),
         ("http.workers = 0", "http.workers: must be at least 1"),
         (
             "http.admin_token = ''",

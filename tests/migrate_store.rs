@@ -13,6 +13,7 @@ use std::time::Duration;
 use filling::{MESSAGES, Names, OPT_OUTS, PARKED, count_stages, fill, id, message};
 use harness::{Database, Finished, Process, database, execute, rows, run, until};
 use smsc::domain::{correlation, partition};
+use smsc::store::balance::BalanceStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
@@ -217,8 +218,13 @@ fn everything_arrives_once_although_the_move_is_killed() {
     for (moved, stayed) in moved.iter().zip(histories(&embedded)) {
         assert_eq!(*moved, stayed);
     }
+    assert_eq!(shared.purses(None).wait(), embedded.purses(None).wait());
+    assert_eq!(shared.purses(None).wait().unwrap().len(), 2);
+    let top_ups = |store: &dyn Store| store.top_ups(names.account, u64::MAX, 10).wait();
+    assert_eq!(top_ups(&shared), top_ups(&embedded));
     for (table, expected) in [
         ("dead", 1),
+        ("top_ups", 2),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),
     ] {
         assert_eq!(setup.count(table), expected, "{table}");

@@ -7,6 +7,8 @@
 mod access;
 #[path = "store_behaviour/archive.rs"]
 mod archive;
+#[path = "store_behaviour/balance.rs"]
+mod balance;
 #[path = "store_postgres/database.rs"]
 mod database;
 #[path = "store_behaviour/messages.rs"]
@@ -133,6 +135,11 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("tokens are kept until removed", access::tokens),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
+        (
+            "charges go with their messages, or not at all",
+            balance::charges,
+        ),
+        ("a top-up is made once and leaves no debt", balance::top_ups),
         ("history tells all", messages::history),
         (
             "settings: a version follows on the one it was made from",

@@ -27,17 +27,18 @@ use actix::{
 };
 
 use crate::actors::access::REFRESH;
+use crate::actors::balance;
 use crate::actors::hub::Hub;
 use crate::actors::supervisor::Supervisor;
 use crate::clock;
 use crate::pb::refusal::Reason;
 use crate::pb::{
-    AddToken, AddedToken, AuditList, BindList, CheckReadiness, CollectSnapshots, CommandDrain,
-    CommandMessage, CommandOperator, CommandQueue, Commanded, DrainView, EraseSubscriber,
-    ErasedMessages, FindMessage, ListAudit, ListBinds, ListNodes, ListOperators, ListQueues,
-    ListTokens, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
-    OperatorList, QueueList, Readiness, Refusal, RemoveToken, RemovedToken, SearchMessages,
-    TokenList,
+    AddCredits, AddToken, AddedCredits, AddedToken, AuditList, BalanceView, BindList,
+    CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue,
+    Commanded, DrainView, EraseSubscriber, ErasedMessages, FindMessage, ListAudit, ListBinds,
+    ListNodes, ListOperators, ListQueues, ListTokens, ListTopUps, MessageList, MessageView,
+    MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList, QueueList, ReadBalance,
+    Readiness, Refusal, RemoveToken, RemovedToken, SearchMessages, TokenList, TopUpList,
 };
 use crate::store::StoreError;
 
@@ -274,6 +275,30 @@ impl Handler<ListAudit> for Admin {
 
     fn handle(&mut self, ask: ListAudit, _: &mut Self::Context) -> Self::Result {
         Box::pin(access::audited(Arc::clone(&self.hub), ask))
+    }
+}
+
+impl Handler<ReadBalance> for Admin {
+    type Result = ResponseFuture<Result<BalanceView, Refusal>>;
+
+    fn handle(&mut self, ask: ReadBalance, _: &mut Self::Context) -> Self::Result {
+        Box::pin(balance::read(Arc::clone(&self.hub), ask))
+    }
+}
+
+impl Handler<AddCredits> for Admin {
+    type Result = ResponseFuture<Result<AddedCredits, Refusal>>;
+
+    fn handle(&mut self, order: AddCredits, _: &mut Self::Context) -> Self::Result {
+        Box::pin(balance::add(Arc::clone(&self.hub), order))
+    }
+}
+
+impl Handler<ListTopUps> for Admin {
+    type Result = ResponseFuture<Result<TopUpList, Refusal>>;
+
+    fn handle(&mut self, ask: ListTopUps, _: &mut Self::Context) -> Self::Result {
+        Box::pin(balance::top_ups(Arc::clone(&self.hub), ask))
     }
 }
 

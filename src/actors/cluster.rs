@@ -242,6 +242,7 @@ impl Cluster {
             match joined {
                 Ok(Ok(me)) if me.node == cluster.me.node => {
                     tracing::info!(node = me.node, epoch = me.epoch, "joined again");
+                    cluster.hub.balance.join(me.epoch);
                     cluster.me = me;
                     cluster.next_beat = Instant::now();
                 }

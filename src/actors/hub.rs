@@ -10,6 +10,7 @@ use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
+use crate::actors::balance::Balance;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
@@ -68,6 +69,8 @@ pub struct Hub {
     queues: ArcSwap<HashMap<u32, Arc<QueuePort>>>,
     /// Compared with the accounts' caps.
     pub unfinished: Unfinished,
+    /// What accounts may spend.
+    pub balance: Balance,
     references: Mutex<References>,
 }
 
@@ -116,6 +119,7 @@ impl Hub {
             plan: ArcSwap::from_pointee(plan),
             queues: ArcSwap::default(),
             unfinished: Unfinished::default(),
+            balance: Balance::default(),
             references: Mutex::default(),
         })
     }

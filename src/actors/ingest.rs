@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
+use crate::actors::balance::Cover;
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::policy;
@@ -151,8 +152,29 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             }
         }
     }
+    let messages = accepted.iter().filter_map(|taken| taken.staged.message());
+    let mut cover = Cover::open(&hub, sender, messages).await;
+    if cover.is_charged() {
+        accepted.retain(|taken| {
+            let charged = taken
+                .staged
+                .message()
+                .map(|message| cover.charge(&hub, message));
+            let Some(Err(status)) = charged else {
+                return true;
+            };
+            taken.staged.ids().for_each(|_| hub.release(sender));
+            results.push(refusal(taken.sequence, status));
+            false
+        });
+        if accepted.is_empty() {
+            count_results(&hub, &results);
+            return Accepted::new(results, hub, accepted);
+        }
+    }
     let staged = accepted.iter().map(|taken| &taken.staged);
-    let rows = stage::rows(staged, hub.plan().divided, now);
+    let mut rows = stage::rows(staged, hub.plan().divided, now);
+    rows.charge = cover.hand_over();
     let parcels = accepted
         .iter_mut()
         .flat_map(|taken| taken.staged.parcels_mut());
@@ -177,6 +199,8 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                     !rejected.is_empty() && taken.staged.ids().any(|id| rejected.contains(&id));
                 if bad {
                     taken.staged.give_up(&hub, &rejected);
+                    let id = taken.staged.id();
+                    cover.give_back(&hub, id, !rejected.contains(&id));
                     trace(taken, Some(CommandStatus::ESME_RSYSERR.0));
                     results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
@@ -200,6 +224,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 _ => CommandStatus::ESME_RSYSERR,
             };
             tracing::error!(%error, messages = accepted.len(), "messages refused");
+            cover.refused(&error);
             for taken in accepted.drain(..) {
                 taken.staged.ids().for_each(|_| hub.release(sender));
                 trace(&taken, Some(status.0));

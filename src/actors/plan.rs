@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::actors::balance::Charging;
 use crate::actors::content::Taste;
 use crate::config::{
     self, Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, Policies,
@@ -14,6 +15,7 @@ use crate::domain::address::normalise;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::policy::{Keywords, Limit, Policy};
+use crate::domain::price::Prices;
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::rewrite::Rules;
@@ -39,6 +41,8 @@ pub struct Plan {
     limits: Vec<Limit>,
     /// What texts to accounts put their senders on opt-out lists, and take them off.
     keywords: Keywords,
+    /// Accounts with a quota or a balance.
+    charging: HashMap<u32, Charging>,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -130,6 +134,8 @@ impl Plan {
             built_in.push(id);
             by_target.insert(target.to_owned(), id);
         }
+        let mut charging = HashMap::new();
+        let prices = Arc::new(Prices::build(config.prices.iter()));
         let mut resolving = HashSet::new();
         if config.resolver.url.is_some() {
             store.intern(RESOLVE)?;
@@ -150,6 +156,9 @@ impl Plan {
             }
             if !account.rewrite_in.is_empty() {
                 rewrite_in.insert(id, config::rules(&account.rewrite_in));
+            }
+            if let Some(charged) = Charging::of(account, &prices) {
+                charging.insert(id, charged);
             }
             if account.resolve {
                 resolving.insert(id);
@@ -250,6 +259,7 @@ impl Plan {
                 &config.policy.opt_out_keywords,
                 &config.policy.opt_in_keywords,
             ),
+            charging,
             trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -340,6 +350,16 @@ impl Plan {
     /// Whether submissions are looked at once more after they were checked one by one.
     pub fn screens(&self) -> bool {
         !self.limits.is_empty() || !self.keywords.is_empty()
+    }
+
+    /// How a sender is charged, if it is an account with a quota or a balance.
+    pub fn charging(&self, sender: u32) -> Option<&Charging> {
+        self.charging.get(&sender)
+    }
+
+    /// Whether anybody is charged.
+    pub fn charges(&self) -> bool {
+        !self.charging.is_empty()
     }
 
     /// The share of a sender's messages that is traced.

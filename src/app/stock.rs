@@ -13,6 +13,7 @@ use crate::actors::plan::Plan;
 use crate::actors::queue::Seeds;
 use crate::actors::settings::{Desk, Settled, settle};
 use crate::config::{Config, Postgres};
+use crate::store::balance::{BalanceStore as _, PurseRow};
 use crate::store::cluster::{ClusterStore, Membership};
 use crate::store::postgres::{PgOptions, PgStore};
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
@@ -30,6 +31,8 @@ pub struct Stock {
     pub seeds: Seeds,
     pub parked: Vec<ParkedRow>,
     pub highest: u64,
+    /// Balances and quotas of the embedded store.
+    pub purses: Vec<PurseRow>,
 }
 
 // === impl Stock ===
@@ -62,6 +65,7 @@ impl Stock {
             seeds: Seeds::read(&store)?,
             parked: store.parked(usize::MAX)?,
             highest: store.highest_id()?,
+            purses: store.purses(None).wait()?,
             store: Arc::new(store),
             cluster: None,
             membership: None,
@@ -83,6 +87,7 @@ impl Stock {
             seeds: Seeds::default(),
             parked: Vec::new(),
             highest: store.highest_id()?,
+            purses: Vec::new(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             cluster: Some(store),
             membership: Some(membership),

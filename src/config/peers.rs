@@ -6,6 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
+use super::price::PriceList;
 use super::rewrite::RewriteRule;
 use super::section::{choice, section};
 use super::server::Retry;
@@ -55,6 +56,12 @@ section! {
         burst: Option<u32> = None,
         /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
         max_waiting: Option<u64> = None,
+        /// Most segments (short messages) that it may submit per day; beyond, the answer is `smpp.quota_status`. Days begin at midnight UTC.
+        quota_per_day: Option<u64> = None,
+        /// It pays in advance: a message that its balance does not cover is answered with `smpp.balance_status`.
+        prepaid: bool = false,
+        /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `[prices]`.
+        prices: PriceList = PriceList::default(),
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
         /// Highest priority_flag it may use; higher ones are cut to it.

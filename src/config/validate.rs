@@ -7,6 +7,7 @@ mod cluster;
 mod listeners;
 mod peers;
 mod policy;
+mod prices;
 mod redis;
 mod resolver;
 mod rewrite;
@@ -53,6 +54,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     redis::check_redis(config, &mut found);
     resolver::check_resolver(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
+    prices::check_prices(config, &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);
     routes::check_routes(config, &mut found);

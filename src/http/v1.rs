@@ -1,6 +1,7 @@
 //! `/v1`: the admin API, one file per resource.
 
 mod audit;
+mod balance;
 mod binds;
 mod config;
 mod events;
@@ -76,6 +77,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             settings::__path_put_account_rate,
             settings::put_account_rate,
         ),
+        endpoint(Read, balance::__path_read, balance::read),
+        endpoint(Admin, balance::__path_add, balance::add),
+        endpoint(Read, balance::__path_top_ups, balance::top_ups),
         endpoint(Read, settings::__path_routes, settings::routes),
         endpoint(Read, settings::__path_explain, settings::explain),
         endpoint(Read, settings::__path_route, settings::route),

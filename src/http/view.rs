@@ -4,6 +4,7 @@
 //! what has not happened is `null`.
 
 mod access;
+mod balance;
 mod live;
 mod message;
 mod nodes;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
+pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,

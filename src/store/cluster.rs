@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::balance::BlockStore;
 use super::{Active, Reply, Store, StoreError};
 use crate::pb::QueueItem;
 
@@ -112,7 +113,7 @@ pub struct Handed {
 }
 
 /// A store that several nodes share. Calls never block unless they say so.
-pub trait ClusterStore: Store {
+pub trait ClusterStore: Store + BlockStore {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
     /// are refused before the first join and after being fenced, until the next. Blocks.
     fn join(

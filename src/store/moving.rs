@@ -5,11 +5,12 @@
 //! a move that broke off goes on where it was.
 
 use super::WriteBatch;
+use super::balance::{PurseRow, TopUpRow};
 use super::opt_out::OptOutRow;
 use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 15] = [
+pub const TABLES: [&str; 17] = [
     "msg",
     "sent",
     "fin",
@@ -25,6 +26,8 @@ pub const TABLES: [&str; 15] = [
     "routes",
     "config_versions",
     "opt_out",
+    "purse",
+    "top_ups",
 ];
 
 /// The mark behind the last row of a part.
@@ -54,6 +57,10 @@ pub struct Inventory {
     pub settings: Settings,
     /// How they came to be.
     pub history: Vec<SettingsVersion>,
+    /// Balances and quotas.
+    pub purses: Vec<PurseRow>,
+    /// How the balances came to be.
+    pub top_ups: Vec<TopUpRow>,
     /// Rows per table, in the order of [`TABLES`].
     pub rows: [u64; TABLES.len()],
     /// The highest id ever used.

@@ -14,6 +14,7 @@
 
 mod access;
 mod archive;
+mod balance;
 mod cluster;
 mod columns;
 mod connect;

@@ -15,6 +15,7 @@
 mod access;
 mod archive;
 mod backup;
+mod balance;
 mod correlate;
 mod disk;
 mod entries;

@@ -175,6 +175,8 @@ metrics! {
     queue_full: Counter = "submissions_queue_full", Counter::default();
     /// Submissions refused because the account was at its cap.
     account_full: Counter = "submissions_account_full", Counter::default();
+    /// Submissions refused because the account had no cover for them, by reason: quota or balance.
+    not_covered: Family<ReasonLabel, Counter> = "submissions_not_covered", Family::default();
     /// Attempts that failed for a while and will be repeated.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

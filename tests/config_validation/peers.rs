@@ -135,6 +135,15 @@ fn accounts() {
             "account[0].max_waiting: must be at least 1",
         ),
         (
+            "quota_per_day = 0",
+            "account[0].quota_per_day: must be at least 1",
+        ),
+        (
+            "prepaid = true\nprices = { UK = 2 }",
+            "account[0].prices.UK: \"UK\" is no prefix; write up to 20 digits without a plus, or \
+             `default`",
+        ),
+        (
             "addresses = ['44 77']",
             "account[0].addresses[0]: must be digits or letters, with a `*` at the end for a prefix",
         ),

@@ -1,7 +1,9 @@
 //! A store with everything in it that can become of a message, for `smsc migrate-store` to move.
 
 use bytes::Bytes;
+use smsc::domain::price::Purse;
 use smsc::pb::{Message, MessageState};
+use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::sqlite::SqliteStore;
 use smsc::store::{
@@ -171,12 +173,42 @@ fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
     }
 }
 
+/// A balance of 70 with its top-ups, and a quota of which 30 are used.
+fn charge(store: &SqliteStore, account: u32) {
+    for (n, amount) in [(1, 120), (2, -20)] {
+        let row = TopUpRow {
+            id: id(MESSAGES) + n,
+            account,
+            amount,
+            reference: (n == 1).then(|| "invoice 1".to_owned()),
+            by: "token:ops".to_owned(),
+        };
+        assert_eq!(store.top_up(row, 0).wait(), Ok(ToppedUp::Done));
+    }
+    let row = |purse| ChargeRow {
+        id: id(1),
+        purse,
+        amount: 30,
+        epoch: 0,
+    };
+    let charge = vec![
+        row(Purse::balance(account)),
+        row(Purse::quota(account, at(1))),
+    ];
+    let charge = WriteBatch {
+        charge,
+        ..WriteBatch::default()
+    };
+    store.write(charge).wait().unwrap();
+}
+
 pub fn fill(store: &SqliteStore) -> Names {
     let names = Names {
         account: store.intern("account:shop").unwrap(),
         as_is: store.intern("operator:exact").unwrap(),
         auto: store.intern("operator:loose").unwrap(),
     };
+    charge(store, names.account);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();

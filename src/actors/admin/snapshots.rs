@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use crate::actors::hub::Hub;
 use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::lock;
+use crate::clock;
 use crate::config::BindKind;
 use crate::pb::{
     ActorSnapshot, BindSnapshot, BindState, Buckets, NodeSnapshot, OperatorList, OperatorView,
@@ -146,5 +147,6 @@ pub(super) fn node(hub: &Hub) -> NodeSnapshot {
         traffic: Some(hub.metrics.traffic()),
         node: hub.ids.node().into(),
         certificates: hub.certificates.all(),
+        balances: hub.balance.snapshot(hub, clock::now_ms()),
     }
 }

@@ -123,17 +123,17 @@ const USER_INSTEAD: &[(&str, &str, &str)] = &[
     (
         "mt_messaging_cred quota balance",
         "",
-        "there is no billing; read the call detail records",
+        "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`",
     ),
     (
         "mt_messaging_cred quota sms_count",
         "",
-        "there are no quotas; read the call detail records",
+        "set `prepaid = true` and `smsc balance add`, or `quota_per_day`",
     ),
     (
         "mt_messaging_cred quota early_percent",
         "",
-        "there is no billing",
+        "a message is paid for when it is accepted",
     ),
     (
         "mt_messaging_cred quota http_throughput",

@@ -147,6 +147,12 @@ families! {
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.panics));
     Gauge "smsc_certificate_expires_timestamp_seconds" ["certificate"] "When a certificate ends, in Unix seconds: of the admin API (http), of a listener (listener:NAME), or the one shown to an operator (operator:ID).",
         |node, _, to| node.certificates.iter().for_each(|one| to.of("certificate", &one.name, one.expires_at));
+    Gauge "smsc_account_credits" ["account"] "What the balance of a prepaid account has left, on all nodes, as of a second ago.",
+        |node, _, to| node.balances.iter().filter(|one| one.prepaid).for_each(|one| to.of("account", &one.account, one.credits));
+    Gauge "smsc_account_quota" ["account"] "Segments that an account may submit per day (account.quota_per_day).",
+        |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota));
+    Gauge "smsc_account_quota_used" ["account"] "Segments that an account with a quota has submitted on this UTC day, on all nodes, as of a second ago.",
+        |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota_used));
     Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
         |node, _, to| to.one(u8::from(node.draining));
 }

@@ -69,6 +69,7 @@ fn exposed() -> String {
         &metrics.traces,
         &metrics.spans_dropped,
         &metrics.connections_failed,
+        &metrics.not_covered,
     ] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });
     }

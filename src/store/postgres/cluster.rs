@@ -3,6 +3,7 @@
 //! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
 //! that whatever finds this node buried ends its membership here, so that nothing is written after.
 
+mod blocks;
 mod collect;
 mod lease;
 mod member;
@@ -24,6 +25,8 @@ use crate::store::cluster::{
     ClusterStore, Handed, Membership, NodeCard, Partition, Resource, View,
 };
 use crate::store::{Active, Reply, StoreError};
+
+pub use self::blocks::order as order_block;
 
 /// What a store keeps for its membership.
 #[derive(Default)]

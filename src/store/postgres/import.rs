@@ -12,6 +12,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement, Transaction};
 use uuid::Uuid;
 
+use super::balance;
 use super::columns::{Correlate, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
@@ -303,6 +304,7 @@ async fn begin_anew(
         )
         .await?;
     settings::import(transaction, &source.settings, &source.history).await?;
+    balance::import(transaction, &source.purses, &source.top_ups).await?;
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
     }

@@ -64,11 +64,16 @@ impl Pending {
     pub fn is_overdue(&self, limit: Duration) -> bool {
         !self.batch.accept.is_empty() && self.since.elapsed() >= limit
     }
+
+    /// Whether it is charged to blocks of another membership than this one: they are nobody's now.
+    pub fn is_of_another(&self, epoch: u64) -> bool {
+        self.batch.charge.iter().any(|row| row.epoch != epoch)
+    }
 }
 
 /// Whether a batch may be written by any lane.
 fn is_free(batch: &WriteBatch) -> bool {
-    let loose = batch.accept.len() + batch.hand_over.len();
+    let loose = batch.accept.len() + batch.hand_over.len() + batch.charge.len();
     !batch.accept.is_empty() && batch.len() == loose
 }
 

@@ -164,6 +164,12 @@ impl Lane {
                 },
                 (true, None) => {
                     let member = self.shared.membership().ok_or(Failure::Fenced)?;
+                    for stale in group.extract_if(.., |one| one.is_of_another(member.epoch)) {
+                        self.shared.inbox.end(stale, Err(StoreError::Fenced));
+                    }
+                    if group.is_empty() {
+                        continue;
+                    }
                     self.seq += 1;
                     let result = self.transact(group, mode, member).await;
                     if matches!(result, Err(Failure::Lost(_))) {

@@ -23,11 +23,12 @@ pub enum Step {
     Change,
     Park,
     Unpark,
+    Charge,
     Bury,
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 17] = [
+pub const STEPS: [Step; 18] = [
     Step::Fence,
     Step::Accept,
     Step::Carry,
@@ -44,6 +45,7 @@ pub const STEPS: [Step; 17] = [
     Step::Change,
     Step::Park,
     Step::Unpark,
+    Step::Charge,
     Step::Bury,
 ];
 
@@ -174,6 +176,13 @@ impl Step {
                  WHERE g.highest > greatest((SELECT max(id) FROM msg),
                    (SELECT value FROM meta WHERE key = 'highest_id'), 0)
                  ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)"
+            }
+            Self::Charge => {
+                "INSERT INTO purse_block(account, day, node, epoch, lane, credits)
+                 SELECT u.account, u.day, $4, $5, $6, -u.amount
+                 FROM unnest($1::int[], $2::int[], $3::bigint[]) u(account, day, amount)
+                 ON CONFLICT(account, day, node, epoch, lane) DO UPDATE
+                 SET credits = purse_block.credits + excluded.credits"
             }
             Self::Bury => {
                 "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)"

@@ -13,6 +13,7 @@ use prost::Message as _;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
+use super::balance;
 use super::columns::{Call, Correlate, calls};
 use super::correlations::Kept;
 use super::failure::Failure;
@@ -63,7 +64,8 @@ impl Lane {
     ) -> Result<Vec<Written>, Failure> {
         let kept = Kept::default();
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
-        let calls = calls(&batches, self.correlate(&kept).as_ref())?;
+        let mut calls = calls(&batches, self.correlate(&kept).as_ref())?;
+        calls.extend(balance::charges(&batches, member, self.number));
         let session = self.session()?;
         let fence = self.fence(member);
         let mut pipeline: Vec<Answer<'_>> = Vec::with_capacity(calls.len() + 3);
@@ -141,11 +143,12 @@ impl Lane {
             for (table, id, row) in single_rows(&pending.batch) {
                 let is_rejected =
                     |rejected: &Rejected| rejected.id == id && rejected.table == "msg";
-                if table == "inbox" && written.rejected.iter().any(is_rejected) {
+                if ["inbox", "charge"].contains(&table) && written.rejected.iter().any(is_rejected)
+                {
                     continue;
                 }
                 session.client.batch_execute("SAVEPOINT one_row").await?;
-                match self.write_row(&row).await {
+                match self.write_row(&row, member).await {
                     Ok(won) if won => {}
                     Ok(_) => written.fin_lost.push(id),
                     Err(Failure::Row(reason)) => {
@@ -165,11 +168,15 @@ impl Lane {
     }
 
     /// Writes a batch of one row; false when it is a final state that lost.
-    async fn write_row(&self, row: &WriteBatch) -> Result<bool, Failure> {
+    async fn write_row(&self, row: &WriteBatch, member: Membership) -> Result<bool, Failure> {
         let kept = Kept::default();
         let session = self.session()?;
         let mut won = true;
-        for call in calls(&[row], self.correlate(&kept).as_ref())? {
+        let calls = calls(&[row], self.correlate(&kept).as_ref())?;
+        for call in calls
+            .into_iter()
+            .chain(balance::charges(&[row], member, self.number))
+        {
             let rows = answer(session, &call)?.await?;
             if matches!(call.step, Step::Fin | Step::FinHandOver) {
                 won = !rows.is_empty();
@@ -316,5 +323,10 @@ fn single_rows(batch: &WriteBatch) -> Vec<(&'static str, u64, WriteBatch)> {
     split!("change", change, |row: &crate::store::ChangeRow| row.id);
     split!("parked", park, |row: &crate::store::ParkedRow| row.id);
     split!("unpark", unpark, |id: &u64| *id);
+    split!(
+        "charge",
+        charge,
+        |row: &crate::store::balance::ChargeRow| row.id
+    );
     all
 }

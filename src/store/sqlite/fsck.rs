@@ -10,6 +10,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::balance;
 use super::schema::{self, failed, meta, sql_failed};
 use super::settings;
 use crate::pb::MessageState;
@@ -101,7 +102,21 @@ impl FsckReport {
         self.check_states(&snapshot)?;
         self.check_low_water(&snapshot)?;
         self.check_times(&snapshot)?;
-        self.check_settings(&snapshot)
+        self.check_settings(&snapshot)?;
+        self.check_balances(&snapshot)
+    }
+
+    /// No balance is below zero, or above what was put into it.
+    fn check_balances(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if !balance::is_there(connection)? {
+            return Ok(());
+        }
+        for (account, credits, put_in) in balance::wrong_balances(connection)? {
+            self.problem(format!(
+                "purse: account {account} has {credits} credits, of {put_in} that were put in"
+            ));
+        }
+        Ok(())
     }
 
     /// The configuration is what its history says.

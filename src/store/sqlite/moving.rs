@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
+use super::balance;
 use super::opt_out;
 use super::reader::{CHANGES, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
@@ -19,11 +20,15 @@ use crate::store::{ParkedRow, RetryRow, StoreError, TryRow};
 /// Tables that came with [`schema::WITH_SETTINGS`].
 const SETTINGS: [&str; 4] = ["accounts", "operators", "routes", "config_versions"];
 
+/// Tables of balances, which came later.
+const BALANCES: [&str; 2] = ["purse", "top_ups"];
+
 /// A store at rest.
 pub struct Source {
     connection: Connection,
     has_settings: bool,
     has_opt_outs: bool,
+    has_balances: bool,
     _lock: FolderLock,
 }
 
@@ -50,6 +55,7 @@ impl Source {
             has_opt_outs: connection
                 .table_exists(None, "opt_out")
                 .map_err(sql_failed)?,
+            has_balances: balance::is_there(&connection).map_err(sql_failed)?,
             connection,
             _lock: lock,
         })
@@ -60,6 +66,12 @@ impl Source {
         let mut inventory = self.read_inventory().map_err(sql_failed)?;
         if self.has_settings {
             (inventory.settings, inventory.history) = settings::everything(&self.connection)?;
+        }
+        if self.has_balances {
+            let purses = balance::purses(&self.connection, None);
+            inventory.purses = purses.map_err(sql_failed)?;
+            let top_ups = balance::all_top_ups(&self.connection);
+            inventory.top_ups = top_ups.map_err(sql_failed)?;
         }
         Ok(inventory)
     }
@@ -74,6 +86,7 @@ impl Source {
             // A store of an earlier release, which is only read, has none of these tables.
             let is_there = match table {
                 "opt_out" => self.has_opt_outs,
+                table if BALANCES.contains(&table) => self.has_balances,
                 table => self.has_settings || !SETTINGS.contains(&table),
             };
             if !is_there {

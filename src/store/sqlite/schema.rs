@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -97,11 +97,21 @@ ALTER TABLE change ADD COLUMN expires_at INT NOT NULL DEFAULT 0;
 ALTER TABLE change ADD COLUMN body BLOB;
 ";
 
-/// Numbers that want no messages. Those that are off their list again are kept for a day.
+/// Version 5: numbers that want no messages. Those that are off their list again are kept for a day.
 const OPT_OUT: &str = "
 CREATE TABLE opt_out(account TEXT NOT NULL, number TEXT NOT NULL, out INT NOT NULL, at INT NOT NULL,
   who TEXT NOT NULL, version INT NOT NULL UNIQUE, PRIMARY KEY(account, number)) WITHOUT ROWID;
 CREATE INDEX opt_out_off ON opt_out(at) WHERE out = 0;
+";
+
+/// Version 6: balances and quotas of accounts (day 0: the balance, else days since 1970), and what was
+/// put into balances.
+const BALANCE: &str = "
+CREATE TABLE purse(account INT NOT NULL, day INT NOT NULL, credits INT NOT NULL,
+  PRIMARY KEY(account, day)) WITHOUT ROWID;
+CREATE TABLE top_ups(id INTEGER PRIMARY KEY, account INT NOT NULL, amount INT NOT NULL,
+  reference TEXT, by TEXT NOT NULL);
+CREATE UNIQUE INDEX top_ups_by_reference ON top_ups(account, reference);
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::balance;
 use super::failure::{Failure, panic_text};
 use super::inbox::{Pending, Take};
 use super::rows::{Marks, RowError, Statements, remains_of_message};
@@ -249,6 +250,7 @@ impl Writer<'_> {
             self.apply(&pending.batch, mode, &mut written)?;
             all.push(written);
         }
+        balance::charge(self.connection, group, &all)?;
         if let Some(fault) = self
             .shared
             .hooks

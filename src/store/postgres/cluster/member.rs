@@ -16,7 +16,7 @@ use tokio_postgres::{Client, Row, Statement};
 
 use super::super::Shared;
 use super::super::lane::writer_name;
-use super::DbError;
+use super::{DbError, blocks};
 use crate::store::StoreError;
 use crate::store::cluster::{Held, Membership, NodeCard, NodeView, Resource, View};
 
@@ -109,6 +109,7 @@ async fn try_join(
     transaction
         .execute("DELETE FROM lane WHERE node = $1", &[&i32::from(node)])
         .await?;
+    blocks::return_lost(&transaction).await?;
     let row = transaction
         .query_one(
             "INSERT INTO node(node, epoch, lease_until, since, card)
@@ -266,7 +267,7 @@ async fn remove(transaction: &Transaction<'_>, who: Membership) -> Result<(), Db
             &[&i32::from(who.node), &(who.epoch as i64)],
         )
         .await?;
-    Ok(())
+    blocks::return_lost(transaction).await
 }
 
 fn read_taken(row: &Row) -> Taken {

@@ -1,0 +1,129 @@
+//! Blocks: what a node has taken out of the purses that all nodes share.
+//!
+//! A node takes a block when what it holds does not cover a batch, and gives back what it does not
+//! spend. Keeps true that what it may spend was taken by it in the database: orders are numbered, the
+//! database carries out none that is older than the last, and after an answer that was lost the next
+//! one tells what has happened.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Held;
+use crate::domain::price::Purse;
+use crate::store::StoreError;
+use crate::store::balance::{BlockChange, BlockOrder, BlockStore};
+
+/// A purse that had too little is not asked again for this time: what other nodes do not need is back
+/// after the next look of their Keepers.
+const DRY_FOR: Duration = Duration::from_millis(250);
+
+/// A node's block of one purse, as far as this node knows.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// Number of the last order.
+    order: i64,
+    /// Taken less given back, as the database had it last.
+    taken: i64,
+    /// On its way back: gone from here, and not known to be there.
+    giving: i64,
+    /// The answer to the last order was lost.
+    uncertain: bool,
+    dry_until: Option<Instant>,
+}
+
+// === impl Held ===
+
+impl Held {
+    /// Takes another block when less than `need` is here. Less may come, or nothing. `floor` is how far
+    /// down the purse may go.
+    ///
+    /// # Errors
+    /// The database does not answer, or this node is no member any more.
+    pub(super) async fn ensure(
+        &self,
+        store: &dyn BlockStore,
+        purse: Purse,
+        need: i64,
+        floor: i64,
+    ) -> Result<(), StoreError> {
+        if self.left() >= need {
+            return Ok(());
+        }
+        let mut ledger = self.ledger.lock().await;
+        let lack = need - self.left();
+        let is_dry = |until: Instant| until > Instant::now();
+        if lack <= 0 || ledger.dry_until.is_some_and(is_dry) {
+            return Ok(());
+        }
+        let now = self.spent.load(Ordering::Relaxed);
+        let pace = self.recent.load(Ordering::Relaxed).max(now);
+        let want = lack.max(pace.saturating_mul(2));
+        let take = BlockChange::Take { lack, want, floor };
+        self.order(store, purse, &mut ledger, take).await?;
+        let is_short = self.left() < need;
+        ledger.dry_until = is_short.then(|| Instant::now() + DRY_FOR);
+        Ok(())
+    }
+
+    /// Gives back what is here beyond `keep`.
+    ///
+    /// # Errors
+    /// As [`Held::ensure`]; it is found out later what became of it.
+    pub(super) async fn give(
+        &self,
+        store: &dyn BlockStore,
+        purse: Purse,
+        keep: i64,
+    ) -> Result<(), StoreError> {
+        // Somebody is taking just now: not the time to give.
+        let Ok(mut ledger) = self.ledger.try_lock() else {
+            return Ok(());
+        };
+        if ledger.uncertain {
+            self.order(store, purse, &mut ledger, BlockChange::Look)
+                .await?;
+        }
+        let down_to = |left: i64| (left > keep).then_some(keep);
+        let before = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, down_to);
+        let Ok(before) = before else { return Ok(()) };
+        ledger.giving = before - keep;
+        let give = BlockChange::Give {
+            amount: ledger.giving,
+        };
+        self.order(store, purse, &mut ledger, give).await
+    }
+
+    /// Whether a block is here, or may be.
+    pub(super) fn has_block(&self) -> bool {
+        self.left() > 0 || self.ledger.try_lock().is_ok_and(|ledger| ledger.uncertain)
+    }
+
+    /// Has an order carried out, and puts here what has come by it and by those before whose answers
+    /// were lost.
+    async fn order(
+        &self,
+        store: &dyn BlockStore,
+        purse: Purse,
+        ledger: &mut Ledger,
+        change: BlockChange,
+    ) -> Result<(), StoreError> {
+        ledger.order += 1;
+        ledger.uncertain = true;
+        let order = BlockOrder {
+            purse,
+            epoch: self.epoch,
+            number: ledger.order,
+            change,
+        };
+        let taken = store.order_block(order).await?;
+        self.put(taken - ledger.taken + ledger.giving);
+        ledger.taken = taken;
+        ledger.giving = 0;
+        ledger.uncertain = false;
+        Ok(())
+    }
+}

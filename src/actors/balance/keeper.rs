@@ -1,0 +1,129 @@
+//! The Keeper: once a second it looks at all purses, and gives back the blocks that nobody spends.
+//!
+//! Runs on the core arbiter under `supervise`. It holds nothing: what it looks at is in
+//! [`Balance`](super::Balance). Where no account is charged it does nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
+
+use super::Held;
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::domain::price::{Purse, day_of};
+use crate::store::StoreError;
+
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Quotas are kept for so many days after their own.
+const KEEP_DAYS: u32 = 7;
+/// Looks between two deletions of old quotas.
+const FORGET_EVERY: u32 = 600;
+
+pub struct Keeper {
+    hub: Arc<Hub>,
+    looking: bool,
+    looks: u32,
+}
+
+// === impl Keeper ===
+
+impl Keeper {
+    pub fn new(hub: Arc<Hub>) -> Self {
+        Self {
+            hub,
+            looking: false,
+            looks: 0,
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Context<Self>) {
+        // Of an account that is not charged any more, blocks may still be here.
+        let has_blocks = self.hub.cluster.is_some() && !self.hub.balance.purses.load().is_empty();
+        if self.looking || !(has_blocks || self.hub.plan().charges()) {
+            return;
+        }
+        self.looking = true;
+        self.looks = self.looks.wrapping_add(1);
+        let forget = self.looks % FORGET_EVERY == 1 && self.hub.tenure.is_janitor();
+        let hub = Arc::clone(&self.hub);
+        let work = async move {
+            if let Err(error) = look(&hub, forget).await {
+                tracing::warn!(%error, "balances are not looked at now");
+            }
+        };
+        ctx.spawn(
+            work.into_actor(self)
+                .map(|(), keeper, _| keeper.looking = false),
+        );
+    }
+}
+
+async fn look(hub: &Hub, forget: bool) -> Result<(), StoreError> {
+    let today = day_of(clock::now_ms());
+    let balance = &hub.balance;
+    if let Some(cluster) = &hub.cluster {
+        let purses = balance.purses.load_full();
+        for (purse, held) in purses.iter() {
+            let spent = held.spent.swap(0, Ordering::Relaxed);
+            held.recent.store(spent, Ordering::Relaxed);
+            if held.has_block() {
+                let keep = keep(hub, *purse, held, spent);
+                held.give(cluster.as_ref(), *purse, keep).await?;
+            }
+        }
+    }
+    // A message that was charged before midnight may still be on its way.
+    let is_old = |purse: &Purse| !purse.is_balance() && purse.day + 1 < today;
+    if balance.purses.load().keys().any(is_old) {
+        balance.purses.rcu(|purses| {
+            let kept = purses.iter().filter(|(purse, _)| !is_old(purse));
+            kept.map(|(purse, held)| (*purse, Arc::clone(held)))
+                .collect::<std::collections::HashMap<_, _>>()
+        });
+    }
+    if forget {
+        hub.store
+            .forget_quotas(today.saturating_sub(KEEP_DAYS))
+            .await?;
+    }
+    balance.saw(&hub.store.purses(None).await?);
+    Ok(())
+}
+
+/// How much of a block stays here: all while there is plenty, what the next seconds need where others
+/// may be short of it, nothing when nobody spends.
+fn keep(hub: &Hub, purse: Purse, held: &Held, spent: i64) -> i64 {
+    if spent <= 0 {
+        return 0;
+    }
+    let floor = match hub.plan().charging(purse.account) {
+        Some(charging) => charging.floor(purse),
+        None => return 0,
+    };
+    let seen = hub.balance.seen.load();
+    let elsewhere = seen
+        .get(&purse)
+        .map_or(0, |row| row.left.saturating_sub(floor));
+    match elsewhere > held.left().saturating_mul(4) {
+        true => held.left(),
+        false => 2 * spent,
+    }
+}
+
+impl Actor for Keeper {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.look(ctx);
+        ctx.run_interval(LOOK_EVERY, |keeper, ctx| keeper.look(ctx));
+    }
+}
+
+impl Supervised for Keeper {
+    /// What was under way is gone with the actor.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.looking = false;
+    }
+}

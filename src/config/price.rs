@@ -1,0 +1,59 @@
+//! Prices of messages as they are written: `[prices]` for all accounts, `account.prices` for one.
+
+use std::collections::BTreeMap;
+
+use figment::value::Value;
+use serde_json::Value as Json;
+
+use super::setting::Leaf;
+use super::value::quoted;
+
+/// Prices by prefix of the destination, as written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PriceList(BTreeMap<String, u32>);
+
+// === impl PriceList ===
+
+impl PriceList {
+    /// Every prefix with its price.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.0
+            .iter()
+            .map(|(prefix, price)| (prefix.as_str(), *price))
+    }
+}
+
+impl Leaf for PriceList {
+    const EXAMPLE: &'static str = "{ default = 1, 44 = 2, 4477 = 3 }";
+
+    fn kind() -> String {
+        "a table of whole numbers by prefix".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value
+            .as_dict()?
+            .iter()
+            .map(|(prefix, price)| Some((prefix.clone(), <u32 as Leaf>::parse(price)?)))
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+
+    fn show(&self) -> String {
+        let price = |(prefix, price): (&String, &u32)| format!("{} = {price}", quoted(prefix));
+        match self.0.is_empty() {
+            true => "{}".to_owned(),
+            false => {
+                let prices: Vec<String> = self.0.iter().map(price).collect();
+                format!("{{ {} }}", prices.join(", "))
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.0
+            .iter()
+            .map(|(prefix, price)| (prefix.clone(), Json::from(*price)))
+            .collect()
+    }
+}
