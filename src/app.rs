@@ -22,6 +22,7 @@ use crate::actors::admin::Admin;
 use crate::actors::cdr::Cdr;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::correlation::{self, Correlation};
+use crate::actors::duplicates;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
@@ -123,6 +124,12 @@ pub async fn start(
     hub.unfinished.set(seeds.unfinished);
     check_resolver(&hub, &config)?;
 
+    let for_guard = Arc::clone(&hub);
+    let restored = tokio::task::spawn_blocking(move || duplicates::restore(&for_guard)).await?;
+    if let Err(error) = restored {
+        tracing::warn!(%error, "duplicates of what was submitted before the start are not recognised");
+    }
+
     let start = Starter {
         hub: &hub,
         core: core.handle(),
@@ -130,6 +137,7 @@ pub async fn start(
     };
     let redis = open_redis(&config)?;
     if let Some(redis) = redis.clone() {
+        hub.duplicates.share(Arc::clone(&redis));
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }

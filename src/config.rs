@@ -28,8 +28,8 @@ pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable
 pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptRequest,
-    Route, RouteStep, SendAs, WhenFull,
+    Account, BindKind, DeliverAs, MessageIdForm, OnDuplicate, Operator, OutcomePolicy, Protocol,
+    ReceiptRequest, Route, RouteStep, SendAs, WhenFull,
 };
 pub use problem::{ConfigError, Problem};
 pub use reference::{annotated_toml, markdown, reference};

@@ -10,6 +10,7 @@ pub mod allow;
 pub mod breaker;
 pub mod command_status;
 pub mod correlation;
+pub mod duplicate;
 pub mod id;
 pub mod limit;
 pub mod moment;

@@ -13,6 +13,7 @@ use crate::actors::access::Access;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
+use crate::actors::duplicates::Duplicates;
 use crate::actors::plan::Plan;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
 use crate::actors::posted::{Mailboxes, Posted};
@@ -51,6 +52,8 @@ pub struct Hub {
     /// What this node knows of numbers' networks.
     pub networks: Networks,
     pub certificates: Certificates,
+    /// What was submitted lately by accounts with `duplicate_window`.
+    pub duplicates: Duplicates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -101,6 +104,7 @@ impl Hub {
             binds: BindBoard::default(),
             networks: Networks::default(),
             certificates: Certificates::default(),
+            duplicates: Duplicates::default(),
             correlation,
             receipts,
             throttle,

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
+use crate::actors::duplicates::{self, Admitted, Claim};
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::posted::{Posted, measured};
@@ -45,6 +46,8 @@ pub struct Accepted {
 struct Taken {
     sequence: u32,
     staged: Staged,
+    /// Held until its outcome is known, where duplicates are looked for.
+    claim: Option<Box<Claim>>,
 }
 
 /// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
@@ -72,6 +75,22 @@ impl Drop for Accepted {
             .into_iter()
             .flat_map(|taken| taken.staged.into_parcels());
         pass_on(&self.hub, count, parcels);
+    }
+}
+
+// === impl Taken ===
+
+impl Taken {
+    /// The number by which its sender knows it.
+    fn shown_id(&self) -> u64 {
+        let message = self.staged.message();
+        message.map_or(self.staged.id(), shown_id::number)
+    }
+
+    /// Its claim, with what to say of it.
+    fn claimed(&mut self) -> Option<(Box<Claim>, u64)> {
+        let id = self.shown_id();
+        self.claim.take().map(|claim| (claim, id))
     }
 }
 
@@ -112,8 +131,10 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             Err(status) => results.push(refusal(sequence, status)),
         }
     }
+    let mut admitted = Admitted::of(&hub, sender, is_group, &mut checked).await;
     if checked.is_empty() {
         count_results(&hub, &results);
+        results.extend(admitted.answers(&hub).await);
         return Accepted::new(results, hub, Vec::new());
     }
     let ratio = match hub.traces.is_on() {
@@ -132,9 +153,17 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let routed = clock::now_us();
     let mut accepted: Vec<Taken> = Vec::with_capacity(checked.len());
     for (sequence, message) in checked {
+        let claim = admitted.next_claim();
         match Staged::new(&hub, message) {
-            Ok(staged) => accepted.push(Taken { sequence, staged }),
+            Ok(staged) => accepted.push(Taken {
+                sequence,
+                staged,
+                claim,
+            }),
             Err(error) => {
+                if let Some(claim) = claim {
+                    claim.refuse(CommandStatus::ESME_RSUBMITFAIL);
+                }
                 tracing::warn!(sender = %hub.name_of(sender), %error, "a text cannot be written for its peer");
                 hub.release(sender);
                 results.push(refusal(sequence, CommandStatus::ESME_RSUBMITFAIL));
@@ -173,16 +202,13 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 !bad
             });
             accepted.iter().for_each(|taken| trace(taken, None));
-            results.extend(accepted.iter().map(|taken| {
-                SubmitResult {
-                    sequence: taken.sequence,
-                    status: 0,
-                    id: taken
-                        .staged
-                        .message()
-                        .map_or(taken.staged.id(), shown_id::number),
-                }
+            results.extend(accepted.iter().map(|taken| SubmitResult {
+                sequence: taken.sequence,
+                status: 0,
+                id: taken.shown_id(),
             }));
+            let claims = accepted.iter_mut().filter_map(Taken::claimed);
+            duplicates::accepted(&hub, claims);
         }
         Err(error) => {
             let status = match &error {
@@ -193,11 +219,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             for taken in accepted.drain(..) {
                 taken.staged.ids().for_each(|_| hub.release(sender));
                 trace(&taken, Some(status.0));
+                if let Some(claim) = taken.claim {
+                    claim.refuse(status);
+                }
                 results.push(refusal(taken.sequence, status));
             }
         }
     }
     count_results(&hub, &results);
+    results.extend(admitted.answers(&hub).await);
     hub.metrics
         .ingest_seconds
         .observe(started.elapsed().as_secs_f64());

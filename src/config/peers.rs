@@ -27,6 +27,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How a submission that repeats an accepted one is answered.
+    pub enum OnDuplicate {
+        /// It is refused with `smpp.duplicate_status`.
+        Refuse = "refuse",
+        /// With ESME_ROK and the id of the first; nothing is sent.
+        SameId = "same_id",
+    }
+}
+
 section! {
     /// `[[account]]`: an ESME that may bind to us.
     pub struct Account {
@@ -52,6 +62,10 @@ section! {
         burst: Option<u32> = None,
         /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
         max_waiting: Option<u64> = None,
+        /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" never looks.
+        duplicate_window: Duration = Duration::ZERO,
+        /// How a duplicate is answered.
+        duplicates: OnDuplicate = OnDuplicate::Refuse,
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
         /// Highest priority_flag it may use; higher ones are cut to it.
