@@ -74,6 +74,15 @@ fn server_tables() {
             "smpp.no_route_status: must not be ESME_ROK: the message would be lost; write \
              \"ESME_RINVDSTADR\"",
         ),
+        (
+            "smpp.duplicate_status = 0",
+            "smpp.duplicate_status: must not be ESME_ROK: nobody would know the message again; write \
+             \"ESME_RSUBMITFAIL\", or `duplicates = \"same_id\"` at the account",
+        ),
+        (
+            "smpp.duplicate_entries = 0",
+            "smpp.duplicate_entries: must be between 1 and 10000000",
+        ),
         ("http.workers = 0", "http.workers: must be at least 1"),
         (
             "http.admin_token = ''",
