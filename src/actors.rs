@@ -41,6 +41,7 @@ pub mod content;
 pub mod convert;
 pub mod correlation;
 pub mod data_sm;
+pub mod duplicates;
 pub mod esme_session;
 pub mod explain;
 pub mod finish;

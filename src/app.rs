@@ -23,6 +23,7 @@ use crate::actors::balance::Keeper;
 use crate::actors::cdr::Cdr;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::correlation::{self, Correlation};
+use crate::actors::duplicates;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
@@ -132,6 +133,12 @@ pub async fn start(
     let opt_outs = policy::refresh(&hub).await;
     opt_outs.context("the opt-out lists")?;
 
+    let for_guard = Arc::clone(&hub);
+    let restored = tokio::task::spawn_blocking(move || duplicates::restore(&for_guard)).await?;
+    if let Err(error) = restored {
+        tracing::warn!(%error, "duplicates of what was submitted before the start are not recognised");
+    }
+
     let start = Starter {
         hub: &hub,
         core: core.handle(),
@@ -140,6 +147,7 @@ pub async fn start(
     let redis = open_redis(&config)?;
     if let Some(redis) = redis.clone() {
         hub.policy.limiter.share(Arc::clone(&redis));
+        hub.duplicates.share(Arc::clone(&redis));
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
         start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
     }

@@ -33,8 +33,8 @@ pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable
 pub use listener::Listener;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, DeliverAs, MessageIdForm, Operator, OutcomePolicy, Protocol, ReceiptDates,
-    ReceiptForm, ReceiptRequest, Route, RouteStep, SendAs, ShownIdForm, WhenFull,
+    Account, BindKind, DeliverAs, MessageIdForm, OnDuplicate, Operator, OutcomePolicy, Protocol,
+    ReceiptDates, ReceiptForm, ReceiptRequest, Route, RouteStep, SendAs, ShownIdForm, WhenFull,
 };
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use price::PriceList;

@@ -12,6 +12,7 @@ pub mod breaker;
 pub mod command_status;
 pub mod correlation;
 pub mod cost;
+pub mod duplicate;
 pub mod id;
 pub mod limit;
 pub mod moment;

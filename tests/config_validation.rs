@@ -95,6 +95,15 @@ fn server_tables() {
             "prices: expected a table of whole numbers by prefix, found a table; write \
              { default = 1, 44 = 2, 4477 = 3 }",
         ),
+        (
+            "smpp.duplicate_status = 0",
+            "smpp.duplicate_status: must not be ESME_ROK: nobody would know the message again; write \
+             \"ESME_RSUBMITFAIL\", or `duplicates = \"same_id\"` at the account",
+        ),
+        (
+            "smpp.duplicate_entries = 0",
+            "smpp.duplicate_entries: must be between 1 and 10000000",
+        ),
         ("http.workers = 0", "http.workers: must be at least 1"),
         (
             "http.admin_token = ''",

@@ -14,6 +14,7 @@ use crate::actors::balance::Balance;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
+use crate::actors::duplicates::Duplicates;
 use crate::actors::plan::Plan;
 use crate::actors::policy;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
@@ -56,6 +57,8 @@ pub struct Hub {
     /// Limits between addresses.
     pub policy: policy::Desk,
     pub certificates: Certificates,
+    /// What was submitted lately by accounts with `duplicate_window`.
+    pub duplicates: Duplicates,
     pub correlation: Addr<Correlation>,
     pub receipts: Addr<Receipts>,
     pub throttle: Addr<Throttle>,
@@ -109,6 +112,7 @@ impl Hub {
             networks: Networks::default(),
             policy: policy::Desk::new(&plan.config.policy),
             certificates: Certificates::default(),
+            duplicates: Duplicates::default(),
             correlation,
             receipts,
             throttle,

@@ -10,6 +10,7 @@ use std::time::Instant;
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 use crate::actors::balance::Cover;
+use crate::actors::duplicates::{self, Admitted, Claim};
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::policy;
@@ -48,6 +49,8 @@ pub struct Accepted {
 struct Taken {
     sequence: u32,
     staged: Staged,
+    /// Held until its outcome is known, where duplicates are looked for.
+    claim: Option<Box<Claim>>,
 }
 
 /// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
@@ -75,6 +78,22 @@ impl Drop for Accepted {
             .into_iter()
             .flat_map(|taken| taken.staged.into_parcels());
         pass_on(&self.hub, count, parcels);
+    }
+}
+
+// === impl Taken ===
+
+impl Taken {
+    /// The number by which its sender knows it.
+    fn shown_id(&self) -> u64 {
+        let message = self.staged.message();
+        message.map_or(self.staged.id(), shown_id::number)
+    }
+
+    /// Its claim, with what to say of it.
+    fn claimed(&mut self) -> Option<(Box<Claim>, u64)> {
+        let id = self.shown_id();
+        self.claim.take().map(|claim| (claim, id))
     }
 }
 
@@ -123,8 +142,10 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 .map(|(sequence, status)| refusal(sequence, status)),
         );
     }
+    let mut admitted = Admitted::of(&hub, sender, is_group, &mut checked).await;
     if checked.is_empty() {
         count_results(&hub, &results);
+        results.extend(admitted.answers(&hub).await);
         return Accepted::new(results, hub, Vec::new());
     }
     let ratio = match hub.traces.is_on() {
@@ -143,9 +164,17 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let routed = clock::now_us();
     let mut accepted: Vec<Taken> = Vec::with_capacity(checked.len());
     for (sequence, message) in checked {
+        let claim = admitted.next_claim();
         match Staged::new(&hub, message) {
-            Ok(staged) => accepted.push(Taken { sequence, staged }),
+            Ok(staged) => accepted.push(Taken {
+                sequence,
+                staged,
+                claim,
+            }),
             Err(error) => {
+                if let Some(claim) = claim {
+                    claim.refuse(CommandStatus::ESME_RSUBMITFAIL);
+                }
                 tracing::warn!(sender = %hub.name_of(sender), %error, "a text cannot be written for its peer");
                 hub.release(sender);
                 results.push(refusal(sequence, CommandStatus::ESME_RSUBMITFAIL));
@@ -155,7 +184,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let messages = accepted.iter().filter_map(|taken| taken.staged.message());
     let mut cover = Cover::open(&hub, sender, messages).await;
     if cover.is_charged() {
-        accepted.retain(|taken| {
+        accepted.retain_mut(|taken| {
             let charged = taken
                 .staged
                 .message()
@@ -164,11 +193,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 return true;
             };
             taken.staged.ids().for_each(|_| hub.release(sender));
+            if let Some(claim) = taken.claim.take() {
+                claim.refuse(status);
+            }
             results.push(refusal(taken.sequence, status));
             false
         });
         if accepted.is_empty() {
             count_results(&hub, &results);
+            results.extend(admitted.answers(&hub).await);
             return Accepted::new(results, hub, accepted);
         }
     }
@@ -207,16 +240,13 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 !bad
             });
             accepted.iter().for_each(|taken| trace(taken, None));
-            results.extend(accepted.iter().map(|taken| {
-                SubmitResult {
-                    sequence: taken.sequence,
-                    status: 0,
-                    id: taken
-                        .staged
-                        .message()
-                        .map_or(taken.staged.id(), shown_id::number),
-                }
+            results.extend(accepted.iter().map(|taken| SubmitResult {
+                sequence: taken.sequence,
+                status: 0,
+                id: taken.shown_id(),
             }));
+            let claims = accepted.iter_mut().filter_map(Taken::claimed);
+            duplicates::accepted(&hub, claims);
         }
         Err(error) => {
             let status = match &error {
@@ -228,11 +258,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             for taken in accepted.drain(..) {
                 taken.staged.ids().for_each(|_| hub.release(sender));
                 trace(&taken, Some(status.0));
+                if let Some(claim) = taken.claim {
+                    claim.refuse(status);
+                }
                 results.push(refusal(taken.sequence, status));
             }
         }
     }
     count_results(&hub, &results);
+    results.extend(admitted.answers(&hub).await);
     hub.metrics
         .ingest_seconds
         .observe(started.elapsed().as_secs_f64());

@@ -31,6 +31,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How a submission that repeats an accepted one is answered.
+    pub enum OnDuplicate {
+        /// It is refused with `smpp.duplicate_status`.
+        Refuse = "refuse",
+        /// With ESME_ROK and the id of the first; nothing is sent.
+        SameId = "same_id",
+    }
+}
+
 section! {
     /// `[[account]]`: an ESME that may bind to us.
     pub struct Account {
@@ -62,6 +72,10 @@ section! {
         prepaid: bool = false,
         /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `[prices]`.
         prices: PriceList = PriceList::default(),
+        /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" never looks.
+        duplicate_window: Duration = Duration::ZERO,
+        /// How a duplicate is answered.
+        duplicates: OnDuplicate = OnDuplicate::Refuse,
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
         /// Highest priority_flag it may use; higher ones are cut to it.

@@ -96,6 +96,10 @@ section! {
         quota_status: u32 as Status = command_status::ESME_RTHROTTLED,
         /// Answer to a message of a prepaid account that its balance does not cover.
         balance_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
+        /// Answer to a duplicate, for accounts with `duplicate_window`.
+        duplicate_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
+        /// Accepted submissions that this node remembers to find duplicates, about 100 octets each; the oldest go first.
+        duplicate_entries: usize = 100_000,
         /// Answers that may wait for a slow reader, in KiB per connection; beyond, we stop reading from it.
         write_buffer_kib: usize = 4_096,
         /// A connection without traffic is probed by the kernel after this time, ESMEs' and operators'; "0s" never.

@@ -32,6 +32,8 @@ const MAX_PASSWORD: usize = 8;
 const MAX_SYSTEM_TYPE: usize = 12;
 /// address_range: 41 octets with the closing NUL (SMPP 3.4 §5.2.7).
 const MAX_ADDRESS_RANGE: usize = 40;
+/// About a gigabyte.
+const MAX_DUPLICATE_ENTRIES: usize = 10_000_000;
 /// Beyond it a window no longer bounds anything.
 const MAX_WINDOW: u32 = 65_535;
 
@@ -113,6 +115,16 @@ fn check_server(config: &Config, found: &mut Findings) {
         let message = "must not be ESME_ROK: the message would be lost; write \"ESME_RINVDSTADR\"";
         found.problem("smpp.no_route_status", message);
     }
+    if smpp.duplicate_status == 0 {
+        let message = "must not be ESME_ROK: nobody would know the message again; write \
+                       \"ESME_RSUBMITFAIL\", or `duplicates = \"same_id\"` at the account";
+        found.problem("smpp.duplicate_status", message);
+    }
+    found.require(
+        "smpp.duplicate_entries",
+        (1..=MAX_DUPLICATE_ENTRIES).contains(&smpp.duplicate_entries),
+        "must be between 1 and 10000000",
+    );
     let inactivity = smpp.inactivity_timeout;
     if !inactivity.is_zero() && inactivity < smpp.enquire_link_interval {
         let interval = show_duration(smpp.enquire_link_interval);

@@ -1,6 +1,7 @@
-//! Redis: what nodes share that may be lost: limits, who is bound where, and numbers' networks.
+//! Redis: what nodes share that may be lost: limits, who is bound where, numbers'
+//! networks, and which submissions were made lately.
 //!
-//! Used by Throttle, the session registry and the resolver. Nothing waits for Redis to come up: it is connected
+//! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to come up: it is connected
 //! in the background ([`Redis::keep_connected`]), and while it is down every call fails at once, so
 //! that the caller decides by itself. One multiplexed connection serves all calls, which pipeline on
 //! it; the pool, which pings at every checkout, is gone back to only after an error.
@@ -8,6 +9,7 @@
 mod limits;
 mod networks;
 mod registry;
+mod submissions;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -30,6 +32,7 @@ use limits::Scripts;
 pub use limits::Shared;
 pub use networks::KnownNetwork;
 pub use registry::{OperatorHealth, SessionEntry};
+pub use submissions::Marked;
 
 /// Between two attempts to connect; also the least time between two calls that find out, at the
 /// cost of the timeout, that Redis is dead.

@@ -177,6 +177,14 @@ metrics! {
     account_full: Counter = "submissions_account_full", Counter::default();
     /// Submissions refused because the account had no cover for them, by reason: quota or balance.
     not_covered: Family<ReasonLabel, Counter> = "submissions_not_covered", Family::default();
+    /// Submissions that repeated another one (duplicate_window), by result: refused, same_id (answered with the id of the first), or failed (the first was not stored).
+    duplicates: Family<ResultLabel, Counter> = "submissions_duplicate", Family::default();
+    /// Accepted submissions that this node remembers to find duplicates.
+    duplicate_entries: Gauge = "duplicate_guard_entries", Gauge::default();
+    /// Accepted submissions that were forgotten before the end of their duplicate_window: smpp.duplicate_entries is too small.
+    duplicates_forgotten: Counter = "duplicate_guard_forgotten", Counter::default();
+    /// Submissions that were compared with this node's own ones only, because Redis did not answer.
+    duplicates_unshared: Counter = "duplicate_guard_unshared", Counter::default();
     /// Attempts that failed for a while and will be repeated.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

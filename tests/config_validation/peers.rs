@@ -100,6 +100,10 @@ fn accounts() {
             "window = 70000",
             "account[0].window: must be between 1 and 65535",
         ),
+        (
+            "duplicate_window = '11m'",
+            "account[0].duplicate_window: must be at most 10m; \"0s\" never looks for duplicates",
+        ),
         ("max_binds = 0", "account[0].max_binds: must be at least 1"),
         (
             "trace_ratio = -0.1",

@@ -1,6 +1,7 @@
 //! Checks of accounts and operators.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret;
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::config::outputs::is_host_and_port;
 use crate::config::{
-    Account, Config, Operator, OutcomePolicy, ReceiptRequest, SendAs, ShownIdForm,
+    Account, Config, OnDuplicate, Operator, OutcomePolicy, ReceiptRequest, SendAs, ShownIdForm,
 };
 use crate::domain::account;
 use crate::domain::address;
@@ -91,6 +92,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
                 found.problem(key, format!("already belongs to account[{owner}]"));
             }
         }
+        check_duplicates(&base, account, found);
         check_lists(&base, account, found);
         check_outbind(&base, account, found);
         check_id_length(&base, account, found);
@@ -104,6 +106,21 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         {
             found.problem(key("registered_delivery"), "must be between 0 and 31");
         }
+    }
+}
+
+/// Longer, and what people send twice on purpose is taken for a slip of the network.
+const MAX_DUPLICATE_WINDOW: Duration = Duration::from_secs(600);
+
+fn check_duplicates(base: &str, account: &Account, found: &mut Findings) {
+    let window = account.duplicate_window;
+    if window > MAX_DUPLICATE_WINDOW {
+        let message = "must be at most 10m; \"0s\" never looks for duplicates";
+        found.problem(format!("{base}.duplicate_window"), message);
+    }
+    if window.is_zero() && account.duplicates == OnDuplicate::SameId {
+        let message = "means nothing without `duplicate_window`; set it, such as \"1m\"";
+        found.warn(format!("{base}.duplicates"), message);
     }
 }
 

@@ -1,0 +1,85 @@
+//! Which submissions were made lately on any node: `duplicate:{key}`, an id or nothing while the
+//! message is on its way to the store.
+//!
+//! Written and read by the duplicate guard; entries end by themselves, and losing them costs that a
+//! duplicate which changes nodes is not recognised.
+
+use std::time::Duration;
+
+use deadpool_redis::redis;
+
+use super::{Redis, RedisError};
+
+/// What Redis says to the mark of a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marked {
+    /// There was none: it is ours.
+    Now,
+    /// Another node is about to store it.
+    Pending,
+    /// It was accepted under this id.
+    Accepted(u64),
+}
+
+// === impl Redis ===
+
+impl Redis {
+    /// Marks submissions that nobody has marked as pending for so long, in one round trip. Answers
+    /// in their order.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn mark_submissions(
+        &self,
+        keys: &[u128],
+        life: Duration,
+    ) -> Result<Vec<Marked>, RedisError> {
+        let mut pipe = redis::pipe();
+        for key in keys {
+            let key = self.submission_key(*key);
+            let mut set = redis::cmd("SET");
+            set.arg(&key).arg("").arg("NX").arg("PX");
+            pipe.add_command(set.arg(life.as_millis() as u64).clone());
+            pipe.get(&key);
+        }
+        type Found = Vec<(Option<String>, Option<String>)>;
+        let found: Found = self
+            .call(|mut connection| async move { pipe.query_async(&mut connection).await })
+            .await?;
+        let mark = |(set, value): (Option<String>, Option<String>)| match (set, value) {
+            (Some(_), _) | (None, None) => Marked::Now,
+            (None, Some(id)) => id.parse().map_or(Marked::Pending, Marked::Accepted),
+        };
+        Ok(found.into_iter().map(mark).collect())
+    }
+
+    /// Gives accepted submissions their ids, each for so many milliseconds.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn publish_submissions(&self, marks: &[(u128, u64, i64)]) -> Result<(), RedisError> {
+        let mut pipe = redis::pipe();
+        for (key, id, life) in marks {
+            let mut set = redis::cmd("SET");
+            set.arg(self.submission_key(*key)).arg(id).arg("PX");
+            pipe.add_command(set.arg(life.max(&1)).clone()).ignore();
+        }
+        self.call(|mut connection| async move { pipe.query_async(&mut connection).await })
+            .await
+    }
+
+    /// Removes a mark.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn withdraw_submission(&self, key: u128) -> Result<(), RedisError> {
+        let mut command = redis::cmd("DEL");
+        command.arg(self.submission_key(key));
+        self.call(|mut connection| async move { command.query_async(&mut connection).await })
+            .await
+    }
+
+    fn submission_key(&self, key: u128) -> String {
+        self.key("duplicate", &format!("{key:032x}"))
+    }
+}
