@@ -189,7 +189,7 @@ fn one_that_refuses_a_part_whatever_the_rate_is_not_starved() {
             backoff.spend(some);
             for _ in 0..some {
                 sent += 1;
-                if sent % part == 0 {
+                if sent.is_multiple_of(part) {
                     backoff.refused(now, sent, None, Refusal::Rate);
                 }
             }

@@ -66,8 +66,8 @@ impl Expressions {
             .filter(|at| routes[*at].has_expression())
             .filter(|at| {
                 let route = &routes[*at];
-                let both = route.matches.iter().chain(&route.source_matches);
-                both.into_iter().all(|one| check(one).is_ok())
+                let mut both = route.matches.iter().chain(&route.source_matches);
+                both.all(|one| check(one).is_ok())
             })
             .collect();
         if order.is_empty() {
