@@ -211,7 +211,7 @@ impl Cover {
             .as_ref()
             .and_then(|charging| charging.tariff.as_ref());
         let price = tariff.map_or(0, |tariff| tariff.price(&message.destination));
-        (segments, segments * i64::from(price))
+        (segments, segments.saturating_mul(i64::from(price)))
     }
 }
 
