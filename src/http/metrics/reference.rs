@@ -65,6 +65,7 @@ fn exposed() -> String {
     metrics.states();
     metrics.mailbox("ingest");
     metrics.attempts_of("operator:up");
+    metrics.attempt_refused("operator:up", 0x08);
     for family in [
         &metrics.traces,
         &metrics.spans_dropped,
