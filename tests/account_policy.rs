@@ -30,6 +30,7 @@ fn answer(peer: &mut Peer, body: Body) -> Pdu {
 fn from_to(from: &str, to: &str) -> SubmitSm {
     SubmitSm {
         source_addr: octets(from),
+        registered_delivery: 0,
         ..submit(to, "hello")
     }
 }
@@ -356,7 +357,7 @@ fn nodes_share_limits_through_redis() {
 fn with_opt_outs(smsc: SmscBuilder, operator: SocketAddr) -> SmscBuilder {
     smsc.account_with("shop", "shop", "addresses = [\"4455\"]")
         .account("bank", "bank")
-        .operator_with("up", operator, "binds = 2")
+        .operator("up", operator)
         .toml(
             r#"[policy]
                opt_out_keywords = ["STOP", "стоп"]
