@@ -40,7 +40,7 @@ pub use server::{
     Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
-pub use value::{Lists, show_duration};
+pub use value::{Lists, parse_duration, show_duration};
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];

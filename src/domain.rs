@@ -7,6 +7,7 @@ pub mod access;
 pub mod account;
 pub mod address;
 pub mod allow;
+pub mod bind;
 pub mod breaker;
 pub mod command_status;
 pub mod correlation;

@@ -55,4 +55,11 @@ actix_messages! {
     NoteAudit => Result<NotedAudit, Refusal>;
     ListAudit => Result<AuditList, Refusal>;
     CommandDrain => DrainView;
+    ListFailed => Result<MessageList, Refusal>;
+    ReplayMessage => Result<Replayed, Refusal>;
+    ReplayMessages => Result<ReplayReport, Refusal>;
+    ListUnmatched => Result<UnmatchedList, Refusal>;
+    MatchReceipt => Result<MessageView, Refusal>;
+    DropReceipt => Result<Commanded, Refusal>;
+    ForgetParked => ();
 }

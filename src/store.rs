@@ -12,6 +12,7 @@
 pub mod access;
 pub mod archive;
 pub mod cluster;
+pub mod failed;
 mod gauges;
 pub mod moving;
 pub mod postgres;
@@ -97,6 +98,8 @@ pub struct SentRow {
     pub latency_ms: u32,
     /// Key of [`Store::find_correlations`] under which other nodes find this attempt; 0 for none.
     pub correlation: u64,
+    /// The bind that it went by, as [`crate::domain::bind`] writes it; 0 for none.
+    pub bind: u64,
 }
 
 /// When a message is due again, and how many attempts were counted.
@@ -154,7 +157,7 @@ pub struct ChangeRow {
     /// Unix milliseconds from which the message is late, for [`ChangeKind::Replace`]; otherwise 0.
     pub expires_at: i64,
     /// The encoded [`Replacement`](crate::pb::Replacement), for [`ChangeKind::Replace`]; empty when
-    /// the text was erased since.
+    /// the text was erased since. For [`ChangeKind::Replay`] the id of the new message.
     pub body: Bytes,
 }
 
@@ -170,6 +173,8 @@ pub enum ChangeKind {
     /// Its sender gave it another text or other times; when it is due is in a `retry` row of the
     /// same batch. What is read of the message is what the last one made of it.
     Replace = 4,
+    /// Sent again as a new message, whose id is in the body (eight octets, highest first).
+    Replay = 5,
 }
 
 /// An attempt about to be made.
@@ -235,6 +240,8 @@ pub struct Stored {
     pub fin: Option<FinRow>,
     /// Attempts counted so far.
     pub attempts: u32,
+    /// The message that it was sent again as, the last one if several; 0 for none.
+    pub replayed_as: u64,
 }
 
 /// One active message, found when the store is read at start.
@@ -324,7 +331,13 @@ pub struct StoreStats {
 ///
 /// Calls never block: work is done on the store's own threads. The exceptions say so.
 pub trait Store:
-    access::AccessStore + archive::Archive + settings::SettingsStore + Send + Sync + 'static
+    access::AccessStore
+    + archive::Archive
+    + failed::FailedStore
+    + settings::SettingsStore
+    + Send
+    + Sync
+    + 'static
 {
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;

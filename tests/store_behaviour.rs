@@ -252,6 +252,7 @@ fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
         operator_message_id: text(theirs),
         latency_ms: 12,
         correlation: 0,
+        bind: 0,
     }
 }
 

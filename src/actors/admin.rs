@@ -9,13 +9,16 @@ mod abroad;
 mod access;
 mod command;
 mod drain;
+mod failed;
 mod messages;
 mod nodes;
 mod orders;
 mod readiness;
+mod replay;
 mod settings;
 mod snapshots;
 mod transfer;
+mod unmatched;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +35,12 @@ use crate::clock;
 use crate::pb::refusal::Reason;
 use crate::pb::{
     AddToken, AddedToken, AuditList, BindList, CheckReadiness, CollectSnapshots, CommandDrain,
-    CommandMessage, CommandOperator, CommandQueue, Commanded, DrainView, EraseSubscriber,
-    ErasedMessages, FindMessage, ListAudit, ListBinds, ListNodes, ListOperators, ListQueues,
-    ListTokens, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
-    OperatorList, QueueList, Readiness, Refusal, RemoveToken, RemovedToken, SearchMessages,
-    TokenList,
+    CommandMessage, CommandOperator, CommandQueue, Commanded, DrainView, DropReceipt,
+    EraseSubscriber, ErasedMessages, FindMessage, ListAudit, ListBinds, ListFailed, ListNodes,
+    ListOperators, ListQueues, ListTokens, ListUnmatched, MatchReceipt, MessageList, MessageView,
+    MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList, QueueList, Readiness, Refusal,
+    RemoveToken, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport, Replayed,
+    SearchMessages, TokenList, UnmatchedList,
 };
 use crate::store::StoreError;
 
@@ -291,4 +295,26 @@ impl Handler<MoveMessages> for Admin {
     fn handle(&mut self, order: MoveMessages, _: &mut Self::Context) -> Self::Result {
         Box::pin(transfer::many(Arc::clone(&self.hub), order))
     }
+}
+
+/// Questions and orders that are carried out as they come, each by one function.
+macro_rules! carried_out {
+    ($($order:ty => $answer:ty, $by:path;)*) => {$(
+        impl Handler<$order> for Admin {
+            type Result = ResponseFuture<Result<$answer, Refusal>>;
+
+            fn handle(&mut self, order: $order, _: &mut Self::Context) -> Self::Result {
+                Box::pin($by(Arc::clone(&self.hub), order))
+            }
+        }
+    )*};
+}
+
+carried_out! {
+    ListFailed => MessageList, failed::list;
+    ReplayMessage => Replayed, replay::one;
+    ReplayMessages => ReplayReport, replay::many;
+    ListUnmatched => UnmatchedList, unmatched::list;
+    MatchReceipt => MessageView, unmatched::settle;
+    DropReceipt => Commanded, unmatched::drop_one;
 }

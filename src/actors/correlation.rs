@@ -6,6 +6,7 @@
 //! answer (it may have overtaken its submit_sm_resp on another bind), then parked durably,
 //! answered, and tried again on each new id.
 
+mod by_hand;
 mod index;
 mod parked;
 mod restart;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
+pub(in crate::actors) use self::by_hand::final_of;
 use self::index::{Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::finish;
@@ -29,6 +31,7 @@ use crate::actors::supervise::Health;
 use crate::actors::traced;
 use crate::clock;
 use crate::config::MessageIdForm;
+use crate::domain::bind;
 use crate::pb::{
     CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
     ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
@@ -196,6 +199,7 @@ impl Correlation {
     fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let form = self.form_of(batch.operator);
+        let by = bind::number(self.hub.ids.node(), batch.session);
         let cache = self.hub.config().correlation.cache;
         let mut rows = WriteBatch::default();
         let mut finals = Vec::new();
@@ -222,6 +226,7 @@ impl Correlation {
                     true => key as u64,
                     false => 0,
                 },
+                bind: by,
             });
             if !sent.receipt_expected {
                 finals.push(Final {
@@ -349,19 +354,9 @@ impl Correlation {
                 .remove(&found.id)
                 .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
             finals.push(Final {
-                id: found.id,
-                state: found.receipt.state,
-                error: found.receipt.error,
-                // Done dates have minutes only and clocks differ: never before the message itself.
-                at: match found.receipt.done_at {
-                    0 => now,
-                    done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
-                },
                 message,
-                operator: found.operator,
                 attempts,
-                handed_over: false,
-                by_receipt: true,
+                ..final_of(found.id, found.receipt, found.operator, now)
             });
         }
         let hub = Arc::clone(&self.hub);

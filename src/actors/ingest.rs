@@ -23,7 +23,7 @@ use crate::pb::{
     Alphabet, Kind, Message, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
 };
 use crate::smpp::{CommandStatus, time};
-use crate::store::StoreError;
+use crate::store::{ChangeRow, StoreError};
 
 /// Socket reads of one arbiter's sessions.
 pub const MAILBOX: usize = 4096;
@@ -94,18 +94,24 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let count = batch.submissions.len();
     let alphabet = alphabet_of(&hub, sender, batch.alphabet);
     let mut submissions = batch.submissions;
-    if alphabet != Alphabet::Gsm {
+    let replay = batch.replay;
+    if alphabet != Alphabet::Gsm && replay.is_none() {
         let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
         messages.for_each(|message| message.set_alphabet(alphabet));
     }
-    let mut tokens = Tokens::take(&hub, sender, &submissions).await;
+    let mut tokens = match &replay {
+        None => Tokens::take(&hub, sender, &submissions).await,
+        // It was paid for when it came.
+        Some(_) => Tokens::UNLIMITED,
+    };
+    let to = replay.as_ref().map_or(0, |replay| replay.to);
     let mut results = Vec::with_capacity(count);
     let mut checked: Vec<(u32, Message)> = Vec::with_capacity(count);
     for Submission { sequence, message } in submissions {
         let message = message.unwrap_or_default();
         let verdict = match tokens.spend(&message) {
             false => Err(CommandStatus::ESME_RTHROTTLED),
-            true => check(&hub, sender, message, now),
+            true => check(&hub, sender, message, to, now),
         };
         match verdict {
             Ok(message) => checked.push((sequence, message)),
@@ -123,7 +129,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let ids = hub.ids.next_block(now, checked.len());
     for ((_, message), id) in checked.iter_mut().zip(ids) {
         message.id = id;
-        route_by_id(&hub, message);
+        if to == 0 {
+            route_by_id(&hub, message);
+        }
         traced::pick(&hub, ratio, message);
     }
     if is_group {
@@ -142,7 +150,10 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         }
     }
     let staged = accepted.iter().map(|taken| &taken.staged);
-    let rows = stage::rows(staged, hub.plan().divided, now);
+    let mut rows = stage::rows(staged, hub.plan().divided, now);
+    if let Some(order) = &replay {
+        rows.change = replays(&accepted, &order.by, now);
+    }
     let parcels = accepted
         .iter_mut()
         .flat_map(|taken| taken.staged.parcels_mut());
@@ -226,11 +237,16 @@ struct Tokens {
 }
 
 impl Tokens {
+    const UNLIMITED: Self = Self {
+        left: None,
+        burst: 0,
+    };
+
     async fn take(hub: &Hub, sender: u32, submissions: &[Submission]) -> Self {
         let limit = hub.plan().rate_of(sender);
         let mut tokens = Self {
-            left: None,
             burst: limit.map_or(0, |(_, burst)| burst),
+            ..Self::UNLIMITED
         };
         if limit.is_none() || !hub.is_account(sender) {
             return tokens;
@@ -267,8 +283,26 @@ impl Tokens {
     }
 }
 
-/// Validates one submission and gives it its times, priority and first queue.
-fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Message, CommandStatus> {
+/// What the histories of failed messages tell of those that they are sent again as.
+fn replays(accepted: &[Taken], by: &str, now: i64) -> Vec<ChangeRow> {
+    let messages = accepted.iter().filter_map(|taken| taken.staged.message());
+    messages
+        .filter_map(|message| {
+            let old = message.replay_of.as_ref()?;
+            Some(ChangeRow::replayed(old.id, now, by, message.id))
+        })
+        .collect()
+}
+
+/// Validates one submission and gives it its times, priority and first queue: `to`, or without one
+/// (0) that of its route.
+fn check(
+    hub: &Hub,
+    sender: u32,
+    mut message: Message,
+    to: u32,
+    now: i64,
+) -> Result<Message, CommandStatus> {
     let plan = hub.plan();
     if message.destination.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);
@@ -287,11 +321,13 @@ fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Messa
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
     }
-    let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
-        // It is accepted now, and routed when its network is known.
-        true => plan.resolve_queue,
-        false => plan.first_target(&message, 0, |queue| hub.available(queue)),
-    };
+    let target =
+        match to == 0 && plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
+            // It is accepted now, and routed when its network is known.
+            true => plan.resolve_queue,
+            false if to != 0 => Some(to),
+            false => plan.first_target(&message, 0, |queue| hub.available(queue)),
+        };
     let Some(queue) = target else {
         tracing::warn!(
             to = %address::mask(&message.destination),

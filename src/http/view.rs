@@ -4,6 +4,7 @@
 //! what has not happened is `null`.
 
 mod access;
+mod failed;
 mod live;
 mod message;
 mod nodes;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
+pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,

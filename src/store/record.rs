@@ -104,6 +104,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         group_first,
         group_size,
         short_id,
+        replay_of,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -155,6 +156,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if !network.is_empty() {
         string::encode(53, network, buffer);
     }
+    if let Some(replay) = replay_of {
+        prost::encoding::message::encode(75, replay.as_ref(), buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
@@ -173,7 +177,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::pb::Composition;
+    use crate::pb::{Composition, Replay};
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -218,6 +222,10 @@ mod tests {
             group_first: 1 << 59,
             group_size: 3,
             short_id: true,
+            replay_of: Some(Box::new(Replay {
+                id: 1 << 58,
+                receipt: true,
+            })),
         }
     }
 

@@ -87,6 +87,7 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
+        Some(What::ForgetParked(order)) => hub.correlation.do_send(order),
         Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),

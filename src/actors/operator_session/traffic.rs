@@ -85,6 +85,8 @@ impl OperatorSession {
             error: found.error,
             done_at: found.done_at_ms,
             raw: deliver.payload(),
+            source: deliver.source_addr.clone(),
+            destination: deliver.destination_addr.clone(),
         });
     }
 
@@ -136,7 +138,12 @@ impl OperatorSession {
         let hub = Arc::clone(self.hub());
         if !self.sent.is_empty() {
             let sent = std::mem::take(&mut self.sent);
-            hub.tell_correlation(SentBatch { operator, sent });
+            let session = self.port.session;
+            hub.tell_correlation(SentBatch {
+                operator,
+                sent,
+                session,
+            });
         }
         if let Some(serving) = &mut self.serving {
             serving.flush();

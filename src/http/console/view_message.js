@@ -22,7 +22,7 @@ export function timeline(message) {
     const isOk = attempt.status === "ESME_ROK";
     const id = attempt.operator_message_id ? `its id there is ${attempt.operator_message_id}` : null;
     steps.push({ at: attempt.at, item: step(isOk ? "good" : "bad", `Attempt ${attempt.attempt}`, attempt.at,
-      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id) });
+      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
   }
   for (const change of message.changes) {
     const where = change.queue ? `to ${change.queue}` : null;

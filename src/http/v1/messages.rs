@@ -175,7 +175,7 @@ fn address(query: &Query, key: &str) -> String {
     String::from_utf8_lossy(normalise(text.as_bytes())).into_owned()
 }
 
-fn state_of(text: &str) -> Result<MessageState, Problem> {
+pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
     states::from_name(text)
         .and_then(|number| MessageState::try_from(i32::from(number)).ok())
         .ok_or_else(|| {
@@ -192,7 +192,7 @@ fn state_of(text: &str) -> Result<MessageState, Problem> {
         })
 }
 
-fn message_id(text: &str) -> Result<u64, Problem> {
+pub(super) fn message_id(text: &str) -> Result<u64, Problem> {
     match text.parse() {
         Ok(id) if id > 0 => Ok(id),
         _ => Err(Problem::bad_value(

@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, BINDS];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -95,6 +95,16 @@ CREATE TABLE audit(id INTEGER PRIMARY KEY, token TEXT NOT NULL, role TEXT NOT NU
 const REPLACE: &str = "
 ALTER TABLE change ADD COLUMN expires_at INT NOT NULL DEFAULT 0;
 ALTER TABLE change ADD COLUMN body BLOB;
+";
+
+/// Version 5: the bind of an attempt.
+const BINDS: &str = "
+ALTER TABLE sent ADD COLUMN bind INT NOT NULL DEFAULT 0;
+ALTER TABLE resent ADD COLUMN bind INT NOT NULL DEFAULT 0;
+DROP VIEW attempts;
+CREATE VIEW attempts AS
+  SELECT id, 1 AS attempt, at, operator, status, operator_message_id, latency_ms, bind FROM sent
+  UNION ALL SELECT * FROM resent;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
