@@ -7,6 +7,7 @@ pub mod check_config;
 pub mod client;
 pub mod completions;
 pub mod convert;
+pub mod dead_letters;
 pub mod decode;
 pub mod diff;
 pub mod drain;
@@ -22,6 +23,8 @@ pub mod migrate_store;
 pub mod nodes;
 pub mod openapi;
 pub mod queues;
+pub mod receipts;
+pub mod replay;
 pub mod route;
 pub mod send;
 pub mod serve;
@@ -77,6 +80,12 @@ enum Command {
     Top(top::Args),
     /// Show one message, or command it.
     Message(message::Args),
+    /// Show messages that ended in a failure, with their attempts.
+    DeadLetters(dead_letters::Args),
+    /// Send failed messages again, as new ones.
+    Replay(replay::Args),
+    /// Show operators' receipts that match no message, match or drop one.
+    Receipts(receipts::Args),
     /// Take a node out of service without stopping it, and back in.
     Drain(drain::Args),
     /// Show, make and remove tokens of the admin API.
@@ -140,6 +149,9 @@ impl Command {
             Self::Nodes(args) => nodes::run(args),
             Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
+            Self::DeadLetters(args) => dead_letters::run(&args),
+            Self::Replay(args) => replay::run(&args),
+            Self::Receipts(args) => receipts::run(&args),
             Self::Drain(args) => drain::run(&args),
             Self::Token(args) => token::run(args),
             Self::Openapi(args) => openapi::run(&args),

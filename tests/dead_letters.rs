@@ -184,6 +184,29 @@ fn what_failed_is_sent_again() {
     assert_eq!(many(json!({ "filter": filter }))["matched"], 0);
     assert_eq!(admin.metric("smsc_messages_replayed_total"), Some(4.0));
 
+    // The same on the command line.
+    let cli = |arguments: &str| {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let url = format!("http://{}", smsc.http());
+        let whom = ["--url", &url, "--token", admin.token()];
+        smsc.run(&[&arguments[..], &whom].concat())
+    };
+    let table = cli("dead-letters --operator up --state rejected");
+    assert!(table.success, "{}", table.stderr);
+    for part in [&*failed[0], &second, "ESME_RINVDSTADR", bind] {
+        assert!(table.stdout.contains(part), "{part}: {}", table.stdout);
+    }
+    let none = cli("replay --operator up --to other");
+    assert!(none.stdout.contains("0 messages fit"), "{none:?}");
+    let twice = cli(&format!("replay {} --to other", failed[1]));
+    assert!(
+        twice.stderr.contains("--again") || twice.stderr.contains("again"),
+        "{twice:?}"
+    );
+    let once_more = cli("replay --error ESME_RINVDSTADR --to other --again --limit 1");
+    assert!(once_more.stdout.contains("1 of 1"), "{once_more:?}");
+    assert_eq!(taken(&mut good, "a5").short_message, "three");
+
     // What cannot be.
     let (status, said) = replay(&admin, "17", &json!({}));
     assert_eq!(status, 404, "{said}");
@@ -195,7 +218,7 @@ fn what_failed_is_sent_again() {
     assert_eq!(status, 400, "{said}");
     let reader = admin.with_role("read", "reader");
     assert_eq!(replay(&reader, &failed[1], &json!({})).0, 403);
-    let erased = admin.call("POST", &format!("/v1/subscribers/{TO}/erase"), None);
+    let erased = admin.call("DELETE", &format!("/v1/subscribers/{TO}/messages"), None);
     assert_eq!(erased.0, 200, "{}", erased.1);
     let again = json!({ "again": true });
     assert!(refused(&admin, &failed[1], &again).contains("erased"));
@@ -281,6 +304,16 @@ fn a_receipt_is_matched_by_hand() {
     assert_eq!(ended["final"]["reported_by"], "operator:up");
     assert_eq!(stat_of(&esme.deliver()), (id.clone(), UNDELIVERABLE));
     assert_eq!(matching(&path(&wrong), &id).0, 404, "it is gone");
+    let url = format!("http://{}", smsc.http());
+    let listed = smsc.run(&[
+        "receipts",
+        "unmatched",
+        "--url",
+        &url,
+        "--token",
+        admin.token(),
+    ]);
+    assert!(listed.stdout.contains("nobody's"), "{listed:?}");
     let nobodys = path(&of("nobody's"));
     let (status, said) = matching(&nobodys, &id);
     assert_eq!(status, 409, "{said}");
