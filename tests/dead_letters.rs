@@ -238,6 +238,45 @@ fn what_failed_is_sent_again() {
     smsc.assert_no_panic();
 }
 
+/// The one that carries all of it is listed, and is cut anew for its new way.
+#[test]
+fn a_long_text_is_sent_again_as_a_whole() {
+    let (bad, good) = (FakeOperator::listen(), FakeOperator::listen());
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator_with("up", bad.address(), "long_messages = \"udh\"")
+        .operator_with("other", good.address(), "long_messages = \"payload\"")
+        .route("", "up")
+        .start();
+    let (mut bad, mut good) = (bad.accept_bind(), good.accept_bind());
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let admin = smsc.admin();
+    let long = "0123456789".repeat(20);
+    let id = esme.submit(submit(TO, &long));
+    for _ in 0..2 {
+        let (sequence, _) = asked(&mut bad);
+        answer(&mut bad, sequence, CommandStatus::ESME_RINVDSTADR, "");
+    }
+    assert_eq!(stat_of(&esme.deliver()), (id.clone(), REJECTED));
+    let list = admin.get("/v1/dead-letters");
+    assert_eq!(ids(&list), [id.clone()], "{list}");
+    let part = list["messages"][0]["parts"]["sent_as"][0].as_str().unwrap();
+    smsc.wait_for_final(part);
+    assert!(refused(&admin, part, &json!({})).contains(&id));
+    let by_other = json!({ "to": "other", "receipt": true });
+    let whole = replayed(&admin, &id, &by_other);
+    assert_eq!(taken(&mut good, "w").payload(), long);
+    receipt(&mut good, "w", "DELIVRD", "000");
+    assert_eq!(stat_of(&esme.deliver()), (whole, DELIVERED));
+    let cut = replayed(&admin, &id, &json!({ "again": true }));
+    let parts: Vec<SubmitSm> = ["p1", "p2"].map(|id| taken(&mut bad, id)).into();
+    let body = |part: &SubmitSm| part.short_message[6..].to_vec();
+    assert_eq!([body(&parts[0]), body(&parts[1])].concat(), long.as_bytes());
+    let shown = admin.get(&format!("/v1/messages/{cut}"));
+    assert_eq!(shown["replay_of"], json!(id), "{shown}");
+    smsc.assert_no_panic();
+}
+
 #[test]
 fn a_receipt_is_matched_by_hand() {
     let operator = FakeOperator::listen();
