@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // Few messages have one, and every message in memory has the room for it.
         .boxed(".smsc.v1.Message.composition")
         .boxed(".smsc.v1.Message.original")
+        .boxed(".smsc.v1.Message.replay_of")
         .compile_fds(descriptors)?;
     println!("cargo:rustc-env=SMSC_COMMIT={}", commit());
     Ok(())

@@ -8,6 +8,7 @@ pub mod check_config;
 pub mod client;
 pub mod completions;
 pub mod convert;
+pub mod dead_letters;
 pub mod decode;
 pub mod diff;
 pub mod drain;
@@ -24,6 +25,8 @@ pub mod nodes;
 pub mod openapi;
 pub mod opt_out;
 pub mod queues;
+pub mod receipts;
+pub mod replay;
 pub mod route;
 pub mod send;
 pub mod serve;
@@ -79,6 +82,12 @@ enum Command {
     Top(top::Args),
     /// Show one message, or command it.
     Message(message::Args),
+    /// Show messages that ended in a failure, with their attempts.
+    DeadLetters(dead_letters::Args),
+    /// Send failed messages again, as new ones.
+    Replay(replay::Args),
+    /// Show operators' receipts that match no message, match or drop one.
+    Receipts(receipts::Args),
     /// Take a node out of service without stopping it, and back in.
     Drain(drain::Args),
     /// Show the balance and quota of an account, or add to its balance.
@@ -146,6 +155,9 @@ impl Command {
             Self::Nodes(args) => nodes::run(args),
             Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
+            Self::DeadLetters(args) => dead_letters::run(&args),
+            Self::Replay(args) => replay::run(&args),
+            Self::Receipts(args) => receipts::run(&args),
             Self::Drain(args) => drain::run(&args),
             Self::Balance(args) => balance::run(args),
             Self::Token(args) => token::run(args),

@@ -49,7 +49,7 @@ pub use server::{
 };
 pub use setting::{Entry, Shape};
 pub use sharing::{Costs, Sharing};
-pub use value::{Lists, show_duration};
+pub use value::{Lists, parse_duration, show_duration};
 pub use words::Words;
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.

@@ -8,6 +8,7 @@ pub mod account;
 pub mod address;
 pub mod allow;
 pub mod backoff;
+pub mod bind;
 pub mod breaker;
 pub mod command_status;
 pub mod correlation;

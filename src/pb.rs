@@ -60,4 +60,11 @@ actix_messages! {
     ReadBalance => Result<BalanceView, Refusal>;
     AddCredits => Result<AddedCredits, Refusal>;
     ListTopUps => Result<TopUpList, Refusal>;
+    ListFailed => Result<MessageList, Refusal>;
+    ReplayMessage => Result<Replayed, Refusal>;
+    ReplayMessages => Result<ReplayReport, Refusal>;
+    ListUnmatched => Result<UnmatchedList, Refusal>;
+    MatchReceipt => Result<MessageView, Refusal>;
+    DropReceipt => Result<Commanded, Refusal>;
+    ForgetParked => ();
 }

@@ -13,6 +13,7 @@ pub mod access;
 pub mod archive;
 pub mod balance;
 pub mod cluster;
+pub mod failed;
 mod gauges;
 pub mod moving;
 pub mod opt_out;
@@ -101,6 +102,8 @@ pub struct SentRow {
     pub latency_ms: u32,
     /// Key of [`Store::find_correlations`] under which other nodes find this attempt; 0 for none.
     pub correlation: u64,
+    /// The bind that it went by, as [`crate::domain::bind`] writes it; 0 for none.
+    pub bind: u64,
 }
 
 /// When a message is due again, and how many attempts were counted.
@@ -158,7 +161,7 @@ pub struct ChangeRow {
     /// Unix milliseconds from which the message is late, for [`ChangeKind::Replace`]; otherwise 0.
     pub expires_at: i64,
     /// The encoded [`Replacement`](crate::pb::Replacement), for [`ChangeKind::Replace`]; empty when
-    /// the text was erased since.
+    /// the text was erased since. For [`ChangeKind::Replay`] the id of the new message.
     pub body: Bytes,
 }
 
@@ -174,6 +177,8 @@ pub enum ChangeKind {
     /// Its sender gave it another text or other times; when it is due is in a `retry` row of the
     /// same batch. What is read of the message is what the last one made of it.
     Replace = 4,
+    /// Sent again as a new message, whose id is in the body (eight octets, highest first).
+    Replay = 5,
 }
 
 /// An attempt about to be made.
@@ -239,6 +244,8 @@ pub struct Stored {
     pub fin: Option<FinRow>,
     /// Attempts counted so far.
     pub attempts: u32,
+    /// The message that it was sent again as, the last one if several; 0 for none.
+    pub replayed_as: u64,
 }
 
 /// One active message, found when the store is read at start.
@@ -332,6 +339,7 @@ pub trait Store:
     + archive::Archive
     + opt_out::OptOutStore
     + balance::BalanceStore
+    + failed::FailedStore
     + settings::SettingsStore
     + Send
     + Sync

@@ -21,7 +21,7 @@ struct Scene {
     // Dropped in this order: who sends, who is sent to, the rest.
     _load: Process,
     smsc: Smsc,
-    _operators: [Simulator; 2],
+    _operators: [Simulator; 3],
     folder: tempfile::TempDir,
     /// A message that was delivered and whose receipt was acknowledged.
     delivered: String,
@@ -29,6 +29,8 @@ struct Scene {
     scheduled: String,
     /// Another one, to be moved.
     moved: String,
+    /// One that was refused for good.
+    dead: String,
 }
 
 // === impl Scene ===
@@ -39,20 +41,28 @@ impl Scene {
         let fussy = Simulator::new()
             .flags("--reject-percent 100 --reject-status ESME_RSYSERR")
             .start();
+        let picky = Simulator::new()
+            .flags("--reject-percent 100 --reject-status ESME_RINVDSTADR")
+            .start();
         let smsc = Smsc::new()
             .account("test", "test")
             .operator("up", up.address())
             .operator("fussy", fussy.address())
+            .operator("picky", picky.address())
+            .route("33", "picky")
             .route("", "up")
             .route("49", "fussy")
             .start();
         smsc.wait_for_binds("up", 1);
         smsc.wait_for_binds("fussy", 1);
+        smsc.wait_for_binds("picky", 1);
         let mut esme = Peer::bind(smsc.smpp(), "test", "test");
         let delivered = esme.submit(submit("447911123456", "hello console"));
         esme.deliver();
         let scheduled = esme.submit(submit("491512345678", "hello later"));
         let moved = esme.submit(submit("491512345679", "hello elsewhere"));
+        let dead = esme.submit(submit("33611223344", "hello nobody"));
+        esme.deliver();
         let admin = smsc.admin();
         until("one message told and one scheduled", || {
             let told = admin.get(&format!("/v1/messages/{delivered}"));
@@ -67,11 +77,12 @@ impl Scene {
         Self {
             _load: load(&smsc, &folder),
             smsc,
-            _operators: [up, fussy],
+            _operators: [up, fussy, picky],
             folder,
             delivered,
             scheduled,
             moved,
+            dead,
         }
     }
 
@@ -87,6 +98,7 @@ impl Scene {
             &self.delivered,
             &self.scheduled,
             &self.moved,
+            &self.dead,
         ];
         browser_script("console.js", &arguments, self.folder.path())
     }
@@ -251,7 +263,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
 fn the_console_shows_and_commands() {
     let scene = Scene::start();
     Client::run(scene.browse(
-        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,message_is_retried_and_cancelled",
+        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,dead_letter_is_replayed,message_is_retried_and_cancelled",
     ));
     scene.smsc.assert_no_panic();
 }

@@ -11,6 +11,8 @@ mod archive;
 mod balance;
 #[path = "store_postgres/database.rs"]
 mod database;
+#[path = "store_behaviour/failed.rs"]
+mod failed;
 #[path = "store_behaviour/messages.rs"]
 mod messages;
 #[path = "store_behaviour/settings.rs"]
@@ -80,6 +82,8 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("rule 4: a bad row fails alone", messages::bad_row),
         ("rule 5: fin without told is told again", messages::untold),
         ("rule 6: parked receipts wait until settled", upkeep::parked),
+        ("failed messages come page by page", failed::failed),
+        ("parked receipts come page by page", failed::unmatched),
         (
             "rule 7: changes append and the last move wins",
             messages::changes,
@@ -260,6 +264,7 @@ fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
         operator_message_id: text(theirs),
         latency_ms: 12,
         correlation: 0,
+        bind: (3 << 48) | 17,
     }
 }
 

@@ -277,6 +277,7 @@ impl Pair {
                     operator_message_id: if ok { theirs(id, number) } else { Bytes::new() },
                     latency_ms: 1,
                     correlation: 0,
+                    bind: 0,
                 });
             }
             Op::Retry {
@@ -427,6 +428,7 @@ fn recovery_of_many_messages_equals_the_model() {
                 operator_message_id: theirs(id, 1),
                 latency_ms: 1,
                 correlation: 0,
+                bind: 0,
             };
             if id % 2 == 0 {
                 known.sent.insert(1, (true, 9));

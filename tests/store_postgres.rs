@@ -71,6 +71,7 @@ fn sent(id: u64, theirs: &str) -> SentRow {
         operator_message_id: Bytes::copy_from_slice(theirs.as_bytes()),
         latency_ms: 3,
         correlation: 0,
+        bind: 0,
     }
 }
 

@@ -290,6 +290,7 @@ fn a_row_that_panics_costs_its_mates_nothing() {
         operator_message_id: Bytes::from_static(b"x"),
         latency_ms: 1,
         correlation: 0,
+        bind: 0,
     };
     let write = |rows| {
         store.write(WriteBatch {

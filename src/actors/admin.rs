@@ -9,14 +9,17 @@ mod abroad;
 mod access;
 mod command;
 mod drain;
+mod failed;
 mod messages;
 mod nodes;
 mod opt_outs;
 mod orders;
 mod readiness;
+mod replay;
 mod settings;
 mod snapshots;
 mod transfer;
+mod unmatched;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,10 +38,12 @@ use crate::pb::refusal::Reason;
 use crate::pb::{
     AddCredits, AddToken, AddedCredits, AddedToken, AuditList, BalanceView, BindList,
     CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue,
-    Commanded, DrainView, EraseSubscriber, ErasedMessages, FindMessage, ListAudit, ListBinds,
-    ListNodes, ListOperators, ListQueues, ListTokens, ListTopUps, MessageList, MessageView,
-    MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList, QueueList, ReadBalance,
-    Readiness, Refusal, RemoveToken, RemovedToken, SearchMessages, TokenList, TopUpList,
+    Commanded, DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListAudit,
+    ListBinds, ListFailed, ListNodes, ListOperators, ListQueues, ListTokens, ListTopUps,
+    ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit,
+    NotedAudit, OperatorList, QueueList, ReadBalance, Readiness, Refusal, RemoveToken,
+    RemovedToken, ReplayMessage, ReplayMessages, ReplayReport, Replayed, SearchMessages, TokenList,
+    TopUpList, UnmatchedList,
 };
 use crate::store::StoreError;
 
@@ -317,4 +322,26 @@ impl Handler<MoveMessages> for Admin {
     fn handle(&mut self, order: MoveMessages, _: &mut Self::Context) -> Self::Result {
         Box::pin(transfer::many(Arc::clone(&self.hub), order))
     }
+}
+
+/// Questions and orders that are carried out as they come, each by one function.
+macro_rules! carried_out {
+    ($($order:ty => $answer:ty, $by:path;)*) => {$(
+        impl Handler<$order> for Admin {
+            type Result = ResponseFuture<Result<$answer, Refusal>>;
+
+            fn handle(&mut self, order: $order, _: &mut Self::Context) -> Self::Result {
+                Box::pin($by(Arc::clone(&self.hub), order))
+            }
+        }
+    )*};
+}
+
+carried_out! {
+    ListFailed => MessageList, failed::list;
+    ReplayMessage => Replayed, replay::one;
+    ReplayMessages => ReplayReport, replay::many;
+    ListUnmatched => UnmatchedList, unmatched::list;
+    MatchReceipt => MessageView, unmatched::settle;
+    DropReceipt => Commanded, unmatched::drop_one;
 }

@@ -99,6 +99,9 @@ impl Cdr {
             out.extend_from_slice(b",\"network\":");
             quote(out, message.network.as_bytes());
         }
+        if let Some(old) = &message.replay_of {
+            let _ = write!(out, ",\"replay_of\":\"{}\"", old.id);
+        }
         out.extend_from_slice(b"}\n");
     }
 

@@ -7,6 +7,7 @@
 //! answered, and tried again on each new id. One about a message that is final is answered and
 //! counted: a final state stays, and its sender hears of it once.
 
+mod by_hand;
 mod index;
 mod intermediate;
 mod parked;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
+pub(in crate::actors) use self::by_hand::final_of;
 use self::index::{Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::finish;
@@ -32,6 +34,7 @@ use crate::actors::supervise::Health;
 use crate::actors::traced;
 use crate::clock;
 use crate::config::MessageIdForm;
+use crate::domain::bind;
 use crate::pb::{
     CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
     ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
@@ -209,6 +212,7 @@ impl Correlation {
     fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let form = self.form_of(batch.operator);
+        let by = bind::number(self.hub.ids.node(), batch.session);
         let cache = self.hub.config().correlation.cache;
         let mut rows = WriteBatch::default();
         let mut finals = Vec::new();
@@ -235,6 +239,7 @@ impl Correlation {
                     true => key as u64,
                     false => 0,
                 },
+                bind: by,
             });
             if !sent.receipt_expected {
                 finals.push(Final {

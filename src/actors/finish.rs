@@ -19,7 +19,7 @@ use crate::actors::traced;
 use crate::clock;
 use crate::content;
 use crate::domain::partition;
-use crate::pb::{Final, FinalBatch, Message, MessageState};
+use crate::pb::{Final, FinalBatch, Message, MessageState, Replay};
 use crate::store::cluster::Partition;
 use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, inbox_octets};
 
@@ -204,6 +204,11 @@ pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool 
         3 => good,
         _ => false,
     };
+    // What an operator's user sent again is told about only when he wants that.
+    let is_quiet = |replay: &Replay| !replay.receipt;
+    if message.replay_of.as_deref().is_some_and(is_quiet) {
+        return false;
+    }
     asked && hub.is_account(message.sender) && !content::is_internal(message)
 }
 

@@ -4,11 +4,14 @@
 //! One per session arbiter, so that a batch crosses threads only twice: to the store's writer and
 //! to the queue. The answer is given after the commit and never before.
 
+mod check;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
+use self::check::{Tokens, check, route_by_id};
 use crate::actors::balance::Cover;
 use crate::actors::duplicates::{self, Admitted, Claim};
 use crate::actors::hand_over::{pass_on, write};
@@ -22,12 +25,9 @@ use crate::actors::traced::{self, Submitted};
 use crate::clock;
 use crate::content;
 use crate::domain::trace::Ratio;
-use crate::domain::{address, validity};
-use crate::pb::{
-    Alphabet, Kind, Message, Submission, SubmitBatch, SubmitReply, SubmitResult, TakeTokens,
-};
-use crate::smpp::{CommandStatus, DeliverSm, time};
-use crate::store::StoreError;
+use crate::pb::{Alphabet, Kind, Message, Submission, SubmitBatch, SubmitReply, SubmitResult};
+use crate::smpp::{CommandStatus, DeliverSm};
+use crate::store::{ChangeRow, StoreError};
 
 /// Socket reads of one arbiter's sessions.
 pub const MAILBOX: usize = 4096;
@@ -116,25 +116,30 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let count = batch.submissions.len();
     let alphabet = alphabet_of(&hub, sender, batch.alphabet);
     let mut submissions = batch.submissions;
-    if alphabet != Alphabet::Gsm {
+    let replay = batch.replay;
+    if alphabet != Alphabet::Gsm && replay.is_none() {
         let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
         messages.for_each(|message| message.set_alphabet(alphabet));
     }
-    let mut tokens = Tokens::take(&hub, sender, &submissions).await;
+    let mut tokens = match &replay {
+        None => Tokens::take(&hub, sender, &submissions).await,
+        // It was paid for when it came.
+        Some(_) => Tokens::UNLIMITED,
+    };
     let mut results = Vec::with_capacity(count);
     let mut checked: Vec<(u32, Message)> = Vec::with_capacity(count);
     for Submission { sequence, message } in submissions {
         let message = message.unwrap_or_default();
         let verdict = match tokens.spend(&message) {
             false => Err(CommandStatus::ESME_RTHROTTLED),
-            true => check(&hub, sender, message, now),
+            true => check(&hub, sender, message, replay.as_ref(), now),
         };
         match verdict {
             Ok(message) => checked.push((sequence, message)),
             Err(status) => results.push(refusal(sequence, status)),
         }
     }
-    if hub.plan().screens() {
+    if replay.is_none() && hub.plan().screens() {
         let refused = policy::screen(&hub, sender, &mut checked).await;
         results.extend(
             refused
@@ -142,7 +147,10 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 .map(|(sequence, status)| refusal(sequence, status)),
         );
     }
-    let mut admitted = Admitted::of(&hub, sender, is_group, &mut checked).await;
+    let mut admitted = match &replay {
+        None => Admitted::of(&hub, sender, is_group, &mut checked).await,
+        Some(_) => Admitted::default(),
+    };
     if checked.is_empty() {
         count_results(&hub, &results);
         results.extend(admitted.answers(&hub).await);
@@ -155,7 +163,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let ids = hub.ids.next_block(now, checked.len());
     for ((_, message), id) in checked.iter_mut().zip(ids) {
         message.id = id;
-        route_by_id(&hub, message);
+        if replay.as_ref().is_none_or(|order| order.to == 0) {
+            route_by_id(&hub, message);
+        }
         traced::pick(&hub, ratio, message);
     }
     if is_group {
@@ -182,7 +192,10 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         }
     }
     let messages = accepted.iter().filter_map(|taken| taken.staged.message());
-    let mut cover = Cover::open(&hub, sender, messages).await;
+    let mut cover = match &replay {
+        None => Cover::open(&hub, sender, messages).await,
+        Some(_) => Cover::default(),
+    };
     if cover.is_charged() {
         accepted.retain_mut(|taken| {
             let charged = taken
@@ -208,6 +221,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let staged = accepted.iter().map(|taken| &taken.staged);
     let mut rows = stage::rows(staged, hub.plan().divided, now);
     rows.charge = cover.hand_over();
+    if let Some(order) = &replay {
+        rows.change = replays(&accepted, &order.by, now);
+    }
     let parcels = accepted
         .iter_mut()
         .flat_map(|taken| taken.staged.parcels_mut());
@@ -287,114 +303,15 @@ pub fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
     }
 }
 
-/// What a sender may submit now: a token for each short message that a handset gets.
-struct Tokens {
-    /// `None` without a limit.
-    left: Option<u32>,
-    burst: u32,
-}
-
-impl Tokens {
-    async fn take(hub: &Hub, sender: u32, submissions: &[Submission]) -> Self {
-        let limit = hub.plan().rate_of(sender);
-        let mut tokens = Self {
-            left: None,
-            burst: limit.map_or(0, |(_, burst)| burst),
-        };
-        if limit.is_none() || !hub.is_account(sender) {
-            return tokens;
-        }
-        let messages = submissions.iter().filter_map(|one| one.message.as_ref());
-        let ask = TakeTokens {
-            key: sender,
-            wanted: messages.map(|message| tokens.price(message)).sum(),
-        };
-        let ask = Posted::new(ask, &hub.mailboxes.throttle);
-        tokens.left = Some(match hub.throttle.send(ask).await {
-            Ok(taken) => taken.granted,
-            // Throttle is restarting: refusing is safe, the sender tries again.
-            Err(_) => 0,
-        });
-        tokens
-    }
-
-    /// A text of more parts than there are ever tokens at once costs all of them.
-    fn price(&self, message: &Message) -> u32 {
-        content::segments(message).min(self.burst)
-    }
-
-    /// Pays for a message; false when there is not enough left.
-    fn spend(&mut self, message: &Message) -> bool {
-        let Some(left) = self.left else { return true };
-        self.left = left.checked_sub(self.price(message));
-        let paid = self.left.is_some();
-        if !paid {
-            // What follows is not let past: parts of one text stay together.
-            self.left = Some(0);
-        }
-        paid
-    }
-}
-
-/// Validates one submission and gives it its times, priority and first queue.
-fn check(hub: &Hub, sender: u32, mut message: Message, now: i64) -> Result<Message, CommandStatus> {
-    let plan = hub.plan();
-    if message.destination.is_empty() {
-        return Err(CommandStatus::ESME_RINVDSTADR);
-    }
-    rewrite::incoming(&plan, sender, &mut message)?;
-    message.sender = sender;
-    message.accepted_at = now;
-    // Fields that are empty cost nothing to check: the common case.
-    let schedule = time::parse_time(&message.schedule_delivery_time, now)
-        .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
-    let valid_until = time::parse_time(&message.validity_period, now)
-        .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
-    let times = validity::times(now, schedule, valid_until, plan.lifetime())
-        .map_err(|error| CommandStatus(error.command_status()))?;
-    message.due_at = times.due_at;
-    message.expires_at = times.expires_at;
-    if let Some(account) = plan.account_by_id(sender) {
-        message.priority = message.priority.min(u32::from(account.priority_max));
-        policy::check(hub, account, &message)?;
-    }
-    let target = match plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
-        // It is accepted now, and routed when its network is known.
-        true => plan.resolve_queue,
-        false => plan.first_target(&message, 0, hub),
-    };
-    let Some(queue) = target else {
-        tracing::warn!(
-            to = %address::mask(&message.destination),
-            sender = %hub.name_of(sender),
-            "no route"
-        );
-        hub.metrics.no_route.inc();
-        return Err(CommandStatus(plan.no_route_status()));
-    };
-    message.queue = queue;
-    if let Some(port) = hub.queue(queue)
-        && port.depth.load(std::sync::atomic::Ordering::Relaxed) >= hub.config().queue.max_waiting
-    {
-        hub.metrics.queue_full.inc();
-        return Err(CommandStatus::ESME_RMSGQFUL);
-    }
-    if !hub.reserve(sender) {
-        hub.metrics.account_full.inc();
-        return Err(CommandStatus::ESME_RMSGQFUL);
-    }
-    Ok(message)
-}
-
-/// Weighted sharing goes by the id, which is known only now; without weights nothing changes.
-fn route_by_id(hub: &Hub, message: &mut Message) {
-    let plan = hub.plan();
-    if plan.shares()
-        && Some(message.queue) != plan.resolve_queue
-        && let Some(queue) = plan.first_target(message, message.id, hub)
-    {
-        message.queue = queue;
-    }
+/// What the histories of failed messages tell of those that they are sent again as.
+fn replays(accepted: &[Taken], by: &str, now: i64) -> Vec<ChangeRow> {
+    let messages = accepted.iter().filter_map(|taken| taken.staged.message());
+    messages
+        .filter_map(|message| {
+            let old = message.replay_of.as_ref()?;
+            Some(ChangeRow::replayed(old.id, now, by, message.id))
+        })
+        .collect()
 }
 
 fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {

@@ -167,6 +167,7 @@ mod tests {
                 hand_over: bytes::Bytes::new(),
             }),
             attempts: 1,
+            replayed_as: 0,
         }
     }
 

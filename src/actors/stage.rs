@@ -171,6 +171,7 @@ pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
         status: 0,
         operator_message_id: theirs,
         latency_ms: 0,
+        bind: 0,
         correlation: 0,
     }
 }

@@ -95,7 +95,11 @@ impl TestTarget {
             })
             .collect();
         let operator = self.queue.id;
-        self.hub.tell_correlation(SentBatch { operator, sent });
+        self.hub.tell_correlation(SentBatch {
+            operator,
+            sent,
+            session: self.session,
+        });
         let room = done.len() as u32;
         self.queue.post(SettleBatch {
             session: self.session,

@@ -77,12 +77,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 fn render(message: &Message) -> String {
     let mut page = facts(message);
     if !message.history.is_empty() {
-        let mut table = client::table(&["attempt", "at", "to", "answer", "their id", "after"]);
+        let mut table =
+            client::table(&["attempt", "at", "to", "bind", "answer", "their id", "after"]);
         for attempt in &message.history {
             table.add_row([
                 attempt.attempt.to_string(),
                 client::time(attempt.at.as_deref()),
                 attempt.queue.clone(),
+                attempt.bind.clone(),
                 attempt.status.clone(),
                 attempt.operator_message_id.clone(),
                 format!("{} ms", attempt.latency_ms),
@@ -143,6 +145,11 @@ fn facts(message: &Message) -> String {
         fact("sent as", parts.sent_as.join(" "));
         fact("made of", parts.made_of.join(" "));
     }
+    fact("replay of", message.replay_of.clone().unwrap_or_default());
+    fact(
+        "replayed as",
+        message.replayed_as.clone().unwrap_or_default(),
+    );
     fact("accepted", client::time(message.accepted_at.as_deref()));
     fact("due", client::time(message.due_at.as_deref()));
     fact("expires", client::time(message.expires_at.as_deref()));
@@ -211,6 +218,8 @@ mod tests {
             esm_class: 0,
             registered_delivery: 1,
             note: None,
+            replay_of: None,
+            replayed_as: None,
             parts: None,
             trace: Some(Trace {
                 trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
@@ -231,6 +240,7 @@ mod tests {
                 status: "ESME_ROK".to_owned(),
                 operator_message_id: "abc".to_owned(),
                 latency_ms: 12,
+                bind: "1/17".to_owned(),
             }],
             changes: Vec::new(),
             content: None,

@@ -218,7 +218,7 @@ impl Leaf for Duration {
 }
 
 /// `90s`, `1h30m`, `0s`: numbers with units one after another; `0` needs no unit.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     if rest == "0" {
         return Some(Duration::ZERO);

@@ -4,6 +4,7 @@ mod audit;
 mod balance;
 mod binds;
 mod config;
+mod dead_letters;
 mod events;
 mod messages;
 mod node;
@@ -11,6 +12,7 @@ mod nodes;
 mod operators;
 mod opt_outs;
 mod queues;
+mod receipts;
 mod settings;
 mod subscribers;
 mod tags;
@@ -95,10 +97,21 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Read, messages::__path_search, messages::search),
+        // Before the pattern that would take it for an id.
+        endpoint(
+            Operate,
+            dead_letters::__path_replay_many,
+            dead_letters::replay_many,
+        ),
         endpoint(Read, messages::__path_one, messages::one),
         endpoint(Read, messages::__path_trace, messages::trace),
         endpoint(Operate, messages::__path_transfer, messages::transfer),
+        endpoint(Operate, dead_letters::__path_replay, dead_letters::replay),
         endpoint(Operate, messages::__path_order, messages::order),
+        endpoint(Read, dead_letters::__path_list, dead_letters::list),
+        endpoint(Read, receipts::__path_unmatched, receipts::unmatched),
+        endpoint(Operate, receipts::__path_settle, receipts::settle),
+        endpoint(Operate, receipts::__path_drop_one, receipts::drop_one),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
         endpoint(Read, opt_outs::__path_list, opt_outs::list),
         endpoint(Operate, opt_outs::__path_put, opt_outs::put),

@@ -5,6 +5,7 @@
 
 mod access;
 mod balance;
+mod failed;
 mod live;
 mod message;
 mod nodes;
@@ -17,6 +18,7 @@ use utoipa::ToSchema;
 
 pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
+pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,

@@ -19,6 +19,7 @@ mod cluster;
 mod columns;
 mod connect;
 mod correlations;
+mod failed;
 mod failure;
 mod import;
 mod inbox;

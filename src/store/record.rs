@@ -107,6 +107,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         original,
         hex_id,
         id_length,
+        replay_of,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -167,6 +168,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *id_length != 0 {
         uint32::encode(62, id_length, buffer);
     }
+    if let Some(replay) = replay_of {
+        prost::encoding::message::encode(75, replay.as_ref(), buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
@@ -185,7 +189,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::pb::{Address, Composition, Original};
+    use crate::pb::{Address, Composition, Original, Replay};
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -238,6 +242,10 @@ mod tests {
             })),
             hex_id: true,
             id_length: 20,
+            replay_of: Some(Box::new(Replay {
+                id: 1 << 58,
+                receipt: true,
+            })),
         }
     }
 

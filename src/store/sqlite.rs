@@ -20,6 +20,7 @@ mod correlate;
 mod disk;
 mod entries;
 mod export;
+mod failed;
 mod failure;
 mod fsck;
 mod inbox;

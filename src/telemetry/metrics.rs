@@ -211,6 +211,12 @@ metrics! {
     ids_reused: Counter = "operator_message_ids_reused", Counter::default();
     /// Parked receipts dropped at the end of their time or for lack of room.
     receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
+    /// Parked receipts that a person matched with a message.
+    receipts_matched_by_hand: Counter = "operator_receipts_matched_by_hand", Counter::default();
+    /// Parked receipts that a person dropped.
+    receipts_dropped_by_hand: Counter = "operator_receipts_dropped_by_hand", Counter::default();
+    /// Failed messages sent again as new ones, by order of a person.
+    replayed: Counter = "messages_replayed", Counter::default();
     /// Messages ended UNKNOWN because no receipt came within the correlation TTL.
     receipts_overdue: Counter = "operator_receipts_overdue", Counter::default();
     /// Final states that were reported for messages that were final already.

@@ -1,6 +1,6 @@
 // Drives the console in a real browser, step by step, and reports each step in a JSON line.
 //
-// usage: CHROMIUM=program console.js STEPS BASE TOKEN SCREENSHOTS DELIVERED-ID SCHEDULED-ID MOVED-ID
+// usage: CHROMIUM=program console.js STEPS BASE TOKEN SCREENSHOTS DELIVERED-ID SCHEDULED-ID MOVED-ID DEAD-ID
 
 'use strict';
 
@@ -10,9 +10,9 @@ const { chromium } = require('playwright-core');
 const { report } = require('./common.js');
 
 const executablePath = process.env.CHROMIUM;
-const [steps, base, token, screenshots, delivered, scheduled, moved] = process.argv.slice(2);
+const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const PATIENCE_MS = 40_000;
-const VIEWS = ['overview', 'queues', 'operators', 'binds', 'messages', 'routes', 'nodes'];
+const VIEWS = ['overview', 'queues', 'operators', 'binds', 'messages', 'dead-letters', 'routes', 'nodes'];
 
 /** A page of its own; whatever it complains about, or asks of another server, fails the step. */
 async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {
@@ -148,6 +148,26 @@ const all = {
     await dialog.getByRole('button', { name: 'Move' }).click();
     await page.getByText('Ordered: move').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
+    await page.close();
+  },
+
+  async dead_letter_is_replayed(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Dead letters');
+    await page.getByLabel('Operator').fill('picky');
+    await page.getByRole('button', { name: 'Search' }).click();
+    const letter = row(page, dead);
+    await letter.getByText('REJECTED').waitFor();
+    await letter.getByLabel(`Attempts of ${dead}`).click();
+    await letter.getByText(/operator:picky answered ESME_RINVDSTADR after .* by bind \d+\/\d+/).waitFor();
+    await letter.getByRole('button', { name: `Replay ${dead}` }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send this message again?' });
+    await dialog.getByLabel('Send it to').selectOption('operator:up');
+    await dialog.getByRole('button', { name: 'Replay' }).click();
+    await letter.getByRole('link').last().click();
+    await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
+    await page.getByRole('link', { name: dead }).waitFor();
     await page.close();
   },
 

@@ -91,6 +91,7 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
         Some(What::Alert(forward)) if forward.notification.is_some() => {
             notification::arrived(&hub, forward);
         }
+        Some(What::ForgetParked(order)) => hub.correlation.do_send(order),
         Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),

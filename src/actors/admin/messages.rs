@@ -38,11 +38,7 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
     };
     let sender = match ask.sender.as_str() {
         "" => None,
-        name => Some(hub.plan().sender(name).ok_or_else(|| {
-            Refusal::not_found(format!(
-                "there is no account {name:?} and never was; GET /v1/queues lists accounts and operators"
-            ))
-        })?),
+        name => Some(sender(&hub, name)?),
     };
     let limit = ask.limit as usize;
     let found = hub
@@ -68,6 +64,15 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
             .map(|stored| list_entry(&hub, stored))
             .collect(),
         next_before,
+    })
+}
+
+/// The number of an account or operator that brings messages.
+pub(super) fn sender(hub: &Hub, name: &str) -> Result<u32, Refusal> {
+    hub.plan().sender(name).ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no account {name:?} and never was; GET /v1/queues lists accounts and operators"
+        ))
     })
 }
 
@@ -123,7 +128,7 @@ pub fn due_at(history: &History) -> i64 {
         .map_or(history.stored.message.due_at, |retry| retry.due_at)
 }
 
-fn view(hub: &Hub, history: History) -> MessageView {
+pub(super) fn view(hub: &Hub, history: History) -> MessageView {
     let now = clock::now_ms();
     let stage = stage(&history, now);
     let due_at = due_at(&history);
@@ -174,6 +179,7 @@ fn list_entry(hub: &Hub, stored: Stored) -> MessageView {
         state: state.into(),
         stage: stage.into(),
         attempts: stored.attempts,
+        replayed_as: stored.replayed_as,
         fin: stored.fin.as_ref().map(|fin| final_view(hub, fin, false)),
         trace: trace_view(hub, &stored),
         message: Some(stored.message),
@@ -213,6 +219,7 @@ fn attempt_view(hub: &Hub, attempt: SentRow) -> AttemptView {
         unanswered,
         operator_message_id: attempt.operator_message_id,
         latency_ms: attempt.latency_ms,
+        bind: attempt.bind,
     }
 }
 
@@ -222,6 +229,7 @@ fn change_name(kind: ChangeKind) -> &'static str {
         ChangeKind::Retry => "retry",
         ChangeKind::Cancel => "cancel",
         ChangeKind::Replace => "replace",
+        ChangeKind::Replay => "replay",
     }
 }
 
@@ -238,6 +246,7 @@ mod tests {
                 queue: 1,
                 fin: None,
                 attempts: 0,
+                replayed_as: 0,
             },
             attempts: Vec::new(),
             retry: None,
@@ -256,6 +265,7 @@ mod tests {
             operator_message_id: bytes::Bytes::new(),
             latency_ms: 0,
             correlation: 0,
+            bind: 0,
         }
     }
 

@@ -43,19 +43,9 @@ impl Correlation {
                 .remove(&found.id)
                 .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
             finals.push(Final {
-                id: found.id,
-                state: found.receipt.state,
-                error: found.receipt.error,
-                // Done dates have minutes only and clocks differ: never before the message itself.
-                at: match found.receipt.done_at {
-                    0 => now,
-                    done_at => done_at.clamp(crate::domain::id::millis(found.id).min(now), now),
-                },
                 message,
-                operator: found.operator,
                 attempts,
-                handed_over: false,
-                by_receipt: true,
+                ..final_of(found.id, found.receipt, found.operator, now)
             });
         }
         let hub = Arc::clone(&self.hub);

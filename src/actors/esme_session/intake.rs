@@ -61,6 +61,7 @@ impl EsmeSession {
             peer: self.snapshot.peer.clone(),
             group: false,
             alphabet: self.alphabet.map(Into::into),
+            replay: None,
         };
         let request = self
             .ingest

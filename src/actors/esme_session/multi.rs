@@ -182,6 +182,7 @@ impl EsmeSession {
                 peer: self.snapshot.peer.clone(),
                 group: true,
                 alphabet: self.alphabet.map(Into::into),
+                replay: None,
             };
             let count = batch.submissions.len();
             self.intake += count;

@@ -110,7 +110,7 @@ impl OperatorSession {
         self.snapshot.next_reconnect_at = 0;
         self.snapshot.last_error.clear();
         self.snapshot.since = clock::now_ms();
-        tracing::info!(operator = %self.snapshot.name, peer = %self.snapshot.peer, bind = %self.snapshot.bind_type, "bound");
+        tracing::info!(operator = %self.snapshot.name, peer = %self.snapshot.peer, bind = %self.snapshot.bind_type, session = self.port.session, "bound");
         if self.options.bind_type.transmits()
             && let Some(queue) = self.hub().queue(self.options.operator)
         {

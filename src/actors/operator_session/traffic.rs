@@ -100,6 +100,8 @@ impl OperatorSession {
             done_at: found.done_at_ms,
             raw: deliver.payload(),
             reported_state: found.state.into(),
+            source: deliver.source_addr.clone(),
+            destination: deliver.destination_addr.clone(),
         });
     }
 
@@ -151,7 +153,12 @@ impl OperatorSession {
         let hub = Arc::clone(self.hub());
         if !self.sent.is_empty() {
             let sent = std::mem::take(&mut self.sent);
-            hub.tell_correlation(SentBatch { operator, sent });
+            let session = self.port.session;
+            hub.tell_correlation(SentBatch {
+                operator,
+                sent,
+                session,
+            });
         }
         if let Some(serving) = &mut self.serving {
             serving.flush();

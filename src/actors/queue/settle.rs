@@ -7,6 +7,7 @@ use super::{HeldItem, Item, Queue};
 use crate::actors::finish;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::domain::bind;
 use crate::domain::retry::Decision;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
@@ -16,7 +17,7 @@ use crate::store::{RetryRow, SentRow, WriteBatch};
 
 impl Queue {
     pub(super) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
-        self.settle_done(&batch.done, ctx);
+        self.settle_done(batch.session, &batch.done, ctx);
         if !batch.failed.is_empty() {
             self.settle_failed(batch.session, batch.failed, ctx);
         }
@@ -25,7 +26,7 @@ impl Queue {
         }
     }
 
-    fn settle_done(&mut self, done: &[u64], ctx: &mut Context<Self>) {
+    fn settle_done(&mut self, session: u64, done: &[u64], ctx: &mut Context<Self>) {
         let (mut arrived, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
         for id in done {
             let Some(HeldItem { item, probe, .. }) = self.held.remove(id) else {
@@ -66,15 +67,16 @@ impl Queue {
             });
         }
         if !delivered.is_empty() {
-            self.delivered_to_account(delivered, ctx);
+            self.delivered_to_account(session, delivered, ctx);
         }
     }
 
     /// deliver_sm_resp with ESME_ROK from an account: an MO message has arrived; an MT message is
     /// in the hands of the peer.
-    fn delivered_to_account(&mut self, items: Vec<Item>, ctx: &mut Context<Self>) {
+    fn delivered_to_account(&mut self, session: u64, items: Vec<Item>, ctx: &mut Context<Self>) {
         let hub = self.hub();
         let queue = self.port.id;
+        let by = bind::number(hub.ids.node(), session);
         let at = clock::now_ms();
         self.write(ctx, async move {
             let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
@@ -98,6 +100,7 @@ impl Queue {
                     operator_message_id: bytes::Bytes::new(),
                     latency_ms: 0,
                     correlation: 0,
+                    bind: by,
                 });
                 finals.push(Final {
                     id: item.id,
@@ -129,14 +132,14 @@ impl Queue {
             if held.is_none_or(|held| held.session != session) {
                 continue;
             }
-            let Some(HeldItem { item, probe, .. }) = self.held.remove(&failure.id) else {
+            let Some(held) = self.held.remove(&failure.id) else {
                 continue;
             };
             if self.guard.breaker.is_on() {
                 let verdict = self.verdict(&failure);
-                self.went(probe, verdict);
+                self.went(held.probe, verdict);
             }
-            self.fail(item, &failure, now, &mut batch, &mut finals, ctx);
+            self.fail(held, &failure, now, &mut batch, &mut finals, ctx);
         }
         if !batch.is_empty() || !finals.is_empty() {
             self.finish(batch, finals, ctx);
@@ -145,7 +148,7 @@ impl Queue {
 
     fn fail(
         &mut self,
-        item: Item,
+        held: HeldItem,
         failure: &Failed,
         now: i64,
         batch: &mut WriteBatch,
@@ -153,6 +156,7 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let plan = self.hub.plan();
+        let HeldItem { item, session, .. } = held;
         let attempt = u32::from(item.attempts) + 1;
         let status = match failure.why() {
             Why::Unknown => SentRow::NO_ANSWER,
@@ -167,6 +171,7 @@ impl Queue {
             operator_message_id: bytes::Bytes::new(),
             latency_ms: failure.latency_ms,
             correlation: 0,
+            bind: bind::number(self.hub.ids.node(), session),
         };
         let decision = match failure.why() {
             Why::NotSent => {

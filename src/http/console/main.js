@@ -5,6 +5,7 @@ import { chip, field, h, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
 import binds from "./view_binds.js";
+import deadLetters from "./view_dead_letters.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
 import nodes from "./view_nodes.js";
@@ -20,6 +21,7 @@ const VIEWS = [
   { path: "operators", title: "Operators", view: operators },
   { path: "binds", title: "Binds", view: binds },
   { path: "messages", title: "Messages", view: messages },
+  { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
   { path: "nodes", title: "Nodes", view: nodes },
 ];

@@ -6,6 +6,7 @@ import { chip, h, heading, nothing, setChip } from "./dom.js";
 import { milliseconds, time } from "./format.js";
 import { live } from "./live.js";
 import { messageState } from "./states.js";
+import { hasFailed, replay } from "./view_dead_letters.js";
 
 const LOOK_EVERY_MS = 2000;
 
@@ -22,7 +23,7 @@ export function timeline(message) {
     const isOk = attempt.status === "ESME_ROK";
     const id = attempt.operator_message_id ? `its id there is ${attempt.operator_message_id}` : null;
     steps.push({ at: attempt.at, item: step(isOk ? "good" : "bad", `Attempt ${attempt.attempt}`, attempt.at,
-      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id) });
+      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
   }
   for (const change of message.changes) {
     const where = change.queue ? `to ${change.queue}` : null;
@@ -90,7 +91,7 @@ export default function message({ rest }) {
     setChip(state, ...messageState(found));
     const isWaiting = !found.final && found.stage !== "handed over";
     const hadFocus = buttons.contains(document.activeElement);
-    buttons.replaceChildren(...(isWaiting ? commands() : []));
+    buttons.replaceChildren(...(isWaiting ? commands() : hasFailed(found) ? [replay(found, load)] : []));
     if (hadFocus) (buttons.firstElementChild ?? document.querySelector("h1"))?.focus();
     body.replaceChildren(
       h("section", { class: "card" }, h("h2", {}, "Timeline"), timeline(found)),
@@ -137,6 +138,9 @@ export default function message({ rest }) {
       "ESM class": found.esm_class,
       "Registered delivery": found.registered_delivery,
     };
+    for (const [name, other] of [["Replay of", found.replay_of], ["Replayed as", found.replayed_as]]) {
+      if (other) rows[name] = h("a", { class: "mono", href: `#/messages/${other}` }, other);
+    }
     const trace = found.trace;
     if (trace) {
       const isLink = /^https?:/.test(trace.url ?? "");

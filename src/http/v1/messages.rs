@@ -176,7 +176,7 @@ fn address(query: &Query, key: &str) -> String {
     String::from_utf8_lossy(normalise(text.as_bytes())).into_owned()
 }
 
-fn state_of(text: &str) -> Result<MessageState, Problem> {
+pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
     states::from_name(text)
         .and_then(|number| MessageState::try_from(i32::from(number)).ok())
         .ok_or_else(|| {
@@ -194,7 +194,7 @@ fn state_of(text: &str) -> Result<MessageState, Problem> {
 }
 
 /// In decimal, or as an account with hexadecimal ids writes it, which then has 16 digits or more.
-fn message_id(text: &str) -> Result<u64, Problem> {
+pub(super) fn message_id(text: &str) -> Result<u64, Problem> {
     let id = match text.len() {
         16.. => shown_id::parse(text.as_bytes()),
         _ => text.parse().ok().filter(|id| *id > 0),

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::time;
 use crate::content;
 use crate::domain::address::printable;
-use crate::domain::{command_status, state};
+use crate::domain::{bind, command_status, state};
 use crate::http::text;
 use crate::pb::message_view::Stage;
 use crate::pb::{self, Kind};
@@ -66,6 +66,12 @@ pub struct Message {
     /// Where its steps are recorded; null when it is not traced.
     #[serde(default)]
     pub trace: Option<Trace>,
+    /// The failed message that it was made of, by order of an operator; null for one that was submitted.
+    #[serde(default)]
+    pub replay_of: Option<String>,
+    /// The message that it was sent again as, the last one if several.
+    #[serde(default)]
+    pub replayed_as: Option<String>,
     /// How it ended.
     #[serde(rename = "final")]
     pub fin: Option<Final>,
@@ -146,6 +152,10 @@ pub struct Attempt {
     pub status: String,
     pub operator_message_id: String,
     pub latency_ms: u32,
+    /// The bind that it went by, as node/session; empty when it went by none. The log and
+    /// `GET /v1/binds` of that node show the session.
+    #[serde(default)]
+    pub bind: String,
 }
 
 /// One order about a stored message.
@@ -153,7 +163,7 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry`, `cancel` or `replace`.
+    /// `move`, `retry`, `cancel`, `replace` or `replay`.
     pub kind: String,
     /// The new queue of a move.
     pub queue: String,
@@ -202,6 +212,8 @@ impl Message {
             note: message.text_erased.then(|| "text erased".to_owned()),
             parts: Parts::of(&message),
             trace: view.trace.map(Trace::from),
+            replay_of: message.replay_of.as_ref().map(|old| old.id.to_string()),
+            replayed_as: (view.replayed_as != 0).then(|| view.replayed_as.to_string()),
             fin: view.fin.map(Final::from),
             history: view.history.into_iter().map(Attempt::from).collect(),
             changes: view.changes.into_iter().map(Change::from).collect(),
@@ -302,6 +314,7 @@ impl From<pb::AttemptView> for Attempt {
             },
             operator_message_id: printable(&attempt.operator_message_id),
             latency_ms: attempt.latency_ms,
+            bind: bind::display(attempt.bind),
         }
     }
 }

@@ -82,7 +82,7 @@ async fn page(
     let ids = ids(client, from, below, PAGE).await?;
     let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
     let sql = "SELECT DISTINCT ON (id) id, attempt, at, operator, status, operator_message_id,
-        latency_ms, correlation FROM sent WHERE id = ANY($1)
+        latency_ms, correlation, bind FROM sent WHERE id = ANY($1)
         ORDER BY id, (status = 0) DESC, attempt DESC";
     let statement = client.prepare_cached(sql).await?;
     let mut attempts: AHashMap<u64, SentRow> = AHashMap::new();

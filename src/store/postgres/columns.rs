@@ -207,6 +207,7 @@ fn sent<'a>(
             .collect::<Vec<_>>(),
         column(&all, |row| row.latency_ms as i32),
         column(&all, |row| row.correlation as i64),
+        column(&all, |row| row.bind as i64),
     );
     let Some(correlate) = correlate else {
         return Ok(());

@@ -39,7 +39,8 @@ const FIN: &str = concat!(
     among!("id")
 );
 const SENT: &str = concat!(
-    "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms, correlation
+    "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms, correlation,
+       bind
      FROM sent WHERE ",
     among!("id"),
     " ORDER BY id, attempt"
@@ -101,6 +102,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
             message,
             fin: None,
             attempts: 0,
+            replayed_as: 0,
         };
         found.insert(stored.message.id, stored);
     }
@@ -126,6 +128,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
             ChangeKind::Replace => {
                 replace(&mut stored.message, change.body, change.expires_at);
             }
+            ChangeKind::Replay => stored.replayed_as = change.replay(),
             ChangeKind::Retry | ChangeKind::Cancel => {}
         }
     }
@@ -145,25 +148,56 @@ fn keys(ids: &[u64]) -> Vec<i64> {
 
 /// A message with all that happened to it.
 pub async fn history(client: &Client, id: u64) -> Result<Option<History>, StoreError> {
-    let Some(stored) = load(client, &[id]).await?.pop().flatten() else {
-        return Ok(None);
-    };
-    let told = "SELECT id FROM told WHERE id = ANY($1)";
-    let rows = snapshot(client, &[id as i64], &[SENT, RETRY, told, CHANGE]).await?;
-    let retry = |row: &Row| -> Result<RetryRow, StoreError> {
-        Ok(RetryRow {
-            id,
-            due_at: row.try_get(1)?,
-            attempts: number_at(row, 2)?,
-        })
-    };
-    Ok(Some(History {
-        stored,
-        attempts: rows[0].iter().map(read_sent).collect::<Result<_, _>>()?,
-        retry: rows[1].first().map(retry).transpose()?,
-        told: !rows[2].is_empty(),
-        changes: rows[3].iter().map(read_change).collect::<Result<_, _>>()?,
-    }))
+    Ok(histories(client, &[id]).await?.pop().flatten())
+}
+
+/// Messages with all that happened to them, in the order asked; each id once.
+pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<History>>, StoreError> {
+    let loaded = load(client, ids).await?;
+    let mut all: AHashMap<u64, History> = AHashMap::with_capacity(ids.len());
+    for stored in loaded.into_iter().flatten() {
+        let history = History {
+            stored,
+            attempts: Vec::new(),
+            retry: None,
+            told: false,
+            changes: Vec::new(),
+        };
+        all.insert(history.stored.message.id, history);
+    }
+    if all.is_empty() {
+        return Ok(ids.iter().map(|_| None).collect());
+    }
+    let told = concat!("SELECT id FROM told WHERE ", among!("id"));
+    let rows = snapshot(client, &keys(ids), &[SENT, RETRY, told, CHANGE]).await?;
+    for row in &rows[0] {
+        let attempt = read_sent(row)?;
+        if let Some(history) = all.get_mut(&attempt.id) {
+            history.attempts.push(attempt);
+        }
+    }
+    for row in &rows[1] {
+        let id = id_at(row, 0)?;
+        if let Some(history) = all.get_mut(&id) {
+            history.retry = Some(RetryRow {
+                id,
+                due_at: row.try_get(1)?,
+                attempts: number_at(row, 2)?,
+            });
+        }
+    }
+    for row in &rows[2] {
+        if let Some(history) = all.get_mut(&id_at(row, 0)?) {
+            history.told = true;
+        }
+    }
+    for row in &rows[3] {
+        let change = read_change(row)?;
+        if let Some(history) = all.get_mut(&change.id) {
+            history.changes.push(change);
+        }
+    }
+    Ok(ids.iter().map(|id| all.remove(id)).collect())
 }
 
 /// Parked receipts in id order.
@@ -175,16 +209,18 @@ pub async fn parked(client: &Client, limit: usize) -> Result<Vec<ParkedRow>, Sto
             &[&limit],
         )
         .await?;
-    let read = |row: &Row| {
-        Ok(ParkedRow {
-            id: id_at(row, 0)?,
-            operator: number_at(row, 1)?,
-            operator_message_id: octets_at(row, 2)?,
-            at: row.try_get(3)?,
-            receipt: row.try_get::<_, Vec<u8>>(4)?.into(),
-        })
-    };
-    rows.iter().map(read).collect()
+    rows.iter().map(read_parked).collect()
+}
+
+/// A row of `id, operator, operator_message_id, at, receipt`.
+pub fn read_parked(row: &Row) -> Result<ParkedRow, StoreError> {
+    Ok(ParkedRow {
+        id: id_at(row, 0)?,
+        operator: number_at(row, 1)?,
+        operator_message_id: octets_at(row, 2)?,
+        at: row.try_get(3)?,
+        receipt: row.try_get::<_, Vec<u8>>(4)?.into(),
+    })
 }
 
 /// The highest id ever used.

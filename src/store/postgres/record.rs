@@ -103,7 +103,7 @@ pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
     })
 }
 
-/// A row of `id, attempt, at, operator, status, operator_message_id, latency_ms, correlation`.
+/// A row of `id, attempt, at, operator, status, operator_message_id, latency_ms, correlation, bind`.
 pub fn read_sent(row: &Row) -> Result<SentRow, StoreError> {
     Ok(SentRow {
         id: id_at(row, 0)?,
@@ -114,6 +114,7 @@ pub fn read_sent(row: &Row) -> Result<SentRow, StoreError> {
         operator_message_id: octets_at(row, 5)?,
         latency_ms: number_at(row, 6)?,
         correlation: id_at(row, 7)?,
+        bind: id_at(row, 8)?,
     })
 }
 
@@ -127,6 +128,7 @@ pub fn read_change(row: &Row) -> Result<ChangeRow, StoreError> {
             1 => ChangeKind::Move,
             2 => ChangeKind::Retry,
             4 => ChangeKind::Replace,
+            5 => ChangeKind::Replay,
             _ => ChangeKind::Cancel,
         },
         queue: number_at(row, 3)?,

@@ -82,14 +82,16 @@ impl Step {
             Self::Sent => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
-                     $6::text[], $7::int[], $8::bigint[])
-                   u(id, attempt, at, operator, status, operator_message_id, latency_ms, correlation)),
+                     $6::text[], $7::int[], $8::bigint[], $9::bigint[])
+                   u(id, attempt, at, operator, status, operator_message_id, latency_ms, correlation,
+                     bind)),
                  won AS (INSERT INTO sent SELECT * FROM u ON CONFLICT DO NOTHING
                    RETURNING id, attempt)
                  INSERT INTO sent SELECT u.id,
                    ((SELECT max(s.attempt) FROM sent s WHERE s.id = u.id)
                      + row_number() OVER (PARTITION BY u.id ORDER BY u.attempt))::int,
-                   u.at, u.operator, u.status, u.operator_message_id, u.latency_ms, u.correlation
+                   u.at, u.operator, u.status, u.operator_message_id, u.latency_ms, u.correlation,
+                   u.bind
                  FROM u LEFT JOIN won w ON w.id = u.id AND w.attempt = u.attempt
                  WHERE w.id IS NULL AND NOT EXISTS (
                    SELECT 1 FROM sent s WHERE s.id = u.id AND s.at = u.at

@@ -240,8 +240,9 @@ fn rewrite(connection: &Connection, messages: &[Message]) -> rusqlite::Result<()
 fn rewrite_each(connection: &Connection, messages: &[Message]) -> rusqlite::Result<()> {
     let mut update = connection
         .prepare_cached("UPDATE msg SET source = ?2, destination = ?3, body = ?4 WHERE id = ?1")?;
-    let mut replaced =
-        connection.prepare_cached("UPDATE change SET body = x'' WHERE id = ?1 AND body <> x''")?;
+    let mut replaced = connection.prepare_cached(
+        "UPDATE change SET body = x'' WHERE id = ?1 AND kind = 4 AND body <> x''",
+    )?;
     let mut body = Vec::new();
     for message in messages {
         // The message is as the last replacement made it: what was given then goes as well.

@@ -48,6 +48,7 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
             message,
             fin: None,
             attempts: 0,
+            replayed_as: 0,
         });
         Ok(())
     })?;
@@ -82,6 +83,7 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
             ChangeKind::Replace => {
                 replace(&mut stored.message, change.body, change.expires_at);
             }
+            ChangeKind::Replay => stored.replayed_as = change.replay(),
             ChangeKind::Retry | ChangeKind::Cancel => {}
         }
         Ok(())
@@ -175,16 +177,18 @@ pub fn parked(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<Parke
     let mut statement = connection.prepare(
         "SELECT id, operator, operator_message_id, at, receipt FROM parked ORDER BY id LIMIT ?1",
     )?;
-    let rows = statement.query_map([limit], |row| {
-        Ok(ParkedRow {
-            id: row.get::<_, i64>(0)? as u64,
-            operator: row.get(1)?,
-            operator_message_id: bytes_of(row.get_ref(2)?),
-            at: row.get(3)?,
-            receipt: bytes_of(row.get_ref(4)?),
-        })
-    })?;
-    rows.collect()
+    statement.query_map([limit], read_parked)?.collect()
+}
+
+/// A row of `id, operator, operator_message_id, at, receipt`.
+pub fn read_parked(row: &Row<'_>) -> rusqlite::Result<ParkedRow> {
+    Ok(ParkedRow {
+        id: row.get::<_, i64>(0)? as u64,
+        operator: row.get(1)?,
+        operator_message_id: bytes_of(row.get_ref(2)?),
+        at: row.get(3)?,
+        receipt: bytes_of(row.get_ref(4)?),
+    })
 }
 
 /// A row of `id, at, state, error, operator, tell`.
@@ -211,6 +215,11 @@ pub fn read_sent(row: &Row<'_>) -> rusqlite::Result<SentRow> {
         operator_message_id: bytes_of(row.get_ref(5)?),
         latency_ms: row.get(6)?,
         correlation: 0,
+        // Younger than the table, as the last columns of `change`.
+        bind: match row.as_ref().column_count() {
+            ..8 => 0,
+            _ => row.get::<_, i64>(7)? as u64,
+        },
     })
 }
 
@@ -238,6 +247,7 @@ fn kind_of(kind: i64) -> ChangeKind {
         1 => ChangeKind::Move,
         2 => ChangeKind::Retry,
         4 => ChangeKind::Replace,
+        5 => ChangeKind::Replay,
         _ => ChangeKind::Cancel,
     }
 }

@@ -82,13 +82,13 @@ impl<'c> Statements<'c> {
             begin: prepare("BEGIN IMMEDIATE")?,
             commit: prepare("COMMIT")?,
             msg: prepare("INSERT INTO msg VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?,
-            sent: prepare("INSERT INTO sent VALUES(?1,?3,?4,?5,?6,?7) ON CONFLICT DO NOTHING")?,
+            sent: prepare("INSERT INTO sent VALUES(?1,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING")?,
             same_sent: prepare(
                 "SELECT 1 FROM attempts WHERE id=?1 AND at=?2 AND operator=?3 AND status=?4
                  AND operator_message_id=?5",
             )?,
             resent: prepare(
-                "INSERT INTO resent VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO NOTHING",
+                "INSERT INTO resent VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING",
             )?,
             retry: prepare(
                 "INSERT INTO retry SELECT ?1,?2,?3 WHERE NOT EXISTS(SELECT 1 FROM fin WHERE id=?1)
@@ -218,6 +218,7 @@ impl<'c> Statements<'c> {
         bind(row, 5, sent.status)?;
         bind(row, 6, Readable(&sent.operator_message_id))?;
         bind(row, 7, sent.latency_ms)?;
+        bind(row, 8, sent.bind as i64)?;
         Ok(row.raw_execute()? == 1)
     }
 

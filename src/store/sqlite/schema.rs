@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE, BINDS];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -112,6 +112,16 @@ CREATE TABLE purse(account INT NOT NULL, day INT NOT NULL, credits INT NOT NULL,
 CREATE TABLE top_ups(id INTEGER PRIMARY KEY, account INT NOT NULL, amount INT NOT NULL,
   reference TEXT, by TEXT NOT NULL);
 CREATE UNIQUE INDEX top_ups_by_reference ON top_ups(account, reference);
+";
+
+/// Version 7: the bind of an attempt.
+const BINDS: &str = "
+ALTER TABLE sent ADD COLUMN bind INT NOT NULL DEFAULT 0;
+ALTER TABLE resent ADD COLUMN bind INT NOT NULL DEFAULT 0;
+DROP VIEW attempts;
+CREATE VIEW attempts AS
+  SELECT id, 1 AS attempt, at, operator, status, operator_message_id, latency_ms, bind FROM sent
+  UNION ALL SELECT * FROM resent;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -1,0 +1,188 @@
+//! Receipts that match no message: listed, matched by hand, dropped.
+//!
+//! Called by the Admin actor. A match by hand ends the message as the receipt would have ended it
+//! ([`finish`]) and takes the receipt away in the same commit. The Correlation of every node is told,
+//! so that none of them compares it any longer. Nobody's decision is awaited for ever: what is not
+//! matched goes after `correlation.ttl`, by the sweep of the node that is the janitor.
+
+use std::sync::Arc;
+
+use prost::Message as _;
+
+use super::abroad;
+use super::messages::{self, handed_over};
+use crate::actors::correlation;
+use crate::actors::finish;
+use crate::actors::hub::Hub;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::domain::state;
+use crate::pb::order::What;
+use crate::pb::{
+    Commanded, DropReceipt, ForgetParked, ListUnmatched, MatchReceipt, MessageView,
+    OperatorReceipt, Refusal, UnmatchedList, UnmatchedView,
+};
+use crate::store::failed::ParkedSearch;
+use crate::store::{History, ParkedRow, SentRow, WriteBatch};
+
+/// A page of them, newest first.
+pub(super) async fn list(hub: Arc<Hub>, ask: ListUnmatched) -> Result<UnmatchedList, Refusal> {
+    let operator = match ask.operator.as_str() {
+        "" => None,
+        name => Some(super::failed::operator(&hub, name)?),
+    };
+    let limit = ask.limit as usize;
+    let search = ParkedSearch {
+        id: None,
+        operator,
+        before: (ask.before != 0).then_some(ask.before),
+        limit,
+    };
+    let rows = hub.store.unmatched(search).await?;
+    let next_before = match rows.last() {
+        Some(last) if rows.len() >= limit => last.id,
+        _ => 0,
+    };
+    Ok(UnmatchedList {
+        receipts: rows.into_iter().map(|row| view(&hub, row)).collect(),
+        next_before,
+    })
+}
+
+/// Ends a message as this receipt says.
+pub(super) async fn settle(hub: Arc<Hub>, order: MatchReceipt) -> Result<MessageView, Refusal> {
+    let result = matched(&hub, &order).await;
+    let what = format!("receipt {} with message {}", order.id, order.message);
+    audit(&order.by, "match", &what, result.as_ref().err());
+    result
+}
+
+async fn matched(hub: &Arc<Hub>, order: &MatchReceipt) -> Result<MessageView, Refusal> {
+    let row = row(hub, order.id).await?;
+    let history = messages::history(hub, order.message).await?;
+    refuse_unless_sent(hub, &history)?;
+    let receipt = OperatorReceipt::decode(row.receipt.clone()).map_err(|error| {
+        Refusal::conflict(format!("receipt {} cannot be read: {error}", row.id))
+    })?;
+    let mut ends = correlation::final_of(order.message, receipt, row.operator, clock::now_ms());
+    ends.message = Some(history.stored.message);
+    ends.attempts = history.stored.attempts;
+    let mut batch = WriteBatch {
+        unpark: vec![row.id],
+        ..WriteBatch::default()
+    };
+    finish::try_finish(hub, &mut batch, &mut vec![ends]).await?;
+    hub.metrics.receipts_matched_by_hand.inc();
+    forget(hub, row.id).await?;
+    messages::find(Arc::clone(hub), order.message).await
+}
+
+/// Takes a receipt away; its message, if it has one, ends UNKNOWN when its own time is over.
+pub(super) async fn drop_one(hub: Arc<Hub>, order: DropReceipt) -> Result<Commanded, Refusal> {
+    let result = dropped(&hub, order.id).await;
+    let what = format!("receipt {}", order.id);
+    audit(&order.by, "drop", &what, result.as_ref().err());
+    result
+}
+
+async fn dropped(hub: &Arc<Hub>, id: u64) -> Result<Commanded, Refusal> {
+    let row = row(hub, id).await?;
+    let gone = WriteBatch {
+        unpark: vec![row.id],
+        ..WriteBatch::default()
+    };
+    hub.store.write(gone).await?;
+    hub.metrics.receipts_dropped_by_hand.inc();
+    forget(hub, row.id).await?;
+    Ok(Commanded {
+        count: 1,
+        pending: false,
+    })
+}
+
+async fn row(hub: &Hub, id: u64) -> Result<ParkedRow, Refusal> {
+    let search = ParkedSearch {
+        id: Some(id),
+        limit: 1,
+        ..ParkedSearch::default()
+    };
+    hub.store.unmatched(search).await?.pop().ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no unmatched receipt {id}; it was matched, or dropped after correlation.ttl"
+        ))
+    })
+}
+
+/// A receipt is about a message that an operator has, or may have; which operator is not asked,
+/// because receipts that come by another's bind are one reason why they match nothing.
+fn refuse_unless_sent(hub: &Hub, history: &History) -> Result<(), Refusal> {
+    let message = &history.stored.message;
+    let id = message.id;
+    if let Some(fin) = &history.stored.fin {
+        let name = state::name(i32::from(fin.state) as u8);
+        return Err(Refusal::conflict(format!("message {id} is final: {name}")));
+    }
+    let plan = hub.plan();
+    if let Some(attempt) = handed_over(history) {
+        if !plan.is_carrier(attempt.operator) {
+            return Ok(());
+        }
+        let carriers = message.composition.as_deref().map_or_else(
+            || String::from_utf8_lossy(&attempt.operator_message_id).into_owned(),
+            |composition| {
+                let ids: Vec<String> = composition.sent_as.iter().map(u64::to_string).collect();
+                ids.join(", ")
+            },
+        );
+        return Err(Refusal::conflict(format!(
+            "message {id} travels as {carriers}: match the receipt with one of those"
+        )));
+    }
+    // Nothing but a receipt can tell what became of it, and it is not sent meanwhile.
+    let is_unsure = history.attempts.last().is_some_and(|last| {
+        last.status == SentRow::NO_ANSWER
+            && plan.outcome_policy(last.operator) == OutcomePolicy::Wait
+    });
+    match is_unsure {
+        true => Ok(()),
+        false => Err(Refusal::conflict(format!(
+            "message {id} was not handed to any operator yet, so no receipt can be about it; it waits in {}",
+            hub.name_of(history.stored.queue)
+        ))),
+    }
+}
+
+/// Makes all nodes forget a receipt that the store has no more.
+async fn forget(hub: &Hub, row: u64) -> Result<(), Refusal> {
+    let order = ForgetParked { rows: vec![row] };
+    hub.correlation.do_send(order.clone());
+    abroad::to_others(hub, What::ForgetParked(order)).await?;
+    Ok(())
+}
+
+fn view(hub: &Hub, row: ParkedRow) -> UnmatchedView {
+    UnmatchedView {
+        id: row.id,
+        operator: hub.name_of(row.operator),
+        at: row.at,
+        receipt: Some(OperatorReceipt::decode(row.receipt).unwrap_or_else(|_| {
+            // What can be told of it without its body.
+            OperatorReceipt {
+                operator_message_id: row.operator_message_id,
+                ..OperatorReceipt::default()
+            }
+        })),
+    }
+}
+
+/// One line per command: who, what, what came of it.
+pub(super) fn audit(by: &str, command: &str, what: &str, refused: Option<&Refusal>) {
+    match refused {
+        None => tracing::info!(target: "audit", by, command, what, "command carried out"),
+        Some(refusal) => tracing::warn!(
+            target: "audit",
+            by, command, what, reason = %refusal.detail,
+            "command refused"
+        ),
+    }
+}

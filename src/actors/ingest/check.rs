@@ -1,0 +1,139 @@
+//! What a submission has to pass by itself: its account's rate, its fields, policy, a route and the caps.
+//!
+//! Called by ingest for each message of a batch, before it has an id.
+
+use crate::actors::hub::Hub;
+use crate::actors::policy;
+use crate::actors::posted::Posted;
+use crate::actors::rewrite;
+use crate::content;
+use crate::domain::{address, validity};
+use crate::pb::{Message, ReplayOrder, Submission, TakeTokens};
+use crate::smpp::{CommandStatus, time};
+
+/// What a sender may submit now: a token for each short message that a handset gets.
+pub(super) struct Tokens {
+    /// `None` without a limit.
+    left: Option<u32>,
+    burst: u32,
+}
+
+impl Tokens {
+    pub(super) const UNLIMITED: Self = Self {
+        left: None,
+        burst: 0,
+    };
+
+    pub(super) async fn take(hub: &Hub, sender: u32, submissions: &[Submission]) -> Self {
+        let limit = hub.plan().rate_of(sender);
+        let mut tokens = Self {
+            burst: limit.map_or(0, |(_, burst)| burst),
+            ..Self::UNLIMITED
+        };
+        if limit.is_none() || !hub.is_account(sender) {
+            return tokens;
+        }
+        let messages = submissions.iter().filter_map(|one| one.message.as_ref());
+        let ask = TakeTokens {
+            key: sender,
+            wanted: messages.map(|message| tokens.price(message)).sum(),
+        };
+        let ask = Posted::new(ask, &hub.mailboxes.throttle);
+        tokens.left = Some(match hub.throttle.send(ask).await {
+            Ok(taken) => taken.granted,
+            // Throttle is restarting: refusing is safe, the sender tries again.
+            Err(_) => 0,
+        });
+        tokens
+    }
+
+    /// A text of more parts than there are ever tokens at once costs all of them.
+    fn price(&self, message: &Message) -> u32 {
+        content::segments(message).min(self.burst)
+    }
+
+    /// Pays for a message; false when there is not enough left.
+    pub(super) fn spend(&mut self, message: &Message) -> bool {
+        let Some(left) = self.left else { return true };
+        self.left = left.checked_sub(self.price(message));
+        let paid = self.left.is_some();
+        if !paid {
+            // What follows is not let past: parts of one text stay together.
+            self.left = Some(0);
+        }
+        paid
+    }
+}
+
+/// Validates one submission and gives it its times, priority and first queue: that of its route, or,
+/// for a message that is sent again, the one that was ordered.
+pub(super) fn check(
+    hub: &Hub,
+    sender: u32,
+    mut message: Message,
+    replay: Option<&ReplayOrder>,
+    now: i64,
+) -> Result<Message, CommandStatus> {
+    let plan = hub.plan();
+    if message.destination.is_empty() {
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
+    if replay.is_none() {
+        rewrite::incoming(&plan, sender, &mut message)?;
+    }
+    message.sender = sender;
+    message.accepted_at = now;
+    // Fields that are empty cost nothing to check: the common case.
+    let schedule = time::parse_time(&message.schedule_delivery_time, now)
+        .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
+    let valid_until = time::parse_time(&message.validity_period, now)
+        .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
+    let times = validity::times(now, schedule, valid_until, plan.lifetime())
+        .map_err(|error| CommandStatus(error.command_status()))?;
+    message.due_at = times.due_at;
+    message.expires_at = times.expires_at;
+    if let Some(account) = plan.account_by_id(sender) {
+        message.priority = message.priority.min(u32::from(account.priority_max));
+        policy::check(hub, account, &message)?;
+    }
+    let to = replay.map_or(0, |order| order.to);
+    let target =
+        match to == 0 && plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
+            // It is accepted now, and routed when its network is known.
+            true => plan.resolve_queue,
+            false if to != 0 => Some(to),
+            false => plan.first_target(&message, 0, hub),
+        };
+    let Some(queue) = target else {
+        tracing::warn!(
+            to = %address::mask(&message.destination),
+            sender = %hub.name_of(sender),
+            "no route"
+        );
+        hub.metrics.no_route.inc();
+        return Err(CommandStatus(plan.no_route_status()));
+    };
+    message.queue = queue;
+    if let Some(port) = hub.queue(queue)
+        && port.depth.load(std::sync::atomic::Ordering::Relaxed) >= hub.config().queue.max_waiting
+    {
+        hub.metrics.queue_full.inc();
+        return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    if !hub.reserve(sender) {
+        hub.metrics.account_full.inc();
+        return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    Ok(message)
+}
+
+/// Weighted sharing goes by the id, which is known only now; without weights nothing changes.
+pub(super) fn route_by_id(hub: &Hub, message: &mut Message) {
+    let plan = hub.plan();
+    if plan.shares()
+        && Some(message.queue) != plan.resolve_queue
+        && let Some(queue) = plan.first_target(message, message.id, hub)
+    {
+        message.queue = queue;
+    }
+}

@@ -1,0 +1,135 @@
+//! `smsc dead-letters`: messages that ended in a failure, each with its last attempt.
+
+use super::client::{self, Connection};
+use crate::http::view::{Message, Messages};
+
+/// Arguments of `smsc dead-letters`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    filter: Filter,
+    /// Only those that were, or were not, sent again.
+    #[arg(long, value_name = "true|false")]
+    replayed: Option<bool>,
+    /// Entries of a page.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Which failed messages; shared with `smsc replay`.
+#[derive(Debug, Default, clap::Args)]
+pub struct Filter {
+    /// Only what went to this number.
+    #[arg(long, value_name = "NUMBER")]
+    destination: Option<String>,
+    /// Only what came from this address.
+    #[arg(long, value_name = "ADDRESS")]
+    source: Option<String>,
+    /// Only what this account or operator brought.
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+    /// Only what failed at this operator.
+    #[arg(long, value_name = "NAME")]
+    operator: Option<String>,
+    /// Only what ended so: EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it.
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// Only what ended with this error code, or this command_status by name.
+    #[arg(long, value_name = "CODE")]
+    error: Option<String>,
+    /// Only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only what was accepted before then.
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only what is older than this message: where the page before ended.
+    #[arg(long, value_name = "ID")]
+    before: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or it refuses.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let client = args.connection.open()?;
+    let mut query = format!("limit={}", args.limit);
+    for (name, value) in args.filter.given() {
+        query.push_str(&format!("&{name}={}", client::segment(value)));
+    }
+    if let Some(replayed) = args.replayed {
+        query.push_str(&format!("&replayed={replayed}"));
+    }
+    let json = client.get(&format!("/v1/dead-letters?{query}"))?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    let list: Messages = client::decode(json)?;
+    client::print_line(&render(&list.messages))?;
+    match list.next_before {
+        Some(before) => client::print_line(&format!("older ones: --before {before}")),
+        None => Ok(()),
+    }
+}
+
+fn render(messages: &[Message]) -> String {
+    let mut table = client::table(&[
+        "message",
+        "state",
+        "error",
+        "sender",
+        "to",
+        "accepted",
+        "attempts",
+        "last at",
+        "bind",
+        "answer",
+        "after",
+        "replayed as",
+    ]);
+    for message in messages {
+        let fin = message.fin.as_ref();
+        let last = message.history.last();
+        table.add_row([
+            message.id.clone(),
+            message.state.clone(),
+            fin.map(|fin| fin.error.clone()).unwrap_or_default(),
+            message.sender.clone(),
+            message.to.clone(),
+            client::time(message.accepted_at.as_deref()),
+            message.history.len().to_string(),
+            last.map_or_else(|| message.queue.clone(), |last| last.queue.clone()),
+            last.map(|last| last.bind.clone()).unwrap_or_default(),
+            last.map(|last| last.status.clone()).unwrap_or_default(),
+            last.map(|last| format!("{} ms", last.latency_ms))
+                .unwrap_or_default(),
+            message.replayed_as.clone().unwrap_or_default(),
+        ]);
+    }
+    table.to_string()
+}
+
+// === impl Filter ===
+
+impl Filter {
+    /// What was given, by the names of the API.
+    pub fn given(&self) -> Vec<(&'static str, &str)> {
+        let all = [
+            ("to", &self.destination),
+            ("from", &self.source),
+            ("account", &self.account),
+            ("operator", &self.operator),
+            ("state", &self.state),
+            ("error", &self.error),
+            ("since", &self.since),
+            ("until", &self.until),
+            ("before", &self.before),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .collect()
+    }
+}

@@ -1,0 +1,388 @@
+//! `/v1/dead-letters`: messages that ended in a failure, and sending them again.
+
+use std::time::Duration;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::messages::{message_id, state_of};
+use super::{ask, body};
+use crate::config::{parse_duration, show_duration};
+use crate::domain::address::normalise;
+use crate::domain::{command_status, state as states};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::{Query, moment};
+use crate::http::view::{Messages, ReplayReport, Replayed, StateName};
+use crate::pb;
+use crate::pb::{ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages};
+
+/// What a list can be asked for.
+const QUERY: &[&str] = &[
+    "to", "from", "account", "operator", "state", "error", "since", "until", "replayed", "limit",
+    "before",
+];
+/// Messages sent again by one request without `limit`.
+const REPLAYED: u32 = 1_000;
+/// Most of them.
+const MAX_REPLAYED: u32 = 10_000;
+/// Shorter is over before it is sent.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// Messages that ended in a failure, with their attempts, newest first.
+///
+/// Of a text that was divided or put together here only the message that carries all of it is listed.
+/// A page may hold fewer than `limit` entries although `next_before` says that there are more.
+#[utoipa::path(get, path = "/v1/dead-letters", tag = "messages",
+    params(
+        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
+        ("from" = Option<String>, Query, description = "Source address, exact"),
+        ("account" = Option<String>, Query, description = "Who brought it: an account or an operator"),
+        ("operator" = Option<String>, Query, description = "Who reported the end, or in whose queue it was"),
+        ("state" = Option<StateName>, Query, description = "EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it; any final one"),
+        ("error" = Option<String>, Query, description = "Error code of the end, as it is shown, or a command_status by name"),
+        ("since" = Option<String>, Query, description = "Accepted then or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Accepted before then"),
+        ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, sent again"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+    ),
+    responses((status = 200, description = "A page", body = Messages),
+        (status = 404, description = "There is no such account or operator")))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, QUERY)?;
+    let page = query.page()?;
+    let text = |key: &str| query.text(key).map(str::to_owned);
+    let wanted = Filter {
+        // A plus sign that was not percent-encoded arrives as a space.
+        to: text("to"),
+        from: text("from"),
+        account: text("account"),
+        operator: text("operator"),
+        state: text("state"),
+        error: text("error"),
+        since: text("since").map(|time| time.replace(' ', "+")),
+        until: text("until").map(|time| time.replace(' ', "+")),
+        before: None,
+    };
+    let mut question = wanted.question(page.limit)?;
+    if let Some(which) = &mut question.which {
+        which.before = page.before;
+    }
+    question.replayed = match query.text("replayed") {
+        None => None,
+        Some(_) => Some(query.flag("replayed")?),
+    };
+    let list = ask(&state, question).await??;
+    Ok(HttpResponse::Ok().json(Messages::from(list)))
+}
+
+/// How a message is sent again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ReplayOne {
+    /// Send it there: an operator, `operator:ID` or `test:…`. By its route without it.
+    to: Option<String>,
+    /// How long it is valid: `"1h"`. As long as its sender had wished without it, else the default.
+    validity: Option<String>,
+    /// The sender gets a receipt with the new id, if it had asked for one. It was told already that
+    /// the old one had failed.
+    receipt: bool,
+    /// Although it was sent again before.
+    again: bool,
+}
+
+/// Sends a failed message again, as a new one.
+///
+/// The new message has a new id, the same content and sender, and passes the checks and routes of any
+/// submission, but not the rate of its account. 409 for what has not failed, for a part of a divided
+/// text (replay the whole), for a text that was erased, and for what was sent again before.
+#[utoipa::path(post, path = "/v1/messages/{id}/replay", tag = "messages", request_body = ReplayOne,
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
+    responses((status = 200, description = "It is accepted, durably", body = Replayed)))]
+pub(super) async fn replay(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let wish: ReplayOne = match octets.is_empty() {
+        true => ReplayOne::default(),
+        false => body(&octets)?,
+    };
+    let order = ReplayMessage {
+        id: message_id(&id)?,
+        how: Some(wish.how(who(&request))?),
+    };
+    let done = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(Replayed {
+        message: done.id.to_string(),
+    }))
+}
+
+/// Which failed messages: each criterion that is given must fit.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Filter {
+    /// Destination, exact.
+    to: Option<String>,
+    /// Source address, exact.
+    from: Option<String>,
+    /// Who brought it: an account or an operator.
+    account: Option<String>,
+    /// Who reported the end, or in whose queue it was.
+    operator: Option<String>,
+    /// A final state; EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it.
+    state: Option<String>,
+    /// Error code of the end, as it is shown, or a command_status by name.
+    error: Option<String>,
+    /// Accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    since: Option<String>,
+    /// Accepted before then.
+    until: Option<String>,
+    /// Older than this message: `next_before` of the answer before.
+    #[schema(pattern = "^[0-9]{1,19}$")]
+    before: Option<String>,
+}
+
+/// Which failed messages are sent again, and how.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReplayMany {
+    filter: Filter,
+    #[serde(default)]
+    to: Option<String>,
+    #[serde(default)]
+    validity: Option<String>,
+    #[serde(default)]
+    receipt: bool,
+    #[serde(default)]
+    again: bool,
+    /// At most so many, the newest first; 1000 without it.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 10000)]
+    limit: Option<u32>,
+    /// Only count what fits.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Sends failed messages again, the oldest of those found first.
+///
+/// `to`, `validity`, `receipt` and `again` are as for one message; the filter must name something.
+/// What was sent again before is left out unless `again` is true, so a request that ended early
+/// (`left` above 0) is simply repeated; older ones than `limit` allowed follow with `before`.
+#[utoipa::path(post, path = "/v1/messages/replay", tag = "messages", request_body = ReplayMany,
+    responses((status = 200, description = "What was done", body = ReplayReport),
+        (status = 404, description = "There is no such account, operator or queue")))]
+pub(super) async fn replay_many(
+    request: HttpRequest,
+    state: web::Data<State>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order = many(body(&octets)?, who(&request))?;
+    let dry_run = order.dry_run;
+    let report = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(ReplayReport::new(report, dry_run)))
+}
+
+fn many(order: ReplayMany, by: String) -> Result<ReplayMessages, Problem> {
+    let limit = order.limit.unwrap_or(REPLAYED);
+    if !(1..=MAX_REPLAYED).contains(&limit) {
+        return Err(Problem::bad_value(
+            "limit",
+            format!("limit must be a number from 1 to {MAX_REPLAYED}, not {limit}"),
+        ));
+    }
+    if order.filter.is_empty() {
+        return Err(Problem::bad_value(
+            "filter",
+            "filter must name something, such as {\"since\": \"2026-11-21T09:00:00Z\"}: nothing \
+             would send again all that has failed",
+        ));
+    }
+    let how = ReplayOne {
+        to: order.to,
+        validity: order.validity,
+        receipt: order.receipt,
+        again: order.again,
+    };
+    Ok(ReplayMessages {
+        which: Some(order.filter.question(limit)?),
+        how: Some(how.how(by)?),
+        dry_run: order.dry_run,
+    })
+}
+
+// === impl ReplayOne ===
+
+impl ReplayOne {
+    fn how(self, by: String) -> Result<pb::Replaying, Problem> {
+        let validity_ms = match &self.validity {
+            None => 0,
+            Some(text) => parse_duration(text)
+                .filter(|length| (SHORTEST..=LONGEST).contains(length))
+                .map(|length| length.as_millis() as i64)
+                .ok_or_else(|| {
+                    Problem::bad_value(
+                        "validity",
+                        format!(
+                            "validity must be a duration such as \"1h\" or \"30m\", from {} to {}, not {text:?}",
+                            show_duration(SHORTEST),
+                            show_duration(LONGEST)
+                        ),
+                    )
+                })?,
+        };
+        Ok(pb::Replaying {
+            to: self.to.unwrap_or_default(),
+            validity_ms,
+            receipt: self.receipt,
+            again: self.again,
+            by,
+        })
+    }
+}
+
+// === impl Filter ===
+
+impl Filter {
+    fn is_empty(&self) -> bool {
+        let Self {
+            to,
+            from,
+            account,
+            operator,
+            state,
+            error,
+            since,
+            until,
+            before,
+        } = self;
+        [
+            to, from, account, operator, state, error, since, until, before,
+        ]
+        .into_iter()
+        .all(|one| one.as_deref().unwrap_or_default().is_empty())
+    }
+
+    fn question(self, limit: u32) -> Result<ListFailed, Problem> {
+        let time = |key: &str, text: &Option<String>| match text.as_deref() {
+            None | Some("") => Ok(0),
+            Some(text) => moment(key, text),
+        };
+        let state = match self.state.as_deref() {
+            None | Some("") => MessageState::Unspecified,
+            Some(text) => final_state(text)?,
+        };
+        let before = match self.before.as_deref() {
+            None | Some("") => 0,
+            Some(text) => message_id(text)?,
+        };
+        Ok(ListFailed {
+            which: Some(SearchMessages {
+                to: address(self.to),
+                from: address(self.from),
+                sender: self.account.unwrap_or_default(),
+                since: time("since", &self.since)?,
+                until: time("until", &self.until)?,
+                state: state.into(),
+                before,
+                limit,
+            }),
+            operator: self.operator.unwrap_or_default(),
+            error: self.error.map(|error| error_code(&error).into()),
+            replayed: None,
+        })
+    }
+}
+
+fn address(text: Option<String>) -> String {
+    let text = text.unwrap_or_default();
+    String::from_utf8_lossy(normalise(text.trim().as_bytes())).into_owned()
+}
+
+fn final_state(text: &str) -> Result<MessageState, Problem> {
+    let state = state_of(text)?;
+    match states::is_final(i32::from(state) as u8) {
+        true => Ok(state),
+        false => Err(Problem::bad_value(
+            "state",
+            "state must be a final one; GET /v1/messages lists what is not final",
+        )),
+    }
+}
+
+/// What an operator refused has the number of the command_status as its error.
+fn error_code(text: &str) -> String {
+    match text.starts_with("ESME_") {
+        true => command_status::parse(text).map_or_else(|| text.to_owned(), |one| one.to_string()),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<ReplayMessages, Problem> {
+        many(body(json.as_bytes())?, "somebody".to_owned())
+    }
+
+    #[test]
+    fn reads_a_replay() {
+        let order = read(
+            r#"{"filter": {"operator": "up", "state": "rejected", "error": "ESME_RINVDSTADR",
+                "to": "+4179", "since": "2023-11-14T22:13:20Z"},
+                "to": "operator-b", "validity": "90m", "receipt": true, "limit": 7}"#,
+        )
+        .unwrap();
+        let which = order.which.unwrap();
+        let how = order.how.unwrap();
+        let search = which.which.unwrap();
+        assert_eq!((search.to.as_str(), search.limit), ("4179", 7));
+        assert_eq!(search.since, 1_700_000_000_000);
+        assert_eq!(search.state(), MessageState::Rejected);
+        assert_eq!(which.error.as_deref(), Some(&b"11"[..]));
+        assert_eq!(
+            (how.to.as_str(), how.validity_ms),
+            ("operator-b", 5_400_000)
+        );
+        assert!(how.receipt && !how.again && !order.dry_run);
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        for (json, part) in [
+            ("{}", "filter"),
+            (r#"{"filter": {}}"#, "filter must name something"),
+            (r#"{"filter": {"state": ""}}"#, "filter must name something"),
+            (r#"{"filter": {"state": "ENROUTE"}}"#, "final"),
+            (r#"{"filter": {"state": "SENT"}}"#, "the states are"),
+            (r#"{"filter": {"since": "soon"}}"#, "since must be"),
+            (r#"{"filter": {"before": "x"}}"#, "message id"),
+            (r#"{"filter": {"when": "now"}}"#, "when"),
+            (r#"{"filter": {"to": "1"}, "limit": 0}"#, "1 to 10000"),
+            (r#"{"filter": {"to": "1"}, "limit": 10001}"#, "1 to 10000"),
+            (
+                r#"{"filter": {"to": "1"}, "validity": "long"}"#,
+                "validity must be",
+            ),
+            (
+                r#"{"filter": {"to": "1"}, "validity": "0"}"#,
+                "validity must be",
+            ),
+        ] {
+            let said = read(json).unwrap_err().to_string();
+            assert!(said.contains(part), "{json}: {said}");
+        }
+    }
+}

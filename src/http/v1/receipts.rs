@@ -1,0 +1,103 @@
+//! `/v1/receipts/unmatched`: operators' receipts that match no message; match them by hand, drop them.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::messages::message_id;
+use super::{ask, body};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::view::{Message, Unmatched};
+use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt};
+
+/// A page of receipts that match no message, newest first.
+///
+/// They are compared with new attempts until `correlation.ttl` after they came, and then dropped.
+#[utoipa::path(get, path = "/v1/receipts/unmatched", tag = "receipts",
+    params(
+        ("operator" = Option<String>, Query, description = "Who brought it"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+    ),
+    responses((status = 200, description = "A page", body = Unmatched),
+        (status = 404, description = "There is no such operator")))]
+pub(super) async fn unmatched(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, &["operator", "limit", "before"])?;
+    let page = query.page()?;
+    let question = ListUnmatched {
+        operator: query.text("operator").unwrap_or_default().to_owned(),
+        before: page.before,
+        limit: page.limit,
+    };
+    let list = ask(&state, question).await??;
+    Ok(HttpResponse::Ok().json(Unmatched::from(list)))
+}
+
+/// Which message a receipt is about.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MatchOrder {
+    /// Its id, as in submit_sm_resp.
+    #[schema(pattern = "^[0-9]{1,19}$")]
+    message: String,
+}
+
+/// Ends a message as this receipt says.
+///
+/// The same as if it had been matched when it came: the final state is written, the account gets its
+/// receipt. A message that is final, or that no operator has, is refused (409).
+#[utoipa::path(post, path = "/v1/receipts/unmatched/{id}/match", tag = "receipts", request_body = MatchOrder,
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
+    responses((status = 200, description = "The message, which has ended", body = Message)))]
+pub(super) async fn settle(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let MatchOrder { message } = body(&octets)?;
+    let order = MatchReceipt {
+        id: receipt_id(&id)?,
+        message: message_id(&message)?,
+        by: who(&request),
+    };
+    let ended = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(Message::new(ended, false)))
+}
+
+/// Drops a receipt that matches no message.
+#[utoipa::path(delete, path = "/v1/receipts/unmatched/{id}", tag = "receipts",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
+    responses((status = 204, description = "It is gone")))]
+pub(super) async fn drop_one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order = DropReceipt {
+        id: receipt_id(&id)?,
+        by: who(&request),
+    };
+    ask(&state, order).await??;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+fn receipt_id(text: &str) -> Result<u64, Problem> {
+    match text.parse() {
+        Ok(id) if id > 0 => Ok(id),
+        _ => Err(Problem::bad_value(
+            "id",
+            format!(
+                "the id of a receipt is a decimal number as GET /v1/receipts/unmatched shows it, not {text:?}"
+            ),
+        )),
+    }
+}

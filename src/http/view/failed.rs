@@ -1,0 +1,129 @@
+//! Unmatched receipts and replays as the admin API shows them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::time;
+use crate::domain::address::printable;
+use crate::domain::state;
+use crate::pb;
+
+/// `GET /v1/receipts/unmatched`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Unmatched {
+    /// Newest first.
+    pub receipts: Vec<UnmatchedReceipt>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// A receipt that matches no message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UnmatchedReceipt {
+    pub id: String,
+    /// Who brought it: `operator:…`.
+    pub operator: String,
+    /// The message id that it names.
+    pub operator_message_id: String,
+    /// The subscriber, as the receipt says; empty in receipts parked by a release before this list.
+    pub from: String,
+    /// Whom it is for, as the receipt says.
+    pub to: String,
+    pub state: String,
+    /// The operator's error code, as it was written; empty without one.
+    pub error: String,
+    /// When it came.
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// When the message ended, as the receipt says.
+    #[schema(format = DateTime)]
+    pub done_at: Option<String>,
+    /// Its text.
+    pub text: String,
+}
+
+/// `POST /v1/messages/{id}/replay`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Replayed {
+    /// The id of the new message.
+    pub message: String,
+}
+
+/// `POST /v1/messages/replay`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReplayReport {
+    /// Nothing was sent.
+    pub dry_run: bool,
+    /// Messages that fit, up to the limit.
+    pub matched: u64,
+    pub replayed: u64,
+    /// Messages that cannot be sent again, or that were refused as a submission would be.
+    pub refused: u64,
+    /// Why, for the first twenty of them.
+    pub reasons: Vec<RefusedReplay>,
+    /// Messages that fit and were not reached in time: repeat the request.
+    pub left: u64,
+    /// `before` for what is older; null when there is no more.
+    pub next_before: Option<String>,
+}
+
+/// A message that was not sent again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RefusedReplay {
+    pub id: String,
+    pub reason: String,
+}
+
+// === impl ReplayReport ===
+
+impl ReplayReport {
+    pub(crate) fn new(report: pb::ReplayReport, dry_run: bool) -> Self {
+        Self {
+            dry_run,
+            matched: report.matched,
+            replayed: report.replayed,
+            refused: report.refused,
+            reasons: report
+                .reasons
+                .into_iter()
+                .map(|one| RefusedReplay {
+                    id: one.id.to_string(),
+                    reason: one.reason,
+                })
+                .collect(),
+            left: report.left,
+            next_before: (report.next_before != 0).then(|| report.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::UnmatchedList> for Unmatched {
+    fn from(list: pb::UnmatchedList) -> Self {
+        Self {
+            receipts: list
+                .receipts
+                .into_iter()
+                .map(UnmatchedReceipt::from)
+                .collect(),
+            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
+}
+
+impl From<pb::UnmatchedView> for UnmatchedReceipt {
+    fn from(view: pb::UnmatchedView) -> Self {
+        let receipt = view.receipt.unwrap_or_default();
+        Self {
+            id: view.id.to_string(),
+            operator: view.operator,
+            operator_message_id: printable(&receipt.operator_message_id),
+            from: printable(&receipt.source),
+            to: printable(&receipt.destination),
+            state: state::name(receipt.state.to_le_bytes()[0]).to_owned(),
+            error: printable(&receipt.error),
+            at: time(view.at),
+            done_at: time(receipt.done_at),
+            text: printable(&receipt.raw),
+        }
+    }
+}
