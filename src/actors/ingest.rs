@@ -17,7 +17,7 @@ use crate::actors::duplicates::{self, Admitted, Claim};
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::hub::Hub;
 use crate::actors::policy;
-use crate::actors::posted::{Posted, measured};
+use crate::actors::posted::measured;
 use crate::actors::rewrite;
 use crate::actors::shown_id;
 use crate::actors::stage::{self, Staged};
