@@ -52,7 +52,7 @@ static SMPP34_OPERATOR: Operator = Operator::new("transceiver", |port| {
 });
 
 macro_rules! cells {
-    ($($played:ident: $(fn $name:ident() = $case:path;)+)+) => {
+    ($($played:ident { $(fn $name:ident() = $case:path;)+ })+) => {
         $($(
             #[test]
             fn $name() {
@@ -63,7 +63,7 @@ macro_rules! cells {
 }
 
 cells! {
-    NODE_SMPP:
+    NODE_SMPP {
         fn node_smpp_binds() = cases::binds;
         fn node_smpp_submits() = cases::submits;
         fn node_smpp_submits_long_texts() = cases::submits_long_texts;
@@ -71,7 +71,8 @@ cells! {
         fn node_smpp_gets_mo() = cases::gets_mo;
         fn node_smpp_unbinds() = cases::unbinds;
         fn node_smpp_comes_back() = cases::comes_back;
-    SMPPLIB:
+    }
+    SMPPLIB {
         fn smpplib_binds() = cases::binds;
         fn smpplib_submits() = cases::submits;
         fn smpplib_submits_long_texts() = cases::submits_long_texts;
@@ -79,7 +80,8 @@ cells! {
         fn smpplib_gets_mo() = cases::gets_mo;
         fn smpplib_unbinds() = cases::unbinds;
         fn smpplib_comes_back() = cases::comes_back;
-    SMPP34:
+    }
+    SMPP34 {
         fn smpp34_binds() = cases::binds;
         fn smpp34_submits() = cases::submits;
         fn smpp34_submits_long_texts() = cases::submits_long_texts;
@@ -87,7 +89,8 @@ cells! {
         fn smpp34_gets_mo() = cases::gets_mo;
         fn smpp34_unbinds() = cases::unbinds;
         fn smpp34_comes_back() = cases::comes_back;
-    AIOSMPPLIB:
+    }
+    AIOSMPPLIB {
         fn aiosmpplib_binds() = cases::binds;
         fn aiosmpplib_submits() = cases::submits;
         fn aiosmpplib_submits_long_texts() = cases::submits_long_texts;
@@ -95,7 +98,8 @@ cells! {
         fn aiosmpplib_gets_mo() = cases::gets_mo;
         fn aiosmpplib_unbinds() = cases::unbinds;
         fn aiosmpplib_comes_back() = cases::comes_back;
-    NET_SMPP:
+    }
+    NET_SMPP {
         fn net_smpp_binds() = cases::binds;
         fn net_smpp_submits() = cases::submits;
         fn net_smpp_submits_long_texts() = cases::submits_long_texts;
@@ -103,7 +107,8 @@ cells! {
         fn net_smpp_gets_mo() = cases::gets_mo;
         fn net_smpp_unbinds() = cases::unbinds;
         fn net_smpp_comes_back() = cases::comes_back;
-    RUSMPPC:
+    }
+    RUSMPPC {
         fn rusmppc_binds() = cases::binds;
         fn rusmppc_submits() = cases::submits;
         fn rusmppc_submits_long_texts() = cases::submits_long_texts;
@@ -111,7 +116,8 @@ cells! {
         fn rusmppc_gets_mo() = cases::gets_mo;
         fn rusmppc_unbinds() = cases::unbinds;
         fn rusmppc_comes_back() = cases::comes_back;
-    KANNEL:
+    }
+    KANNEL {
         fn kannel_binds() = cases::binds;
         fn kannel_submits() = cases::submits;
         fn kannel_submits_long_texts() = cases::submits_long_texts;
@@ -119,7 +125,8 @@ cells! {
         fn kannel_gets_mo() = cases::gets_mo;
         fn kannel_unbinds() = cases::unbinds;
         fn kannel_comes_back() = cases::comes_back;
-    NODE_OPERATOR:
+    }
+    NODE_OPERATOR {
         fn node_operator_is_bound_to() = operators::is_bound_to;
         fn node_operator_takes_messages() = operators::takes_messages;
         fn node_operator_takes_long_texts() = operators::takes_long_texts;
@@ -127,7 +134,8 @@ cells! {
         fn node_operator_sends_mo() = operators::sends_mo;
         fn node_operator_is_unbound() = operators::is_unbound;
         fn node_operator_is_come_back_to() = operators::is_come_back_to;
-    SMPP34_OPERATOR:
+    }
+    SMPP34_OPERATOR {
         fn smpp34_operator_is_bound_to() = operators::is_bound_to;
         fn smpp34_operator_takes_messages() = operators::takes_messages;
         fn smpp34_operator_takes_long_texts() = operators::takes_long_texts;
@@ -135,4 +143,5 @@ cells! {
         fn smpp34_operator_sends_mo() = operators::sends_mo;
         fn smpp34_operator_is_unbound() = operators::is_unbound;
         fn smpp34_operator_is_come_back_to() = operators::is_come_back_to;
+    }
 }

@@ -238,7 +238,7 @@ pub fn play(smsc: &Smsc) -> Value {
         let plain = session.submit(message("hello rusmppc")).await;
         let text = "0123456789".repeat(30);
         let mut payload = message("");
-        let octets = AnyOctetString::new(text.as_bytes());
+        let octets = AnyOctetString::from_slice(text.as_bytes());
         payload.push_tlv(MessageSubmissionRequestTlvValue::MessagePayload(
             MessagePayload::new(octets),
         ));
@@ -247,7 +247,9 @@ pub fn play(smsc: &Smsc) -> Value {
             let header = [5, 0, 3, 7, 2, number as u8 + 1];
             let mut whole = message("");
             whole.esm_class = EsmClass::from(0x40);
-            whole.set_short_message(OctetString::new([&header, part.as_bytes()].concat()).unwrap());
+            whole.set_short_message(
+                OctetString::from_vec([&header, part.as_bytes()].concat()).unwrap(),
+            );
             long.push(session.submit(whole).await);
         }
         let first: Vec<String> = [&plain].into_iter().chain(&long).cloned().collect();
