@@ -177,7 +177,7 @@ metrics! {
     account_full: Counter = "submissions_account_full", Counter::default();
     /// Submissions refused because the account had no cover for them, by reason: quota or balance.
     not_covered: Family<ReasonLabel, Counter> = "submissions_not_covered", Family::default();
-    /// Submissions that repeated another one (duplicate_window), by result: refused, same_id (answered with the id of the first), or failed (the first was not stored).
+    /// Submissions that repeated another one (duplicate_window), by result: refused, same_id (answered with the id of the first), or failed (the first was refused, or another node is just storing it).
     duplicates: Family<ResultLabel, Counter> = "submissions_duplicate", Family::default();
     /// Accepted submissions that this node remembers to find duplicates.
     duplicate_entries: Gauge = "duplicate_guard_entries", Gauge::default();

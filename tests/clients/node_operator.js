@@ -1,8 +1,9 @@
 // An operator made with node-smpp: accepts binds and messages, reports each, sends a receipt for
-// every message that asks, and one mobile-originated message after the first.
+// every message that asks, and one mobile-originated message after the first. The text "drop" makes it
+// drop the connection.
 //
 // Usage: node_operator.js PORT [no-transceiver]
-// Prints a JSON line per event: listening, bind, message, answer.
+// Prints a JSON line per event: listening, bind, message, answer, unbind.
 
 'use strict';
 
@@ -24,6 +25,7 @@ const server = smpp.createServer((session) => {
   session.on('deliver_sm_resp', (pdu) => report('answer', { status: pdu.command_status }));
   session.on('enquire_link', (pdu) => session.send(pdu.response()));
   session.on('unbind', (pdu) => {
+    report('unbind', {});
     session.send(pdu.response());
     session.close();
   });
@@ -53,6 +55,7 @@ function accept(session, pdu) {
   report('message', {
     id,
     text,
+    payload: pdu.message_payload ? pdu.message_payload.message.toString() : null,
     source: pdu.source_addr,
     destination: pdu.destination_addr,
     registered_delivery: pdu.registered_delivery,
@@ -60,6 +63,10 @@ function accept(session, pdu) {
     source_port: pdu.source_port,
     vendor_reference: pdu.vendor_reference ? pdu.vendor_reference.toString() : null,
   });
+  if (text === 'drop') {
+    session.send(pdu.response({ message_id: id }), () => session.destroy());
+    return;
+  }
   session.send(pdu.response({ message_id: id }));
   if (pdu.registered_delivery & 3) receipt(id, pdu);
   if (lastId === 1) mobileOriginated(pdu);

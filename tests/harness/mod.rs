@@ -59,7 +59,8 @@ pub use simulator::{JournalLine, Simulator};
 pub use smsc::{Smsc, SmscBuilder};
 pub use tls::{Authority, Certificate, Tunnel};
 pub use tools::{
-    Client, browser_script, debian_library, debian_tool, node_script, python_script, python_tool,
+    Client, browser_script, debian_library, debian_tool, node_script, perl_script, python_script,
+    python_tool,
 };
 
 /// Longest wait for anything that should happen. Much longer than it takes: a busy machine must not

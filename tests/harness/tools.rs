@@ -120,6 +120,16 @@ pub fn python_tool(name: &str) -> Command {
     Command::new(program)
 }
 
+/// A script of tests/clients in Perl, with the modules of the unpacked Debian packages.
+pub fn perl_script(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("perl");
+    command
+        .arg(script(name))
+        .args(arguments)
+        .env("PERL5LIB", tools().join("debian/usr/share/perl5"));
+    command
+}
+
 /// A script of tests/clients in JavaScript, with the packages of npm.
 pub fn node_script(name: &str, arguments: &[&str]) -> Command {
     let modules = tools().join("npm/node_modules");

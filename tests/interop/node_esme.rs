@@ -1,10 +1,8 @@
 //! npm's smpp on both sides: as an ESME that binds with interface_version 5.0, and as the operator
 //! that sees what became of its fields and TLVs, a vendor's included.
 
-mod harness;
-
-use harness::{Client, Simulator, Smsc, free_port, node_script};
-use smsc::smpp::CommandStatus;
+use crate::harness::{Client, FakeOperator, Simulator, Smsc, free_port, node_script};
+use smsc::smpp::{AlertNotification, Body, CommandStatus, SubmitSm};
 
 #[test]
 fn tlvs_of_an_esme_reach_the_operator_unchanged() {
@@ -107,5 +105,59 @@ fn an_esme_asks_orders_and_submits_to_many() {
     for (what, command, status) in refused {
         answered(what, command, status);
     }
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn an_esme_is_called_alerted_and_told_what_is_unknown() {
+    let port = free_port();
+    let arguments = [port.to_string()];
+    let mut called = Client::start(
+        "node called",
+        node_script("node_called.js", &[&arguments[0], "test", "test"]),
+    );
+    called.wait_for("listening", |_| true);
+    let operator = FakeOperator::listen();
+    let keys = format!(
+        "addresses = [\"12345\"]\noutbind = \"127.0.0.1:{port}\"\noutbind_password = \"knock\""
+    );
+    let smsc = Smsc::new()
+        .account_with("test", "test", &keys)
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let mut link = operator.accept_bind();
+    // Something waits for the account, and nobody receives it.
+    link.request(Body::DeliverSm(SubmitSm {
+        source_addr: "447700900123".into(),
+        destination_addr: "12345".into(),
+        short_message: "are you there?".into(),
+        ..SubmitSm::default()
+    }));
+    let outbind = called.wait_for("outbind", |_| true);
+    assert_eq!(outbind["system_id"], "smsc");
+    assert_eq!(outbind["password"], "knock");
+    assert_eq!(called.wait_for("bound", |_| true)["status"], 0);
+    let delivered = called.wait_for("delivered", |_| true);
+    assert_eq!(delivered["text"], "are you there?");
+
+    link.request(Body::AlertNotification(AlertNotification {
+        source_addr: "447700900123".into(),
+        esme_addr: "12345".into(),
+        ..AlertNotification::default()
+    }));
+    let alert = called.wait_for("alert", |_| true);
+    assert_eq!(alert["source"], "447700900123");
+    assert_eq!(alert["esme"], "12345");
+    assert_eq!(called.wait_for("alive", |_| true)["status"], 0);
+    let nack = called.wait_for("nack", |_| true);
+    assert_eq!(nack["status"], CommandStatus::ESME_RINVCMDID.0);
+    assert_eq!(nack["sequence"], 4711);
+    assert!(called.process().wait().success());
+    let unbound = called
+        .events()
+        .into_iter()
+        .find(|event| event["event"] == "unbound");
+    assert_eq!(unbound.expect("unbound")["status"], 0);
     smsc.assert_no_panic();
 }

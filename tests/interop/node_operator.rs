@@ -1,9 +1,7 @@
 //! npm's smpp as an operator: it answers, sends receipts without TLVs and a message from a mobile;
 //! and where it refuses bind_transceiver, a transmitter and a receiver take its place.
 
-mod harness;
-
-use harness::{Client, Peer, Smsc, free_port, node_script, submit};
+use crate::harness::{Client, Peer, Smsc, free_port, node_script, submit};
 use serde_json::Value;
 use smsc::smpp::tag;
 
@@ -66,7 +64,7 @@ fn assert_answered(operator: &mut Client) {
             .filter(|event| event["event"] == "answer")
             .collect::<Vec<Value>>()
     };
-    harness::until("two answers to the operator", || {
+    crate::harness::until("two answers to the operator", || {
         (answers(operator).len() == 2).then_some(())
     });
     assert!(answers(operator).iter().all(|answer| answer["status"] == 0));

@@ -1,9 +1,7 @@
 //! Python's smpplib as an ESME: every way to bind, plain, UCS-2, long and concatenated messages,
 //! receipts with TLVs, refusals, unbind.
 
-mod harness;
-
-use harness::{Client, Simulator, Smsc, python_script};
+use crate::harness::{Client, Simulator, Smsc, python_script};
 use serde_json::Value;
 
 /// ESME_RINVPASWD and ESME_RINVSYSID.

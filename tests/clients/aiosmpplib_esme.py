@@ -1,0 +1,145 @@
+"""An ESME made with aiosmpplib, which queues, divides and reconnects by itself: the cases of
+tests/interop.
+
+Usage: aiosmpplib_esme.py HOST PORT SYSTEM_ID PASSWORD
+Prints one JSON object about what it saw; any surprise ends it with a traceback.
+"""
+
+import asyncio
+import json
+import sys
+
+from aiosmpplib import (
+    ESME,
+    AbstractHook,
+    BindMode,
+    DeliverSm,
+    NPI,
+    PhoneNumber,
+    SmppCommandStatus,
+    SubmitSm,
+    SubmitSmResp,
+    TON,
+    Unbind,
+)
+
+PATIENCE = 60
+# Three parts by user data header.
+LONG = "0123456789" * 30
+
+
+class Hook(AbstractHook):
+    """Keeps what the session has heard."""
+
+    def __init__(self):
+        self.pdus = 0
+        self.unbind = None
+        self.ids = {}
+        self.receipts = []
+        self.mo = []
+
+    async def sending(self, smpp_message, pdu, client_id):
+        # submit_sm, each part for itself.
+        self.pdus += isinstance(smpp_message, SubmitSm)
+        if isinstance(smpp_message, Unbind):
+            # It closes without reading the answer.
+            self.unbind = 0
+
+    async def received(self, smpp_message, pdu, client_id):
+        if isinstance(smpp_message, SubmitSmResp):
+            assert smpp_message.command_status == SmppCommandStatus.ESME_ROK
+            self.ids[smpp_message.log_id] = smpp_message.message_id
+        elif isinstance(smpp_message, DeliverSm):
+            if smpp_message.is_receipt():
+                told = smpp_message.parse_receipt()
+                self.receipts.append({"id": str(told["id"]), "stat": told["stat"]})
+            else:
+                self.mo.append({
+                    "source": smpp_message.source.number,
+                    "text": smpp_message.short_message,
+                })
+
+    async def send_error(self, smpp_message, error, client_id):
+        raise error
+
+
+def esme(hook, mode):
+    host, port, system_id, password = sys.argv[1:]
+    return ESME(
+        smsc_host=host,
+        smsc_port=int(port),
+        system_id=system_id,
+        password=password,
+        bind_mode=mode,
+        hook=hook,
+        log_level="ERROR",
+    )
+
+
+def message(text, log_id):
+    return SubmitSm(
+        short_message=text,
+        source=PhoneNumber("12345", TON.UNKNOWN, NPI.UNKNOWN),
+        destination=PhoneNumber("447700900123", TON.INTERNATIONAL, NPI.ISDN),
+        registered_delivery=1,
+        # What is too long for one message is divided with user data headers.
+        esm_class=0x40 if len(text) > 160 else 0,
+        auto_message_payload=len(text) <= 160,
+        log_id=log_id,
+    )
+
+
+async def until(done):
+    async with asyncio.timeout(PATIENCE):
+        while not done():
+            await asyncio.sleep(0.02)
+
+
+async def bound(session):
+    running = asyncio.create_task(session.start())
+    await asyncio.wait_for(session._bound.wait(), PATIENCE)
+    return running
+
+
+async def main():
+    binds = {}
+    for mode in (BindMode.TRANSMITTER, BindMode.RECEIVER):
+        session = esme(Hook(), mode)
+        running = await bound(session)
+        binds[mode.name.lower()] = 0
+        await session.stop()
+        await running
+
+    hook = Hook()
+    session = esme(hook, BindMode.TRANSCEIVER)
+    running = await bound(session)
+    binds["transceiver"] = 0
+    await session.broker.enqueue(message("hello aiosmpplib", "plain"))
+    await session.broker.enqueue(message(LONG, "long"))
+    told = lambda: {one["id"] for one in hook.receipts}
+    await until(lambda: hook.mo and {"plain", "long"} <= hook.ids.keys())
+    await until(lambda: hook.ids["plain"] in told())
+
+    # The connection is dropped, not unbound: the session binds again by itself.
+    await session.broker.enqueue(message("before the drop", "drop"))
+    await until(lambda: "drop" in hook.ids)
+    session._bound.clear()
+    session._writer.transport.abort()
+    await asyncio.wait_for(session._bound.wait(), PATIENCE)
+    await until(lambda: hook.ids["drop"] in told())
+    await session.stop()
+    await running
+
+    print(json.dumps({
+        "binds": binds,
+        "submit": hook.ids["plain"],
+        "long": [hook.ids["long"]],
+        "messages": hook.pdus,
+        "receipts": hook.receipts,
+        "mo": hook.mo,
+        "reconnect": hook.ids["drop"],
+        "unbind": hook.unbind,
+    }))
+
+
+asyncio.run(main())

@@ -1,0 +1,222 @@
+//! The cases of an ESME, and what its run left behind.
+//!
+//! The run: it binds as everything that it knows and unbinds again; submits a text, a text of 300
+//! characters in each way that it has, and takes their receipts and a message from a mobile; drops its
+//! connection after one more submission, without unbind; comes back, takes the missing receipt, unbinds.
+//! It ends with one JSON object about what it saw:
+//!
+//! `binds` (kind: command_status), `submit` (id), `long` (ids), `messages` (how many submit_sm it sent),
+//! `receipts` (`id` and `stat` of each), `mo` (`source` and `text` of each), `reconnect` (id), `unbind`
+//! (command_status of the answers).
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::harness::{Client, JournalLine, Peer, Simulator, Smsc, submit, until};
+
+const MOBILE: &str = "447700900999";
+const FROM_A_MOBILE: &str = "from a mobile";
+
+/// An implementation, played once for all its tests.
+pub struct Esme {
+    binds: usize,
+    play: Play,
+    played: OnceLock<Result<Played, String>>,
+}
+
+enum Play {
+    /// A script that is given host, port, system_id and password.
+    Script(fn(&[&str]) -> Command),
+    Native(fn(&Smsc) -> Value),
+}
+
+/// What a run left behind.
+pub struct Played {
+    /// What the ESME saw.
+    seen: Value,
+    /// What its operator got.
+    journal: Vec<JournalLine>,
+    /// Kinds of bind that it knows.
+    binds: usize,
+    /// What we logged.
+    log: String,
+}
+
+// === impl Esme ===
+
+impl Esme {
+    pub const fn script(binds: usize, command: fn(&[&str]) -> Command) -> Self {
+        Self::new(binds, Play::Script(command))
+    }
+
+    pub const fn native(binds: usize, play: fn(&Smsc) -> Value) -> Self {
+        Self::new(binds, Play::Native(play))
+    }
+
+    const fn new(binds: usize, play: Play) -> Self {
+        Self {
+            binds,
+            play,
+            played: OnceLock::new(),
+        }
+    }
+
+    /// Its run. One that fails fails all its tests, and is not repeated.
+    pub fn played(&self) -> &Played {
+        let run = || catch_unwind(AssertUnwindSafe(|| self.run())).map_err(why);
+        let played = self.played.get_or_init(run).as_ref();
+        played.unwrap_or_else(|why| panic!("the run failed: {why}"))
+    }
+
+    fn run(&self) -> Played {
+        let operator = Simulator::new().start();
+        let smsc = Smsc::new()
+            .account_with("test", "test", "addresses = [\"12345\"]")
+            .account("mobile", "mobile")
+            .operator("up", operator.address())
+            .route("", "up")
+            .route("12345", "test")
+            .start();
+        smsc.wait_for_binds("up", 1);
+        let seen = std::thread::scope(|scope| {
+            // By then it has its last bind, so that no other takes this and forgets it.
+            let mobile = scope.spawn(|| {
+                operator.wait_for(1);
+                let mut mobile = Peer::bind(smsc.smpp(), "mobile", "mobile");
+                let mut message = submit("12345", FROM_A_MOBILE);
+                message.source_addr = MOBILE.into();
+                message.registered_delivery = 0;
+                mobile.submit(message);
+            });
+            let seen = match &self.play {
+                Play::Script(command) => {
+                    let (host, port) =
+                        (smsc.smpp().ip().to_string(), smsc.smpp().port().to_string());
+                    Client::run(command(&[&host, &port, "test", "test"]))
+                }
+                Play::Native(play) => play(&smsc),
+            };
+            mobile.join().expect("the mobile");
+            seen
+        });
+        let journal = operator.wait_for(seen["messages"].as_u64().unwrap_or(0) as usize);
+        let admin = smsc.admin();
+        until("no bind to be left", || {
+            let list = admin.get("/v1/binds");
+            let mut binds = list["binds"].as_array()?.iter();
+            binds.all(|bind| bind["name"] != "test").then_some(())
+        });
+        smsc.assert_no_panic();
+        Played {
+            seen,
+            journal,
+            binds: self.binds,
+            log: smsc.log(),
+        }
+    }
+}
+
+/// The text of a panic.
+pub fn why(panic: Box<dyn Any + Send>) -> String {
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => panic
+            .downcast::<&str>()
+            .map_or_else(|_| "it panicked".to_owned(), |text| (*text).to_owned()),
+    }
+}
+
+// === impl Played ===
+
+impl Played {
+    fn id(&self, of: &str) -> &str {
+        let id = self.seen[of].as_str();
+        id.unwrap_or_else(|| panic!("no id of {of:?} in {}", self.seen))
+    }
+
+    fn long_ids(&self) -> Vec<&str> {
+        let ids = self.seen["long"].as_array().expect("ids");
+        ids.iter().filter_map(Value::as_str).collect()
+    }
+
+    /// What its receipts say of a message.
+    fn told(&self, id: &str) -> Vec<&str> {
+        let receipts = self.seen["receipts"].as_array().expect("receipts").iter();
+        let of_this = receipts.filter(|receipt| receipt["id"] == id);
+        of_this
+            .filter_map(|receipt| receipt["stat"].as_str())
+            .collect()
+    }
+
+    fn times(&self, text: &str) -> usize {
+        let lines = self.journal.iter();
+        lines.filter(|line| line.text.starts_with(text)).count()
+    }
+}
+
+/// Every kind of bind that it knows was accepted, and is in our log.
+pub fn binds(played: &Played) {
+    let binds = played.seen["binds"].as_object().expect("binds");
+    assert_eq!(binds.len(), played.binds, "{binds:?}");
+    for (kind, status) in binds {
+        assert_eq!(*status, 0, "{binds:?}");
+        let bound = format!("bind=\"{kind}\"");
+        let logged = |line: &str| line.contains("system_id=test") && line.contains(&bound);
+        assert!(played.log.lines().any(logged), "no {bound} in the log");
+    }
+}
+
+/// A text reached the operator once, unchanged.
+pub fn submits(played: &Played) {
+    assert!(!played.id("submit").is_empty());
+    assert_eq!(played.times("hello "), 1, "{:?}", played.journal);
+    let destinations = played.journal.iter().map(|line| line.destination.as_str());
+    assert!(destinations.into_iter().all(|to| to == "447700900123"));
+}
+
+/// Long texts reached the operator as they were submitted: whole, or in all their parts.
+pub fn submits_long_texts(played: &Played) {
+    assert!(!played.long_ids().is_empty());
+    let messages = played.seen["messages"].as_u64();
+    assert_eq!(
+        Some(played.journal.len() as u64),
+        messages,
+        "{:?}",
+        played.journal
+    );
+    // The user data header of a part; 300 characters are two parts.
+    assert_eq!(played.times(r"\x05\x00\x03"), 2, "{:?}", played.journal);
+}
+
+/// Everything that was submitted before the connection was dropped has one receipt.
+pub fn gets_receipts(played: &Played) {
+    for id in [played.id("submit")].into_iter().chain(played.long_ids()) {
+        assert_eq!(played.told(id), ["DELIVRD"], "{id} in {}", played.seen);
+    }
+}
+
+/// The message from the mobile came once.
+pub fn gets_mo(played: &Played) {
+    let mo = played.seen["mo"].as_array().expect("mo");
+    assert_eq!(mo.len(), 1, "{mo:?}");
+    assert_eq!(mo[0]["source"], MOBILE);
+    assert_eq!(mo[0]["text"], FROM_A_MOBILE);
+}
+
+/// unbind was answered; that no bind was left is a condition of the run.
+pub fn unbinds(played: &Played) {
+    assert_eq!(played.seen["unbind"], 0, "{}", played.seen);
+}
+
+/// What was submitted before the connection was dropped has its receipt after it; one that was on its
+/// way meanwhile comes again.
+pub fn comes_back(played: &Played) {
+    let told = played.told(played.id("reconnect"));
+    assert!(!told.is_empty(), "{}", played.seen);
+    assert!(told.iter().all(|stat| *stat == "DELIVRD"), "{told:?}");
+    assert_eq!(played.times("before the drop"), 1, "{:?}", played.journal);
+}
