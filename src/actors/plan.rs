@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::actors::balance::Charging;
 use crate::actors::content::Taste;
+use crate::actors::policy;
 use crate::config::{
     self, Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, Policies,
     ReceiptRequest, Route, SendAs, TEST_TARGETS,
 };
-use crate::domain::address::normalise;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::policy::{Keywords, Limit, Policy};
@@ -209,7 +209,7 @@ impl Plan {
         if let Some(problem) = wrong.first() {
             return Err(StoreError::Failed(problem.to_string()));
         }
-        let limits = limits(&config, &by_target);
+        let limits = policy::limits(&config, &by_target);
         let routes: Vec<crate::domain::route::Route<u32>> = config
             .route
             .iter()
@@ -542,27 +542,6 @@ fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
         classes,
         ..retry.policy()
     })
-}
-
-/// The limits of accounts that there are.
-fn limits(config: &Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
-    let prefix = |text: &str| normalise(text.as_bytes()).into();
-    let limit = |limit: &crate::config::Limit| {
-        let account = match &limit.account {
-            Some(name) => Some(*accounts.get(name)?),
-            None => None,
-        };
-        Some(Limit {
-            name: limit.name.clone(),
-            account,
-            sender_prefix: prefix(&limit.sender_prefix),
-            destination_prefix: prefix(&limit.destination_prefix),
-            rate: limit.rate,
-            burst: limit.burst.unwrap_or(limit.rate.ceil() as u32).max(1),
-            per: limit.per.into(),
-        })
-    };
-    config.limit.iter().filter_map(limit).collect()
 }
 
 // === impl OperatorPlan ===

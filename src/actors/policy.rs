@@ -17,7 +17,7 @@ use crate::clock;
 use crate::config;
 use crate::content;
 use crate::domain::address::{mask, normalise};
-use crate::domain::policy::Reason;
+use crate::domain::policy::{Limit, Reason};
 use crate::pb::{Kind, Message};
 use crate::smpp::CommandStatus;
 use crate::store::StoreError;
@@ -51,6 +51,27 @@ impl Desk {
     pub fn configure(&self, config: &config::Policy) {
         self.limiter.resize(config.limit_addresses);
     }
+}
+
+/// The limits of the configuration, for the plan; without those of accounts that there are not.
+pub fn limits(config: &config::Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
+    let prefix = |text: &str| normalise(text.as_bytes()).into();
+    let limit = |limit: &config::Limit| {
+        let account = match &limit.account {
+            Some(name) => Some(*accounts.get(name)?),
+            None => None,
+        };
+        Some(Limit {
+            name: limit.name.clone(),
+            account,
+            sender_prefix: prefix(&limit.sender_prefix),
+            destination_prefix: prefix(&limit.destination_prefix),
+            rate: limit.rate,
+            burst: limit.burst.unwrap_or(limit.rate.ceil() as u32).max(1),
+            per: limit.per.into(),
+        })
+    };
+    config.limit.iter().filter_map(limit).collect()
 }
 
 /// Whether an account may send a message, by the addresses that it has now.
@@ -108,7 +129,7 @@ pub async fn refresh(hub: &Hub) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A last look at what was checked: texts that are keywords, then limits. What is refused goes from
+/// A last look at what was checked: limits, then texts that are keywords. What is refused goes from
 /// `checked` to the result, with its status.
 pub async fn screen(
     hub: &Hub,
