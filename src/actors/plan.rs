@@ -1,21 +1,20 @@
 //! The plan: configuration resolved into what the actors look things up in. Immutable; a reload
 //! builds a new one and swaps it in.
 
+mod build;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actors::balance::Charging;
 use crate::actors::content::Taste;
-use crate::actors::policy;
 use crate::config::{
-    self, Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, Policies,
-    ReceiptRequest, Route, SendAs, TEST_TARGETS,
+    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::policy::{Keywords, Limit, Policy};
-use crate::domain::price::Prices;
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::rewrite::Rules;
@@ -24,7 +23,6 @@ use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
 use crate::sms::convert::Alphabet;
-use crate::store::{Store, StoreError};
 
 pub struct Plan {
     pub config: Arc<Config>,
@@ -122,157 +120,6 @@ pub fn operator_name(id: &str) -> String {
 // === impl Plan ===
 
 impl Plan {
-    /// Resolves a validated configuration; names get their numbers from the store. Blocks.
-    pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
-        let mut by_target: HashMap<String, u32> = HashMap::new();
-        let mut rates = HashMap::new();
-        let mut rewrite_in = HashMap::new();
-        let mut trace_ratios = HashMap::new();
-        let mut built_in = Vec::new();
-        for target in TEST_TARGETS {
-            let id = store.intern(target)?;
-            built_in.push(id);
-            by_target.insert(target.to_owned(), id);
-        }
-        let mut charging = HashMap::new();
-        let prices = Arc::new(Prices::build(config.prices.iter()));
-        let mut resolving = HashSet::new();
-        if config.resolver.url.is_some() {
-            store.intern(RESOLVE)?;
-        }
-        let assembly = store.intern(ASSEMBLY)?;
-        let divided = store.intern(DIVIDED)?;
-        let mut wrong = Vec::new();
-        let policies = Policies::read(&config, &mut wrong);
-        let mut accounts = HashMap::new();
-        for account in config.account.iter().filter(|account| account.enabled) {
-            let id = store.intern(&account_name(&account.system_id))?;
-            by_target.insert(account.system_id.clone(), id);
-            if let Some(rate) = account.rate {
-                rates.insert(
-                    id,
-                    (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
-                );
-            }
-            if !account.rewrite_in.is_empty() {
-                rewrite_in.insert(id, config::rules(&account.rewrite_in));
-            }
-            if let Some(charged) = Charging::of(account, &prices) {
-                charging.insert(id, charged);
-            }
-            if account.resolve {
-                resolving.insert(id);
-            }
-            if let Some(ratio) = account.trace_ratio {
-                trace_ratios.insert(id, Ratio::new(ratio));
-            }
-            accounts.insert(
-                account.system_id.clone(),
-                Arc::new(AccountPlan {
-                    id,
-                    allow: AllowList::parse(&account.allow).unwrap_or_default(),
-                    priority_max: account.priority_max,
-                    policy: policies.of(&account.system_id, account, &mut wrong),
-                    taste: Taste::of_account(account),
-                    rewrite_out: config::rules(&account.rewrite_out),
-                    config: account.clone(),
-                }),
-            );
-        }
-        let mut operators = HashMap::new();
-        for operator in config.operator.iter().filter(|operator| operator.enabled) {
-            let id = store.intern(&operator_name(&operator.id))?;
-            by_target.insert(operator.id.clone(), id);
-            if let Some(rate) = operator.rate {
-                rates.insert(
-                    id,
-                    (rate, operator.burst.unwrap_or(rate.ceil() as u32).max(1)),
-                );
-            }
-            if !operator.rewrite_in.is_empty() {
-                rewrite_in.insert(id, config::rules(&operator.rewrite_in));
-            }
-            operators.insert(
-                id,
-                Arc::new(OperatorPlan {
-                    id,
-                    retry: own_retry(&config, operator),
-                    receipt_states: operator.own_states(),
-                    taste: Taste::of_operator(operator),
-                    tariff: operator.costs.tariff(operator.cost),
-                    rewrite_out: config::rules(&operator.rewrite_out),
-                    config: operator.clone(),
-                }),
-            );
-        }
-        // It was in order when it was checked; a file of a list may have been changed since.
-        if let Some(problem) = wrong.first() {
-            return Err(StoreError::Failed(problem.to_string()));
-        }
-        let limits = policy::limits(&config, &by_target);
-        let routes: Vec<crate::domain::route::Route<u32>> = config
-            .route
-            .iter()
-            .map(Route::to_domain)
-            .map(|route| route.map(|name| by_target.get(name).copied()))
-            .collect();
-        let mut alternatives = HashSet::new();
-        let mut shares = false;
-        for route in &routes {
-            let targets: Vec<u32> = route.targets().copied().collect();
-            if targets.len() > 1 {
-                alternatives.extend(targets);
-                shares |= route.steps.iter().any(|step| step.shares.len() > 1);
-            }
-        }
-        let mo = MoTable::build(accounts.values().flat_map(|account| {
-            account
-                .config
-                .addresses
-                .iter()
-                .map(|address| (address.clone(), account.id))
-                .collect::<Vec<_>>()
-        }));
-        let routes = RouteTable::build(routes);
-        let names: HashMap<u32, String> = store.names()?.into_iter().collect();
-        Ok(Self {
-            // Messages may have been left there, also when nothing is looked up any more.
-            resolve_queue: names
-                .iter()
-                .find(|(_, name)| *name == RESOLVE)
-                .map(|(id, _)| *id),
-            resolves: routes.has_networks() || !resolving.is_empty(),
-            resolving,
-            retry: config.retry.policy(),
-            accounts_by_id: accounts
-                .values()
-                .map(|account| (account.id, Arc::clone(account)))
-                .collect(),
-            accounts,
-            operators,
-            routes,
-            mo,
-            rates,
-            rewrite_in,
-            limits,
-            keywords: Keywords::new(
-                &config.policy.opt_out_keywords,
-                &config.policy.opt_in_keywords,
-            ),
-            charging,
-            trace_ratios,
-            trace_ratio: Ratio::new(config.telemetry.trace_ratio),
-            alternatives,
-            shares,
-            built_in,
-            names,
-            assembly,
-            divided,
-            by_target,
-            config,
-        })
-    }
-
     /// The queue of a target as routes name it; `None` when it is not enabled.
     pub fn queue_of(&self, target: &str) -> Option<u32> {
         self.by_target.get(target).copied()
@@ -529,19 +376,6 @@ impl Plan {
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
         self.routes.lookup(&self.question(message))
     }
-}
-
-/// The retry schedule of an operator that has settings of its own, for its answers or its pauses.
-fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
-    let classes = operator.classes();
-    if operator.retry.is_none() && classes.is_empty() {
-        return None;
-    }
-    let retry = operator.retry.as_ref().unwrap_or(&config.retry);
-    Some(RetryPolicy {
-        classes,
-        ..retry.policy()
-    })
 }
 
 // === impl OperatorPlan ===
