@@ -2,11 +2,22 @@
 
 use super::*;
 
+type Tlv = (u16, &'static [u8]);
+/// Text and TLVs; then the id, state, error and done date (Unix ms) that are read.
+type Case = (
+    &'static [u8],
+    &'static [Tlv],
+    &'static str,
+    u8,
+    &'static str,
+    Option<i64>,
+);
+
 /// What receipts of operators look like beyond Appendix B: text, TLVs, what is read.
 #[test]
 fn odd_forms_are_read() {
     let at = Some(AT + 60_000);
-    let cases: &[(&[u8], &[(u16, &[u8])], &str, u8, &str, Option<i64>)] = &[
+    let cases: &[Case] = &[
         // Case, order, spaces, other names of the keys.
         (
             b"Id: 9 Stat: delivrd Err: 0",
