@@ -145,7 +145,7 @@ impl Backoff {
         let most = configured.unwrap_or(f64::INFINITY);
         let start = measured.max(START).min(most);
         let is_first = self.limit.is_none();
-        let limit = self.limit.get_or_insert_with(|| Limit {
+        let limit = self.limit.get_or_insert(Limit {
             rate: start,
             began: start,
             refused: start,

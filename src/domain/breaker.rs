@@ -386,10 +386,10 @@ mod tests {
                 now += Duration::from_millis(pause);
                 let before = breaker.stand(now);
                 match what {
-                    0 => if breaker.admit(now) && before != Stand::Closed {
+                    0 if breaker.admit(now) && before != Stand::Closed => {
                         under_way += 1;
                         prop_assert!(opened.is_some_and(|at| now.duration_since(at) >= PAUSE));
-                    },
+                    }
                     1 if before == Stand::Closed || under_way > 0 => {
                         breaker.failed(now);
                         if breaker.stand(now) == Stand::Open {

@@ -10,7 +10,7 @@ use super::transfer;
 use crate::actors::alert;
 use crate::actors::hub::Hub;
 use crate::actors::notification;
-use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::ports::{BindPort, QueuePort, post};
 use crate::actors::seats;
 use crate::actors::settings;
 use crate::pb::order::What;
@@ -91,7 +91,7 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
         Some(What::Alert(forward)) if forward.notification.is_some() => {
             notification::arrived(&hub, forward);
         }
-        Some(What::ForgetParked(order)) => hub.correlation.do_send(order),
+        Some(What::ForgetParked(order)) => post(&hub.correlation, order),
         Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),

@@ -14,6 +14,7 @@ use super::messages::{self, handed_over};
 use crate::actors::correlation;
 use crate::actors::finish;
 use crate::actors::hub::Hub;
+use crate::actors::ports::post;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::state;
@@ -155,7 +156,7 @@ fn refuse_unless_sent(hub: &Hub, history: &History) -> Result<(), Refusal> {
 /// Makes all nodes forget a receipt that the store has no more.
 async fn forget(hub: &Hub, row: u64) -> Result<(), Refusal> {
     let order = ForgetParked { rows: vec![row] };
-    hub.correlation.do_send(order.clone());
+    post(&hub.correlation, order.clone());
     abroad::to_others(hub, What::ForgetParked(order)).await?;
     Ok(())
 }
