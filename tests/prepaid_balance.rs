@@ -159,6 +159,8 @@ fn a_balance_is_spent_to_its_end_and_a_kill_loses_nothing() {
     assert_eq!(top_up(&smsc, 2, "second").0, 200);
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_ROK);
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_RSUBMITFAIL);
+    // A bind that does not answer would be waited for.
+    drop(esme);
     smsc.terminate();
     smsc.assert_no_panic();
 }
@@ -220,6 +222,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
     smsc.start_again();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(status(&mut esme, "33", 1), CommandStatus::ESME_RTHROTTLED);
+    drop(esme);
     smsc.terminate();
     let store = rusqlite::Connection::open(smsc.data_dir().join("smsc.db")).unwrap();
     let a_day_passes = "UPDATE purse SET day = day - 1 WHERE day > 0";
@@ -453,6 +456,7 @@ fn three_nodes_spend_one_balance_and_one_quota() {
     });
     assert_eq!(credits(&cluster.nodes[1]), 0);
 
+    drop(peers);
     let mut daily: HashMap<CommandStatus, usize> = HashMap::new();
     let mut peers: Vec<Peer> = cluster.nodes[..2]
         .iter()
@@ -479,6 +483,7 @@ fn three_nodes_spend_one_balance_and_one_quota() {
     until("a block", || {
         (status(&mut esme, "44", 1) == CommandStatus::ESME_ROK).then_some(())
     });
+    drop((esme, peers));
     cluster.nodes[1].terminate();
     until("the whole rest to be free", || {
         let shown = balance(&cluster.nodes[0]);
