@@ -8,8 +8,8 @@ mod opt_outs;
 use std::fs;
 
 use bytes::Bytes;
-use harness::{Admin, Cluster, FakeOperator, Peer, PrivateRedis, Smsc, SmscBuilder, submit, until};
-use serde_json::{Value, json};
+use harness::{Peer, PrivateRedis, Smsc, submit, until};
+use serde_json::json;
 use smsc::smpp::{
     Body, CommandStatus, DataSm, DestAddress, Pdu, ReplaceSm, SubmitMulti, SubmitSm, Tlvs, tag,
 };
