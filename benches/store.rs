@@ -218,6 +218,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             operator_message_id: Bytes::from(format!("{:016x}", id.wrapping_mul(0x9E37_79B9_7F4A))),
             latency_ms: 3,
             correlation: 0,
+            bind: 0,
         })),
         1 => batch.fin.extend(ids.map(|id| FinRow {
             id,

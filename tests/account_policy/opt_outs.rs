@@ -116,10 +116,13 @@ fn opt_out_lists_are_seen_and_changed_by_the_api_and_by_commands() {
         ("447700900002".to_owned(), Value::Null),
     );
     assert_eq!(opt_outs(&admin, ""), [second.clone(), first.clone()]);
-    assert_eq!(opt_outs(&admin, "?account=shop"), [first.clone()]);
+    assert_eq!(
+        opt_outs(&admin, "?account=shop"),
+        std::slice::from_ref(&first)
+    );
     assert_eq!(
         opt_outs(&admin, "?number=%2B447700900002"),
-        [second.clone()]
+        std::slice::from_ref(&second)
     );
     let page = admin.get("/v1/opt-outs?limit=1");
     let before = page["next_before"].as_str().unwrap();
