@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(limiter.take(&[bucket("", 5)]).await, [5]);
         (faster.rate, faster.burst) = (100.0, 100);
         assert_eq!(
-            limiter.take(&[faster.clone()]).await,
+            limiter.take(std::slice::from_ref(&faster)).await,
             [0],
             "used up stays used up"
         );
