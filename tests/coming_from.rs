@@ -113,7 +113,7 @@ fn jasmin_as_jcli_shows_it() {
     );
     assert!(
         done.stderr.contains(
-            "jcli.txt:13: alice: mt_messaging_cred quota balance 10.0: there is no billing"
+            "jcli.txt:13: alice: mt_messaging_cred quota balance 10.0: billing is in whole credits"
         ),
         "{}",
         done.stderr

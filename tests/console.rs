@@ -343,7 +343,7 @@ fn top_prints_a_frame_of_what_is_there() {
     });
     for part in [
         "READY",
-        "operator binds 2 of 2",
+        "operator binds 3 of 3",
         "operator:fussy",
         "served",
         "transceiver",

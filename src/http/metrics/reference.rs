@@ -5,6 +5,7 @@ use prometheus_client::registry::Registry;
 
 use super::gauges::{self, push};
 use super::process;
+use crate::domain::policy::Reason;
 use crate::telemetry::metrics::{Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label};
 
 const INTRODUCTION: &str = "\
@@ -79,7 +80,12 @@ fn exposed() -> String {
         status: status_label(0).status,
     };
     metrics.operations.get_or_create(&operation).inc();
-    for family in [&metrics.lookups, &metrics.lookups_given_up] {
+    metrics.policy_refused("test", Reason::OverLimit);
+    for family in [
+        &metrics.lookups,
+        &metrics.lookups_given_up,
+        &metrics.duplicates,
+    ] {
         family.get_or_create_owned(&ResultLabel { result: "found" });
     }
     metrics.binds_refused.get_or_create(&status_label(0)).inc();
