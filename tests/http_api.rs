@@ -112,7 +112,7 @@ fn mistakes_are_answered_with_their_cure() {
             400,
             "the names are to, from, account, since, until, state, limit, before",
         ),
-        ("/v1/messages/abc", 400, "decimal"),
+        ("/v1/messages/abc", 400, "a number as in submit_sm_resp"),
         ("/v1/messages/12345", 404, "12345"),
         ("/v1/queues?x=1", 400, "takes no query"),
         ("/v1/queues/operator:down", 404, "operator:down"),

@@ -52,7 +52,8 @@ def with_config(schema, reference):
         parent, leaf = config["properties"], name
         if "." in name:
             above, leaf = name.split(".")
-            parent = parent[above]["properties"]
+            above = parent[above]
+            parent = above.get("items", above)["properties"]
         described = table(rows, name)
         repeated = f"`[[{name}]]`" in reference
         parent[leaf] = {"type": "array", "items": described} if repeated else described

@@ -21,7 +21,10 @@ pub struct FakeOperator {
 impl FakeOperator {
     /// Listens on a free port.
     pub fn listen() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", free_port())).unwrap();
+        // Another test's process may take the port first.
+        let listener = until("a port", || {
+            TcpListener::bind(("127.0.0.1", free_port())).ok()
+        });
         listener.set_nonblocking(true).unwrap();
         Self { listener }
     }
