@@ -37,7 +37,8 @@ ENDS = {
 }
 FUNCTIONS = set(
     "sum max min avg count topk rate increase deriv predict_linear histogram_quantile label_replace vector"
-    " offset by on and or unless bool ignoring group_left group_right without clamp_min absent time min_over_time".split()
+    " offset by on and or unless bool ignoring group_left group_right without clamp_min absent time"
+    " min_over_time".split()
 )
 WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_:][A-Za-z0-9_:]*|\S')
 
