@@ -2,7 +2,7 @@
 
 'use strict';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 // Ends a script that waits in vain.
 exports.patience = () => {
