@@ -68,3 +68,10 @@ actix_messages! {
     DropReceipt => Result<Commanded, Refusal>;
     ForgetParked => ();
 }
+
+impl Message {
+    /// Since when it waits to be delivered, in Unix milliseconds.
+    pub fn waits_since(&self) -> i64 {
+        self.accepted_at.max(self.due_at)
+    }
+}

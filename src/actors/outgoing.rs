@@ -125,7 +125,7 @@ impl Serving {
                 self.failed(delivery.id, delivery.attempt, Why::Status, status.0, 0);
                 continue;
             }
-            let since = message.due_at;
+            let since = message.waits_since();
             let traced = Attempt::begin(&message, what, delivery.attempt);
             let context = InFlight {
                 id: delivery.id,

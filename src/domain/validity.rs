@@ -26,7 +26,7 @@ pub struct Lifetime {
 /// The times of one accepted message, in Unix milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// Not handed over before.
+    /// Not handed over before; 0 for at once, whose clock ever looks.
     pub due_at: i64,
     /// Not handed over after.
     pub expires_at: i64,
@@ -56,13 +56,16 @@ pub fn times(
     validity_ms: Option<i64>,
     lifetime: Lifetime,
 ) -> Result<Times, TimeError> {
-    let due_at = schedule_ms.map_or(now_ms, |at| at.max(now_ms));
-    if due_at - now_ms > MAX_SCHEDULE_AHEAD_MS {
+    let scheduled = schedule_ms.filter(|at| *at > now_ms);
+    let begins = scheduled.unwrap_or(now_ms);
+    if begins - now_ms > MAX_SCHEDULE_AHEAD_MS {
         return Err(TimeError::ScheduleTooFar);
     }
-    let latest = due_at.saturating_add(millis(lifetime.max));
+    // Another node may deliver it, whose clock is behind.
+    let due_at = scheduled.unwrap_or(0);
+    let latest = begins.saturating_add(millis(lifetime.max));
     let Some(wanted) = validity_ms else {
-        let default = due_at.saturating_add(millis(lifetime.default));
+        let default = begins.saturating_add(millis(lifetime.default));
         return Ok(Times {
             due_at,
             expires_at: default.min(latest),
@@ -71,7 +74,7 @@ pub fn times(
     if wanted <= now_ms {
         return Err(TimeError::ValidityInPast);
     }
-    if wanted <= due_at {
+    if wanted <= begins {
         return Err(TimeError::ExpiresBeforeDue);
     }
     Ok(Times {
@@ -111,7 +114,7 @@ mod tests {
     fn table() {
         let ok = |due: i64, expires: i64| {
             Ok(Times {
-                due_at: NOW + due * HOUR,
+                due_at: if due == 0 { 0 } else { NOW + due * HOUR },
                 expires_at: NOW + expires * HOUR,
             })
         };
@@ -120,7 +123,12 @@ mod tests {
             ("validity", None, Some(1), ok(0, 1)),
             ("cut to the cap", None, Some(1000), ok(0, 72)),
             ("schedule", Some(10), None, ok(10, 58)),
-            ("schedule in the past is now", Some(-10), None, ok(0, 48)),
+            (
+                "schedule in the past is at once",
+                Some(-10),
+                None,
+                ok(0, 48),
+            ),
             ("both", Some(10), Some(11), ok(10, 11)),
             ("cap counts from due", Some(10), Some(1000), ok(10, 82)),
             (

@@ -241,7 +241,7 @@ fn refuse(hub: &Hub, stored: &Stored, how: &Replaying) -> Option<Refusal> {
 
 /// The new message: what the sender had submitted, without what has become of it since.
 fn anew(old: Message, how: &Replaying, now: i64) -> Message {
-    let began = old.due_at.max(old.accepted_at);
+    let began = old.waits_since();
     let validity = match how.validity_ms {
         // As long as the sender had wished, if he had; the default otherwise.
         0 if old.validity_period.is_empty() => 0,

@@ -50,7 +50,7 @@ impl Attempt {
     ) {
         let ended = clock::now_us();
         let message = &self.message;
-        let since = message.accepted_at.max(message.due_at) * 1_000;
+        let since = message.waits_since() * 1_000;
         let (name, id, context, link) = match self.what {
             What::Message => {
                 if self.number == 1 {
@@ -67,7 +67,7 @@ impl Attempt {
                 ("attempt", id, context, None)
             }
             What::Receipt => {
-                let old = is_old(hub, message.due_at, ended / 1_000);
+                let old = is_old(hub, message.waits_since(), ended / 1_000);
                 let on = self.context.go_on(message.id, Step::Forward, old);
                 let id = fresh_id();
                 // Once, however often the account was asked, by this node or one before.

@@ -49,7 +49,7 @@ fn emit(hub: &Hub, message: &Message, ended: &Final, end: &End, history: &Histor
         .with("messaging.destination.name", hub.name_of(message.queue))
         .with("smsc.sampled_by", "failure");
     hub.traces.emit(submit);
-    let mut since = message.accepted_at.max(message.due_at);
+    let mut since = message.waits_since();
     for attempt in &history.attempts {
         let started = attempt.at - i64::from(attempt.latency_ms);
         let times = (since * 1_000, started.max(since) * 1_000);
