@@ -233,16 +233,21 @@ impl Cluster {
 
     /// Waits until everything stored is in a final state and its sender was told.
     pub fn wait_until_idle(&self, limit: Duration) {
-        let count = || -> i64 {
-            let rows = self.postgres.rows("SELECT count(*) FROM active");
-            rows[0].get(0)
+        self.wait_until_idle_with(limit, || {});
+    }
+
+    /// The same with something to do meanwhile, again and again.
+    pub fn wait_until_idle_with(&self, limit: Duration, mut meanwhile: impl FnMut()) {
+        let active = || {
+            let sql = "SELECT json_agg(a)::text FROM (SELECT * FROM active LIMIT 10) a";
+            self.postgres.rows(sql)[0].get::<_, Option<String>>(0)
         };
-        let idle = super::within(limit, || (count() == 0).then_some(()));
-        assert!(
-            idle.is_some(),
-            "{} messages are not finished after {limit:?}",
-            count()
-        );
+        let idle = super::within(limit, || {
+            meanwhile();
+            active().is_none().then_some(())
+        });
+        let rest = active();
+        assert!(idle.is_some(), "not finished after {limit:?}: {rest:?}");
     }
 
     /// SIGSTOP while a transaction of it is open in which it has locked its membership.

@@ -160,6 +160,17 @@ impl Peer {
         deliver
     }
 
+    /// Acknowledges the deliver_sm and enquire_link that have come.
+    pub fn acknowledge_all(&mut self) {
+        while let Ok(pdu) = self.next(Duration::ZERO) {
+            match pdu.body {
+                Body::DeliverSm(_) => self.acknowledge(CommandId::DELIVER_SM_RESP, pdu.sequence),
+                Body::EnquireLink => self.acknowledge(CommandId::ENQUIRE_LINK_RESP, pdu.sequence),
+                other => panic!("neither deliver_sm nor enquire_link: {other:?}"),
+            }
+        }
+    }
+
     /// Sends a request with the next sequence number and gives that number.
     pub fn request(&mut self, body: Body) -> u32 {
         self.sequence += 1;
