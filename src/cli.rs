@@ -177,3 +177,10 @@ impl Command {
         }
     }
 }
+
+/// What a subcommand reads from these words, the first of which is its name.
+#[cfg(test)]
+fn parsed<A: clap::Args>(words: &[&str]) -> Result<A, clap::Error> {
+    let mut matches = A::augment_args(clap::Command::new("smsc")).try_get_matches_from(words)?;
+    A::from_arg_matches_mut(&mut matches)
+}

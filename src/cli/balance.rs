@@ -138,24 +138,17 @@ fn render(list: &TopUps) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
+    use crate::cli::parsed;
 
     #[test]
     fn a_correction_is_a_number_below_zero() {
         let line = ["balance", "add", "acme", "-20", "--reference", "wrong key"];
-        let Order::Add(add) = Line::try_parse_from(line).unwrap().args.order else {
+        let Order::Add(add) = parsed::<Args>(&line).unwrap().order else {
             panic!("not add");
         };
         assert_eq!((add.account.as_str(), add.credits), ("acme", -20));
-        assert!(Line::try_parse_from(["balance", "add", "acme", "1.5"]).is_err());
+        assert!(parsed::<Args>(&["balance", "add", "acme", "1.5"]).is_err());
     }
 
     #[test]

@@ -124,19 +124,12 @@ fn render(opt_outs: &[OptOut]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
+    use crate::cli::parsed;
 
     #[test]
     fn numbers_are_needed_and_may_be_several() {
-        let read = |line: &[&str]| Line::try_parse_from(line).map(|line| line.args.order);
+        let read = |line: &[&str]| parsed(line).map(|args: Args| args.order);
         let Ok(Order::Add(add)) = read(&["x", "add", "441", "+442", "--account", "shop"]) else {
             panic!("not add");
         };

@@ -193,30 +193,18 @@ fn state(queue: &Queue) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
+    use crate::cli::parsed;
     use crate::pb::QueueSnapshot;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
 
     #[test]
     fn reads_name_and_command() {
-        let line = Line::try_parse_from(["queues", "operator:up", "suspend"]).unwrap();
-        assert_eq!(line.args.name.as_deref(), Some("operator:up"));
-        assert_eq!(line.args.command, Some(Order::Suspend));
-        assert!(Line::try_parse_from(["queues", "operator:up", "drop"]).is_err());
-        assert!(
-            Line::try_parse_from(["queues", "--json"])
-                .unwrap()
-                .args
-                .connection
-                .json
-        );
+        let args: Args = parsed(&["queues", "operator:up", "suspend"]).unwrap();
+        assert_eq!(args.name.as_deref(), Some("operator:up"));
+        assert_eq!(args.command, Some(Order::Suspend));
+        assert!(parsed::<Args>(&["queues", "operator:up", "drop"]).is_err());
+        let args: Args = parsed(&["queues", "--json"]).unwrap();
+        assert!(args.connection.json);
     }
 
     #[test]

@@ -168,28 +168,16 @@ fn confirm(count: u64) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
+    use crate::cli::parsed;
 
     #[test]
     fn takes_an_id_or_a_filter() {
-        let line = |all: &str| Line::try_parse_from(all.split(' '));
-        assert_eq!(
-            line("replay 17 --to b").unwrap().args.id.as_deref(),
-            Some("17")
-        );
+        let line = |all: &str| parsed::<Args>(&all.split(' ').collect::<Vec<_>>());
+        assert_eq!(line("replay 17 --to b").unwrap().id.as_deref(), Some("17"));
         let many = line("replay --operator up --state EXPIRED --limit 10000").unwrap();
-        assert_eq!(
-            many.args.filter.given(),
-            [("operator", "up"), ("state", "EXPIRED")]
-        );
+        let given = many.filter.given();
+        assert_eq!(given, [("operator", "up"), ("state", "EXPIRED")]);
         assert!(line("replay 17 --operator up").is_err());
         assert!(line("replay --operator up --limit 10001").is_err());
     }

@@ -123,24 +123,17 @@ fn role(text: &str) -> Result<Role, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
+    use crate::cli::parsed;
 
     #[test]
     fn reads_a_role_and_an_end() {
-        let line = Line::try_parse_from(["token", "add", "ci", "--role", "read", "--days", "30"]);
-        let Order::Add(add) = line.unwrap().args.order else {
+        let line = parsed::<Args>(&["token", "add", "ci", "--role", "read", "--days", "30"]);
+        let Order::Add(add) = line.unwrap().order else {
             panic!("not add");
         };
         assert_eq!((add.role, add.days), (Role::Read, Some(30)));
-        assert!(Line::try_parse_from(["token", "add", "ci"]).is_err());
-        assert!(Line::try_parse_from(["token", "add", "ci", "--role", "root"]).is_err());
+        assert!(parsed::<Args>(&["token", "add", "ci"]).is_err());
+        assert!(parsed::<Args>(&["token", "add", "ci", "--role", "root"]).is_err());
     }
 }
