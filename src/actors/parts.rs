@@ -61,6 +61,9 @@ pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
         .filter(|whole| whole.fin.is_none());
     let mut messages: Vec<Message> = open.map(|whole| whole.message).collect();
     messages.retain(|message| !sent_as(message).is_empty());
+    if messages.is_empty() {
+        return;
+    }
     let ids = messages.iter().flat_map(sent_as).copied().collect();
     let Some(parts) = finish::load(hub, ids).await else {
         return;

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use crate::actors::plan::Plan;
-use crate::domain::rewrite::{Number, Rules, TooLong, rewrite};
+use crate::domain::rewrite::{Number, Rule, Rules, TooLong, rewrite};
 use crate::pb::{Address, Message, Original};
 use crate::smpp::{AlertNotification, CommandStatus, SubmitSm};
 
@@ -117,12 +117,7 @@ pub fn destination(plan: &Plan, sender: u32, pdu: &SubmitSm) -> Bytes {
     let Some(rules) = plan.rewrite_in(sender) else {
         return pdu.destination_addr.clone();
     };
-    let given = destination_in(pdu);
-    match rewrite(&rules.destination, &given) {
-        Ok(Some(new)) => new.digits,
-        // What has no room is refused by Ingest.
-        Ok(None) | Err(_) => given.digits,
-    }
+    digits_after(&rules.destination, destination_in(pdu))
 }
 
 /// The addresses that a message of this sender is stored with when it comes with these: source, then
@@ -131,14 +126,18 @@ pub fn stored_as(plan: &Plan, sender: u32, source: Number, destination: Number) 
     let Some(rules) = plan.rewrite_in(sender) else {
         return (source.digits, destination.digits);
     };
-    let stored = |rules, given: Number| match rewrite(rules, &given) {
+    (
+        digits_after(&rules.source, source),
+        digits_after(&rules.destination, destination),
+    )
+}
+
+/// What has no room stays as it is here: Ingest refuses it.
+fn digits_after(rules: &[Rule], given: Number) -> Bytes {
+    match rewrite(rules, &given) {
         Ok(Some(new)) => new.digits,
         Ok(None) | Err(_) => given.digits,
-    };
-    (
-        stored(&rules.source, source),
-        stored(&rules.destination, destination),
-    )
+    }
 }
 
 /// The source as its sender wrote it.
@@ -202,7 +201,6 @@ fn invalid_destination(_: TooLong) -> CommandStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::rewrite::Rule;
 
     fn octets(text: &str) -> Bytes {
         Bytes::copy_from_slice(text.as_bytes())
