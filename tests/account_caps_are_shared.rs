@@ -42,6 +42,7 @@ fn three_nodes_keep_one_cap() {
     let mut operator = Simulator::new();
     let address = operator.address();
     let mut cluster = Cluster::of(3)
+        .short_lease()
         .each(move |smsc| {
             smsc.account_with("test", "test", &format!("max_waiting = {CAP}"))
                 .account("free", "free")

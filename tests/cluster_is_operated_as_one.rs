@@ -11,6 +11,7 @@ const QUEUE: &str = "operator:up";
 fn cluster(nodes: usize, operator: &Simulator) -> Cluster {
     let address = operator.address();
     let cluster = Cluster::of(nodes)
+        .short_lease()
         .each(move |smsc| {
             smsc.account("test", "test")
                 .operator_with("up", address, &format!("binds = {nodes}"))

@@ -134,7 +134,16 @@ impl Scene {
         let sender = Sender::read(&self.folder.path().join("load.journal"));
         let stored = Stored::shared(&self.cluster.postgres.url());
         let found = history::check(&stored, &sender, &self.operator.journal());
-        println!("{found:?}, at most {} binds", self.door.most_connections());
+        let lines = |text| -> Vec<usize> {
+            let nodes = self.cluster.nodes.iter();
+            nodes.map(|node| node.log_lines_with(text)).collect()
+        };
+        println!(
+            "{found:?}, at most {} binds; leases lost {:?}, binds lost {:?}",
+            self.door.most_connections(),
+            lines(LEASE_LOST),
+            lines("bind lost"),
+        );
         found
     }
 }
@@ -149,7 +158,7 @@ fn assert_at_most(found: &Findings, duplicates: usize) {
 
 #[test]
 fn nodes_are_killed_one_after_another() {
-    let mut scene = Scene::start(|cluster| cluster);
+    let mut scene = Scene::start(ClusterBuilder::short_lease);
     for killed in 0..NODES {
         let others: Vec<usize> = (0..NODES).filter(|node| *node != killed).collect();
         scene.cluster.nodes[killed].kill();
@@ -166,7 +175,7 @@ fn nodes_are_killed_one_after_another() {
 
 #[test]
 fn postgres_is_killed_for_a_moment_and_for_longer_than_a_lease() {
-    let mut scene = Scene::start(|cluster| cluster);
+    let mut scene = Scene::start(ClusterBuilder::short_lease);
     scene.cluster.postgres.kill9();
     scene.cluster.postgres.restart();
     scene.wait_until_held_by(&[0, 1, 2]);
@@ -214,7 +223,7 @@ fn redis_is_killed_flushed_and_silent() {
 
 #[test]
 fn a_node_stands_still_for_longer_than_its_lease() {
-    let mut scene = Scene::start(|cluster| cluster);
+    let mut scene = Scene::start(ClusterBuilder::short_lease);
     for in_a_transaction in [false, true] {
         let node = &scene.cluster.nodes[1];
         let (stood_back, frozen_binds) = (
@@ -247,7 +256,7 @@ fn a_node_stands_still_for_longer_than_its_lease() {
 
 #[test]
 fn a_node_is_cut_off_from_postgres_for_longer_than_its_lease() {
-    let mut scene = Scene::start(ClusterBuilder::gated);
+    let mut scene = Scene::start(|cluster| cluster.short_lease().gated());
     for _ in 0..2 {
         scene.cluster.nodes[2].gate().shut();
         scene.wait_until_held_by(&[0, 1]);
@@ -265,7 +274,7 @@ fn a_node_is_cut_off_from_postgres_for_longer_than_its_lease() {
 
 #[test]
 fn a_node_has_a_clock_that_is_ten_seconds_fast() {
-    let mut scene = Scene::start(|cluster| cluster.skew(1, "+10s"));
+    let mut scene = Scene::start(|cluster| cluster.short_lease().skew(1, "+10s"));
     let ahead = {
         let rows = scene.cluster.postgres.rows("SELECT max(id) FROM msg");
         let made_at = Duration::from_millis(rows[0].get::<_, i64>(0) as u64 >> 20);

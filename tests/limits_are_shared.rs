@@ -50,7 +50,7 @@ struct Node {
 async fn client(url: &str) -> Arc<Redis> {
     let redis = Redis::open(&RedisOptions {
         url: SecretString::from(url),
-        timeout: Duration::from_millis(500),
+        timeout: harness::PATIENCE,
         ..RedisOptions::default()
     });
     let redis = Arc::new(redis.unwrap());
@@ -74,6 +74,11 @@ async fn three_nodes(url: &str) -> [Node; 3] {
 
 /// The operator `up` and the account `test`, both limited to [`RATE`].
 async fn node(url: &str) -> Node {
+    node_with_patience(url, harness::PATIENCE).await
+}
+
+/// One that goes on alone when Redis says nothing for so long.
+async fn node_with_patience(url: &str, timeout: Duration) -> Node {
     let folder = tempfile::tempdir().unwrap();
     let config = Config {
         data_dir: folder.path().to_owned(),
@@ -127,7 +132,7 @@ async fn node(url: &str) -> Node {
     );
     let redis = Redis::open(&RedisOptions {
         url: SecretString::from(url),
-        timeout: Duration::from_millis(500),
+        timeout,
         ..RedisOptions::default()
     });
     let redis = Arc::new(redis.unwrap());
@@ -399,7 +404,7 @@ async fn without_redis_a_node_goes_on_alone_and_comes_back_by_itself() {
 #[actix::test]
 async fn a_redis_that_is_silent_holds_nobody_up_twice() {
     let server = PrivateRedis::start();
-    let node = node(&server.url()).await;
+    let node = node_with_patience(&server.url(), Duration::from_millis(500)).await;
     server.pause(Duration::from_secs(4));
     let mut answers = Vec::new();
     for _ in 0..50 {

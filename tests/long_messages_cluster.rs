@@ -20,6 +20,7 @@ fn cluster(operator: &FakeOperator, long_messages: &str) -> Cluster {
     let address = operator.address();
     let keys = format!("window = 50\nlong_messages = \"{long_messages}\"");
     Cluster::of(3)
+        .short_lease()
         .roles(ENTRY, &["smpp", "http"])
         .roles(1, &["delivery", "http", "janitor"])
         .roles(2, &["delivery", "http", "janitor"])

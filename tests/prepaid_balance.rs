@@ -398,6 +398,7 @@ fn three_nodes_spend_one_balance_and_one_quota() {
     const CREDITS: i64 = 6_000;
     const QUOTA: i64 = 500;
     let mut cluster = Cluster::of(3)
+        .short_lease()
         .each(|smsc| {
             smsc.account_with("test", "test", "prepaid = true\nmax_binds = 30")
                 .account_with("daily", "daily", &format!("quota_per_day = {QUOTA}"))

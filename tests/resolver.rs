@@ -427,6 +427,7 @@ fn three_nodes_ask_once_and_the_death_of_one_loses_nothing() {
     let operator = Simulator::new().start();
     let address = operator.address();
     let mut cluster = Cluster::of(3)
+        .short_lease()
         .redis()
         .each(move |smsc| {
             // The configuration of a whole cluster, on top of what the harness has.

@@ -142,6 +142,7 @@ fn binds_are_counted_exactly_after_every_kind_of_end() {
 #[test]
 fn binds_are_counted_over_all_nodes() {
     let mut cluster = Cluster::of(2)
+        .short_lease()
         .each(|smsc| {
             smsc.account_with("test", "test", "max_binds = 3\non_full = \"replace\"")
                 .route("", "test:delivered")

@@ -48,7 +48,8 @@ class Hook(AbstractHook):
     async def received(self, smpp_message, pdu, client_id):
         if isinstance(smpp_message, SubmitSmResp):
             assert smpp_message.command_status == SmppCommandStatus.ESME_ROK
-            self.ids[smpp_message.log_id] = smpp_message.message_id
+            # Each part of a long text has one.
+            self.ids.setdefault(smpp_message.log_id, []).append(smpp_message.message_id)
         elif isinstance(smpp_message, DeliverSm):
             if smpp_message.is_receipt():
                 told = smpp_message.parse_receipt()
@@ -117,8 +118,8 @@ async def main():
     await session.broker.enqueue(message("hello aiosmpplib", "plain"))
     await session.broker.enqueue(message(LONG, "long"))
     told = lambda: {one["id"] for one in hook.receipts}
-    await until(lambda: hook.mo and {"plain", "long"} <= hook.ids.keys())
-    await until(lambda: hook.ids["plain"] in told())
+    await until(lambda: hook.mo and "plain" in hook.ids and len(hook.ids.get("long", [])) == 2)
+    await until(lambda: {*hook.ids["plain"], *hook.ids["long"]} <= told())
 
     # The connection is dropped, not unbound: the session binds again by itself.
     await session.broker.enqueue(message("before the drop", "drop"))
@@ -126,18 +127,18 @@ async def main():
     session._bound.clear()
     session._writer.transport.abort()
     await asyncio.wait_for(session._bound.wait(), PATIENCE)
-    await until(lambda: hook.ids["drop"] in told())
+    await until(lambda: hook.ids["drop"][0] in told())
     await session.stop()
     await running
 
     print(json.dumps({
         "binds": binds,
-        "submit": hook.ids["plain"],
-        "long": [hook.ids["long"]],
+        "submit": hook.ids["plain"][0],
+        "long": hook.ids["long"],
         "messages": hook.pdus,
         "receipts": hook.receipts,
         "mo": hook.mo,
-        "reconnect": hook.ids["drop"],
+        "reconnect": hook.ids["drop"][0],
         "unbind": hook.unbind,
     }))
 

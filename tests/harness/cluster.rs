@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! let mut cluster = Cluster::of(3)
+//!     .short_lease()                                   others take over when a node is killed
 //!     .roles(1, &["delivery", "http", "janitor"])      others keep all roles
 //!     .skew(2, "+10s")                                 its wall clock is wrong
 //!     .each(|smsc| smsc.account("test", "test"))       the same configuration for all
@@ -17,15 +18,18 @@ use serde_json::Value;
 
 use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_library, run, until};
 
-/// Short, so that tests need not wait long for a takeover.
-const CLUSTER: &str = r#"lease = "3s"
-margin = "500ms"
+/// Longer than a busy machine keeps a node from its heartbeat.
+const LEASE: &str = "60s";
+/// Short, so that a test need not wait long for a takeover.
+const SHORT_LEASE: &str = "3s";
+const CLUSTER: &str = r#"margin = "500ms"
 heartbeat = "300ms"
 poll = "300ms""#;
 
 /// How a cluster is to be.
 pub struct ClusterBuilder {
     plans: Vec<NodePlan>,
+    lease: &'static str,
     redis: bool,
     gated: bool,
     each: Box<dyn Fn(SmscBuilder) -> SmscBuilder>,
@@ -67,6 +71,12 @@ pub struct Held {
 // === impl ClusterBuilder ===
 
 impl ClusterBuilder {
+    /// For a test in which nodes are lost: others take over soon.
+    pub fn short_lease(mut self) -> Self {
+        self.lease = SHORT_LEASE;
+        self
+    }
+
     /// Limits are shared through a Redis server of the cluster's own.
     pub fn redis(mut self) -> Self {
         self.redis = true;
@@ -118,7 +128,8 @@ impl ClusterBuilder {
                 let mut smsc = (self.each)(Smsc::new())
                     .toml(&format!("[postgres]\nurl = {url:?}"))
                     .toml(&format!(
-                        "[cluster]\n{CLUSTER}\n{}",
+                        "[cluster]\nlease = {:?}\n{CLUSTER}\n{}",
+                        self.lease,
                         plan.roles.as_deref().unwrap_or_default()
                     ));
                 if let Some(redis) = &redis {
@@ -169,6 +180,7 @@ impl Cluster {
     pub fn of(nodes: usize) -> ClusterBuilder {
         ClusterBuilder {
             plans: (0..nodes).map(|_| NodePlan::default()).collect(),
+            lease: LEASE,
             redis: false,
             gated: false,
             each: Box::new(|smsc| smsc),
