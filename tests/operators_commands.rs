@@ -5,10 +5,12 @@ mod harness;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, stat_of, submit, until};
+use bytes::Bytes;
+use harness::{
+    Peer, PeerError, Scene, Simulator, Smsc, accept, next_submit, stat_of, submit, until,
+};
 use serde_json::Value;
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp};
+use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 const QUIET: Duration = Duration::from_millis(700);
 const DELIVERED: u32 = 2;
@@ -90,40 +92,34 @@ fn a_cancelled_message_stays_cancelled_over_a_kill() {
 
 #[test]
 fn a_message_at_the_operator_is_not_cancelled() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
+    let mut scene = Scene::new("");
+    let id = scene.submit();
+    let (sequence, _) = next_submit(&mut scene.bind);
     // In flight: nobody knows how it ends.
     for verb in ["cancel", "retry"] {
-        let (status, answer) = smsc.admin().post(&format!("/v1/messages/{id}/{verb}"));
+        let (status, answer) = scene
+            .smsc
+            .admin()
+            .post(&format!("/v1/messages/{id}/{verb}"));
         assert_eq!(status, 409, "{verb}: {answer}");
     }
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::from_static(b"x1"),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, pdu.sequence, body).encode(&mut out);
-    bind.send(&out);
+    accept(&mut scene.bind, sequence, "x1");
     until("it to be handed over", || {
-        (message(&smsc, &id)["stage"] == "handed over").then_some(())
+        (message(&scene.smsc, &id)["stage"] == "handed over").then_some(())
     });
     // Handed over: it is the operator's now.
     for verb in ["cancel", "retry"] {
         assert_eq!(
-            smsc.admin().post(&format!("/v1/messages/{id}/{verb}")).0,
+            scene
+                .smsc
+                .admin()
+                .post(&format!("/v1/messages/{id}/{verb}"))
+                .0,
             409
         );
     }
-    assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
-    assert_eq!(message(&smsc, &id)["state"], "ENROUTE");
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
+    assert_eq!(message(&scene.smsc, &id)["state"], "ENROUTE");
 }
 
 #[test]

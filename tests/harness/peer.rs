@@ -60,6 +60,14 @@ pub fn submit(to: &str, text: &str) -> SubmitSm {
     }
 }
 
+/// A greeting from another address.
+pub fn submit_from(source: &str, to: &str) -> SubmitSm {
+    SubmitSm {
+        source_addr: Bytes::copy_from_slice(source.as_bytes()),
+        ..submit(to, "hello")
+    }
+}
+
 /// Answers a submit_sm with ESME_ROK and this message id.
 pub fn accept(bind: &mut Peer, sequence: u32, id: &str) {
     answer(bind, sequence, CommandStatus::ESME_ROK, id);
