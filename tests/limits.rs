@@ -92,11 +92,7 @@ fn an_account_shares_its_rate_over_its_binds() {
         .route("", "test:delivered")
         .start();
     let mut binds: Vec<Peer> = (0..4)
-        .map(|_| {
-            let mut peer = Peer::connect(smsc.smpp());
-            peer.bind_as(Body::BindTransmitter, "test", "test");
-            peer
-        })
+        .map(|_| Peer::transmitter(smsc.smpp(), "test", "test"))
         .collect();
     let accepted: usize = binds
         .iter_mut()
@@ -234,8 +230,7 @@ fn a_window_is_never_exceeded() {
         .account_with("test", "test", "window = 3")
         .route("", "test:delivered")
         .start();
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     submit_many(&mut transmitter, 9);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut unanswered = Vec::new();

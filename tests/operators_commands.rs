@@ -79,8 +79,7 @@ fn a_cancelled_message_stays_cancelled_over_a_kill() {
     smsc.kill();
     operator.start_again();
     smsc.start_again();
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let other = transmitter.submit(submit("447700900124", "stays"));
     // Its receipt was sent before the kill, but never acknowledged.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -170,8 +169,7 @@ fn a_message_that_waits_for_its_next_attempt_is_sent_now() {
 fn a_purge_ends_what_waits_with_receipts() {
     const MESSAGES: usize = 2_500;
     let (mut operator, smsc, esme) = down();
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     drop(esme);
     for number in 0..MESSAGES {
         let to = format!("4477009{number:05}");

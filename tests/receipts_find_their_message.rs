@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use harness::{FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, submit, until};
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, tag};
+use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm};
 
 const MESSAGES: usize = 40;
 /// Long enough for a second receipt to show itself, had there been one.
@@ -23,8 +23,7 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
         .route("", "up")
         .start();
     // Two binds: while one waits for the answer to a submit_sm, the other's receipts wait.
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut ids: Vec<String> = (0..MESSAGES)
         .map(|number| transmitter.submit(submit(&format!("4477009{number:05}"), "hello")))
@@ -45,11 +44,7 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
 fn receipted(receipt: &SubmitSm) -> String {
     let text = String::from_utf8_lossy(&receipt.short_message).into_owned();
     assert!(text.contains("stat:DELIVRD"), "{text}");
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    String::from_utf8(id.to_vec()).unwrap()
+    harness::receipted(receipt)
 }
 
 #[test]

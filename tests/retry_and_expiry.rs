@@ -153,7 +153,7 @@ fn everything_gets_through_a_throttling_and_failing_operator() {
         .route("", "up")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut transmitter = transmitter(&smsc);
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut ids: Vec<String> = (0..100)
         .map(|number| transmitter.submit(submit(&format!("4477009{number:05}"), "hello")))
         .collect();
@@ -346,7 +346,7 @@ fn who_asked_for_failures_hears_of_failures_only() {
         .route("1", "test:failed")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut transmitter = transmitter(&smsc);
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut send = |to: &str, registered_delivery: u8| {
         transmitter.submit(SubmitSm {
             registered_delivery,
@@ -377,12 +377,4 @@ fn without_a_receipt_the_answer_is_the_end() {
     assert_eq!(message.registered_delivery, 0);
     accept(&mut scene.bind, sequence, "x1");
     assert_eq!(scene.smsc.wait_for_final(&id)["state"], "ACCEPTED");
-}
-
-/// A bind that gets no receipts: they wait for another one.
-fn transmitter(smsc: &Smsc) -> Peer {
-    let mut peer = Peer::connect(smsc.smpp());
-    let answer = peer.bind_as(Body::BindTransmitter, "test", "test");
-    assert_eq!(answer, CommandStatus::ESME_ROK);
-    peer
 }

@@ -48,7 +48,7 @@ pub use cluster::{Cluster, ClusterBuilder, Node};
 pub use gate::Gate;
 pub use operator::{Answerer, FakeOperator};
 pub use pcap::Capture;
-pub use peer::{Peer, PeerError, accept, answer, pdu, stat_of, submit, submit_from};
+pub use peer::{Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from};
 pub use ports::free_port;
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
 pub use process::{Finished, Process, run};
