@@ -4,37 +4,20 @@
 mod harness;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, Smsc, accept, answer, stat_of, submit};
+use harness::{FakeOperator, Peer, Scene, Smsc, answer, stat_of, submit, taken};
 use smsc::smpp::{Body, CommandStatus, SubmitSm, tag};
 
 const NUMBER: &str = "447700900123";
 
-struct Scene {
-    smsc: Smsc,
-    bind: Peer,
-    esme: Peer,
+fn scene(account: &str, operator: &str) -> Scene {
+    let account = format!("addresses = [\"12345\"]\n{account}");
+    Scene::of(&account, operator, |builder| builder)
 }
 
-impl Scene {
-    fn new(account: &str, operator: &str) -> Self {
-        let listening = FakeOperator::listen();
-        let account = format!("addresses = [\"12345\"]\n{account}");
-        let smsc = Smsc::new()
-            .account_with("test", "test", &account)
-            .operator_with("up", listening.address(), operator)
-            .route("", "up")
-            .start();
-        let bind = listening.accept_bind();
-        smsc.wait_for_binds("up", 1);
-        let esme = Peer::bind(smsc.smpp(), "test", "test");
-        Self { smsc, bind, esme }
-    }
-
-    /// What the operator gets when this is submitted.
-    fn sent(&mut self, data_coding: u8, octets: &[u8]) -> SubmitSm {
-        self.esme.submit(text(data_coding, octets));
-        next_submit(&mut self.bind)
-    }
+/// What the operator gets when this is submitted.
+fn passed(scene: &mut Scene, data_coding: u8, octets: &[u8]) -> SubmitSm {
+    scene.esme.submit(text(data_coding, octets));
+    scene.take("theirs")
 }
 
 fn text(data_coding: u8, octets: &[u8]) -> SubmitSm {
@@ -42,15 +25,6 @@ fn text(data_coding: u8, octets: &[u8]) -> SubmitSm {
         data_coding,
         short_message: Bytes::copy_from_slice(octets),
         ..submit(NUMBER, "")
-    }
-}
-
-fn next_submit(bind: &mut Peer) -> SubmitSm {
-    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    accept(bind, pdu.sequence, "theirs");
-    match pdu.body {
-        Body::SubmitSm(submit) => submit,
-        _ => unreachable!("just matched"),
     }
 }
 
@@ -91,11 +65,11 @@ fn a_text_arrives_in_the_alphabet_of_its_operator() {
             b"\xA4\x00\xFF".to_vec(),
         ),
     ] {
-        let mut scene = Scene::new(
+        let mut scene = scene(
             &format!("alphabet = \"{account}\""),
             &format!("alphabet = \"{operator}\""),
         );
-        let sent = scene.sent(0, octets);
+        let sent = passed(&mut scene, 0, octets);
         assert_eq!(sent.data_coding, 0, "{account} to {operator}");
         assert_eq!(sent.short_message, expected, "{account} to {operator}");
     }
@@ -103,7 +77,7 @@ fn a_text_arrives_in_the_alphabet_of_its_operator() {
 
 #[test]
 fn the_way_back_is_read_in_the_alphabet_of_the_operator() {
-    let mut scene = Scene::new("alphabet = \"utf8\"", "alphabet = \"gsm\"");
+    let mut scene = scene("alphabet = \"utf8\"", "alphabet = \"gsm\"");
     let sequence = scene.bind.request(Body::DeliverSm(SubmitSm {
         source_addr: Bytes::from_static(NUMBER.as_bytes()),
         destination_addr: Bytes::from_static(b"12345"),
@@ -121,9 +95,9 @@ fn the_way_back_is_read_in_the_alphabet_of_the_operator() {
 
 #[test]
 fn other_data_codings_pass_as_they_are() {
-    let mut scene = Scene::new("alphabet = \"latin1\"", "alphabet = \"gsm\"");
+    let mut scene = scene("alphabet = \"latin1\"", "alphabet = \"gsm\"");
     for data_coding in [1, 2, 3, 4, 5, 8, 0xF5] {
-        let sent = scene.sent(data_coding, b"\x00\xE4\x00\x40");
+        let sent = passed(&mut scene, data_coding, b"\x00\xE4\x00\x40");
         assert_eq!(sent.data_coding, data_coding);
         assert_eq!(sent.short_message, &b"\x00\xE4\x00\x40"[..]);
     }
@@ -137,11 +111,11 @@ fn what_cannot_be_written_follows_the_policy() {
         ("transliterate", 0, b"\x0E e E".to_vec()),
         ("replace", 0, b"\x0E ? ?".to_vec()),
     ] {
-        let mut scene = Scene::new(
+        let mut scene = scene(
             "alphabet = \"latin1\"",
             &format!("unrepresentable = \"{policy}\""),
         );
-        let sent = scene.sent(0, &latin1);
+        let sent = passed(&mut scene, 0, &latin1);
         assert_eq!(
             (sent.data_coding, &sent.short_message[..]),
             (data_coding, &expected[..])
@@ -153,7 +127,7 @@ fn what_cannot_be_written_follows_the_policy() {
             "{policy}"
         );
         // A flash message stays one.
-        let flash = scene.sent(0x10, &latin1);
+        let flash = passed(&mut scene, 0x10, &latin1);
         assert_eq!(
             flash.data_coding,
             if data_coding == 0 { 0x10 } else { 0x18 }
@@ -163,12 +137,12 @@ fn what_cannot_be_written_follows_the_policy() {
 
 #[test]
 fn what_cannot_be_written_is_refused_where_the_operator_wants_that() {
-    let mut scene = Scene::new("alphabet = \"latin1\"", "unrepresentable = \"refuse\"");
+    let mut scene = scene("alphabet = \"latin1\"", "unrepresentable = \"refuse\"");
     let sequence = scene.esme.request(Body::SubmitSm(text(0, b"\xEA")));
     let answer = scene.esme.answer_to(sequence);
     assert_eq!(answer.status, CommandStatus::ESME_RSUBMITFAIL);
     assert_eq!(
-        scene.sent(0, b"\xFC").short_message,
+        passed(&mut scene, 0, b"\xFC").short_message,
         &b"\x7E"[..],
         "the next one is fine"
     );
@@ -182,15 +156,15 @@ fn what_cannot_be_written_is_refused_where_the_operator_wants_that() {
 #[test]
 fn a_national_table_comes_before_ucs2_where_the_operator_takes_it() {
     let keys = "languages = [\"turkish\"]\nlong_messages = \"udh\"";
-    let mut scene = Scene::new("alphabet = \"utf8\"", keys);
-    let sent = scene.sent(0, "şu İş".as_bytes());
+    let mut scene = scene("alphabet = \"utf8\"", keys);
+    let sent = passed(&mut scene, 0, "şu İş".as_bytes());
     assert_eq!((sent.data_coding, sent.esm_class & 0x40), (0, 0x40));
     // Single shift table of Turkish (§A.2.1): ş 1B 73, İ 1B 49.
     assert_eq!(
         sent.short_message,
         &b"\x03\x24\x01\x01\x1Bsu \x1BI\x1Bs"[..]
     );
-    let sent = scene.sent(0, "日本".as_bytes());
+    let sent = passed(&mut scene, 0, "日本".as_bytes());
     assert_eq!(
         (sent.data_coding, &sent.short_message[..]),
         (8, &utf16("日本")[..])
@@ -217,16 +191,16 @@ fn a_message_that_fails_over_is_written_anew_for_the_next_operator() {
     };
     assert_eq!(to_a.short_message, utf16("é"));
     answer(&mut a, pdu.sequence, CommandStatus::ESME_RSYSERR, "");
-    let to_b = next_submit(&mut b);
+    let to_b = taken(&mut b, "theirs");
     assert_eq!(to_b.short_message, &b"\xE9"[..]);
 }
 
 #[test]
 fn receipts_are_what_they_are_in_every_alphabet() {
-    let mut scene = Scene::new("alphabet = \"ucs2\"", "alphabet = \"gsm_packed\"");
+    let mut scene = scene("alphabet = \"ucs2\"", "alphabet = \"gsm_packed\"");
     let id = scene.esme.submit(text(0, &utf16("hello")));
     assert_eq!(
-        next_submit(&mut scene.bind).short_message,
+        scene.take("theirs").short_message,
         &b"\xE8\x32\x9B\xFD\x06"[..]
     );
     let sequence = scene.bind.request(Body::DeliverSm(SubmitSm {

@@ -4,7 +4,10 @@
 mod harness;
 
 use bytes::Bytes;
-use harness::{Admin, Cluster, FakeOperator, Peer, Smsc, accept, answer, stat_of, submit, until};
+use harness::{
+    Admin, Cluster, FakeOperator, Peer, Scene, Smsc, accept, answer, next_submit, stat_of, submit,
+    taken, until,
+};
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
@@ -15,22 +18,6 @@ const REJECTED: u32 = 8;
 
 fn text(of: &str) -> Bytes {
     Bytes::copy_from_slice(of.as_bytes())
-}
-
-/// The next submit_sm that an operator gets, with its sequence number.
-fn asked(link: &mut Peer) -> (u32, SubmitSm) {
-    let pdu = link.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    match pdu.body {
-        Body::SubmitSm(submit) => (pdu.sequence, submit),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// The same, answered with this id.
-fn taken(link: &mut Peer, id: &str) -> SubmitSm {
-    let (sequence, submit) = asked(link);
-    accept(link, sequence, id);
-    submit
 }
 
 /// A receipt of an operator.
@@ -96,7 +83,7 @@ fn what_failed_is_sent_again() {
         .iter()
         .map(|text| {
             let id = esme.submit(submit(TO, text));
-            let (sequence, _) = asked(&mut bad);
+            let (sequence, _) = next_submit(&mut bad);
             answer(&mut bad, sequence, CommandStatus::ESME_RINVDSTADR, "");
             assert_eq!(stat_of(&esme.deliver()), (id.clone(), REJECTED));
             id
@@ -254,7 +241,7 @@ fn a_long_text_is_sent_again_as_a_whole() {
     let long = "0123456789".repeat(20);
     let id = esme.submit(submit(TO, &long));
     for _ in 0..2 {
-        let (sequence, _) = asked(&mut bad);
+        let (sequence, _) = next_submit(&mut bad);
         answer(&mut bad, sequence, CommandStatus::ESME_RINVDSTADR, "");
     }
     assert_eq!(stat_of(&esme.deliver()), (id.clone(), REJECTED));
@@ -279,19 +266,12 @@ fn a_long_text_is_sent_again_as_a_whole() {
 
 #[test]
 fn a_receipt_is_matched_by_hand() {
-    let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let admin = smsc.admin();
-    let id = esme.submit(submit(TO, "hello"));
-    taken(&mut link, "right");
-    receipt(&mut link, "wrong", "UNDELIV", "069");
-    receipt(&mut link, "nobody's", "DELIVRD", "000");
+    let mut scene = Scene::new("");
+    let admin = scene.smsc.admin();
+    let id = scene.esme.submit(submit(TO, "hello"));
+    scene.take("right");
+    receipt(&mut scene.bind, "wrong", "UNDELIV", "069");
+    receipt(&mut scene.bind, "nobody's", "DELIVRD", "000");
     let found = unmatched(&admin, 2);
     let of = |theirs: &str| -> Value {
         let one = found
@@ -316,14 +296,14 @@ fn a_receipt_is_matched_by_hand() {
         admin.call("POST", &format!("{receipt}/match"), Some(&order))
     };
     // Nothing is lost by a restart.
-    smsc.terminate();
-    smsc.start_again();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    scene.smsc.terminate();
+    scene.smsc.start_again();
+    scene.bind = scene.operator.accept_bind();
+    scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
     unmatched(&admin, 2);
 
-    let waiting = esme.submit(submit(TO, "later"));
-    let (sequence, _) = asked(&mut link);
+    let waiting = scene.esme.submit(submit(TO, "later"));
+    let (sequence, _) = next_submit(&mut scene.bind);
     for (receipt, message, status) in [
         ("/v1/receipts/unmatched/17", &*id, 404),
         (&*path(&wrong), "17", 404),
@@ -341,10 +321,10 @@ fn a_receipt_is_matched_by_hand() {
     );
     assert_eq!(ended["final"]["error"], "069");
     assert_eq!(ended["final"]["reported_by"], "operator:up");
-    assert_eq!(stat_of(&esme.deliver()), (id.clone(), UNDELIVERABLE));
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), UNDELIVERABLE));
     assert_eq!(matching(&path(&wrong), &id).0, 404, "it is gone");
-    let url = format!("http://{}", smsc.http());
-    let listed = smsc.run(&[
+    let url = format!("http://{}", scene.smsc.http());
+    let listed = scene.smsc.run(&[
         "receipts",
         "unmatched",
         "--url",
@@ -363,10 +343,10 @@ fn a_receipt_is_matched_by_hand() {
         (admin.metric("smsc_receipts_parked") == Some(0.0)).then_some(())
     });
     // An id that comes later finds nothing of what was dropped.
-    accept(&mut link, sequence, "nobody's");
-    receipt(&mut link, "nobody's", "DELIVRD", "000");
-    assert_eq!(stat_of(&esme.deliver()), (waiting, DELIVERED));
-    smsc.assert_no_panic();
+    accept(&mut scene.bind, sequence, "nobody's");
+    receipt(&mut scene.bind, "nobody's", "DELIVRD", "000");
+    assert_eq!(stat_of(&scene.esme.deliver()), (waiting, DELIVERED));
+    scene.smsc.assert_no_panic();
 }
 
 #[test]
@@ -387,7 +367,7 @@ fn another_node_has_the_queue() {
     let here = cluster.nodes[0].admin();
     let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
     let failed = esme.submit(submit(TO, "hello"));
-    let (sequence, _) = asked(&mut link);
+    let (sequence, _) = next_submit(&mut link);
     answer(&mut link, sequence, CommandStatus::ESME_RINVDSTADR, "");
     assert_eq!(stat_of(&esme.deliver()), (failed.clone(), REJECTED));
     let list = here.get("/v1/dead-letters?operator=up&error=11&account=test");

@@ -3,60 +3,27 @@
 
 mod harness;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, Smsc, submit};
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, Tlvs, tag};
+use bytes::Bytes;
+use harness::{FakeOperator, Peer, Scene, Smsc, submit};
+use smsc::smpp::{Body, CommandStatus, SubmitSm, Tlvs, tag};
 
-struct Scene {
-    _smsc: Smsc,
-    bind: Peer,
-    esme: Peer,
+fn scene() -> Scene {
+    Scene::of("addresses = [\"12345\"]", "", |builder| builder)
 }
 
-impl Scene {
-    fn new() -> Self {
-        let operator = FakeOperator::listen();
-        let smsc = Smsc::new()
-            .account_with("test", "test", "addresses = [\"12345\"]")
-            .operator("up", operator.address())
-            .route("", "up")
-            .start();
-        let bind = operator.accept_bind();
-        smsc.wait_for_binds("up", 1);
-        let esme = Peer::bind(smsc.smpp(), "test", "test");
-        Self {
-            _smsc: smsc,
-            bind,
-            esme,
-        }
-    }
+/// What the operator gets for a message.
+fn through(scene: &mut Scene, message: SubmitSm) -> SubmitSm {
+    scene.esme.submit(message);
+    scene.take("")
+}
 
-    /// What the operator gets for a message.
-    fn through(&mut self, message: SubmitSm) -> SubmitSm {
-        self.esme.submit(message);
-        let pdu = self
-            .bind
-            .expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-        let Body::SubmitSm(arrived) = pdu.body else {
-            unreachable!("just matched")
-        };
-        let body = Body::SubmitSmResp(SubmitSmResp::default());
-        let mut out = BytesMut::new();
-        Pdu::response(CommandStatus::ESME_ROK, pdu.sequence, body).encode(&mut out);
-        self.bind.send(&out);
-        arrived
-    }
-
-    /// What the account gets for a mobile-originated message.
-    fn back(&mut self, message: SubmitSm) -> SubmitSm {
-        let sequence = self.bind.request(Body::DeliverSm(message));
-        let delivered = self.esme.deliver();
-        assert_eq!(
-            self.bind.answer_to(sequence).status,
-            CommandStatus::ESME_ROK
-        );
-        delivered
-    }
+/// What the account gets for a mobile-originated message.
+fn back(scene: &mut Scene, message: SubmitSm) -> SubmitSm {
+    let sequence = scene.bind.request(Body::DeliverSm(message));
+    let delivered = scene.esme.deliver();
+    let answer = scene.bind.answer_to(sequence);
+    assert_eq!(answer.status, CommandStatus::ESME_ROK);
+    delivered
 }
 
 /// Every octet from 0 to 255.
@@ -107,34 +74,38 @@ fn everything() -> SubmitSm {
 
 #[test]
 fn every_field_and_parameter() {
-    let mut scene = Scene::new();
-    assert_eq!(scene.through(everything()), everything());
+    let mut scene = scene();
+    assert_eq!(through(&mut scene, everything()), everything());
 }
 
 #[test]
 fn an_empty_message() {
-    let mut scene = Scene::new();
+    let mut scene = scene();
     let message = SubmitSm {
         destination_addr: Bytes::from_static(b"1"),
         ..SubmitSm::default()
     };
-    assert_eq!(scene.through(message.clone()), message);
+    assert_eq!(through(&mut scene, message.clone()), message);
 }
 
 #[test]
 fn message_payload_stays_message_payload() {
-    let mut scene = Scene::new();
+    let mut scene = scene();
     for length in [1, 255, 256, 20_000, 60_000] {
         let mut message = submit("447700900123", "");
         let payload: Vec<u8> = every_octet().into_iter().cycle().take(length).collect();
         message.tlvs.push(tag::MESSAGE_PAYLOAD, &payload);
-        assert_eq!(scene.through(message.clone()), message, "{length} octets");
+        assert_eq!(
+            through(&mut scene, message.clone()),
+            message,
+            "{length} octets"
+        );
     }
 }
 
 #[test]
 fn user_data_headers_and_binary_text() {
-    let mut scene = Scene::new();
+    let mut scene = scene();
     for (esm_class, data_coding, text) in [
         (0x40, 8, &b"\x05\x00\x03\xCC\x02\x01\x04\x1F\x04\x40"[..]),
         (0x40, 4, b"\x06\x05\x04\x0B\x84\x23\xF0\x00\x01\x02"),
@@ -148,7 +119,7 @@ fn user_data_headers_and_binary_text() {
             short_message: Bytes::copy_from_slice(text),
             ..submit("447700900123", "")
         };
-        assert_eq!(scene.through(message.clone()), message);
+        assert_eq!(through(&mut scene, message.clone()), message);
     }
 }
 
@@ -173,7 +144,7 @@ fn the_same_after_it_has_waited_in_the_store() {
 
 #[test]
 fn a_mobile_originated_message() {
-    let mut scene = Scene::new();
+    let mut scene = scene();
     let mut tlvs = Tlvs::new();
     tlvs.push(tag::USER_MESSAGE_REFERENCE, &[0xBE, 0xEF]);
     tlvs.push(tag::SOURCE_PORT, &[0x0B, 0x84]);
@@ -197,12 +168,12 @@ fn a_mobile_originated_message() {
         tlvs,
         ..SubmitSm::default()
     };
-    assert_eq!(scene.back(message.clone()), message);
+    assert_eq!(back(&mut scene, message.clone()), message);
 }
 
 #[test]
 fn parameters_that_deliver_sm_knows_reach_the_account() {
-    let mut scene = Scene::new();
+    let mut scene = scene();
     // SMPP 3.4 §4.6.1.
     for (name, value) in [
         (tag::USER_RESPONSE_CODE, &[1][..]),
@@ -217,7 +188,7 @@ fn parameters_that_deliver_sm_knows_reach_the_account() {
             ..submit("12345", "hello")
         };
         message.tlvs.push(name, value);
-        let arrived = scene.back(message);
+        let arrived = back(&mut scene, message);
         assert_eq!(arrived.tlvs.get(name), Some(value), "{name:#06x}");
     }
 }

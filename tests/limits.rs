@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use argon2::{Argon2, PasswordHasher};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, submit, until};
+use harness::{FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, submit, until};
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
 const QUIET: Duration = Duration::from_millis(700);
@@ -92,11 +92,7 @@ fn an_account_shares_its_rate_over_its_binds() {
         .route("", "test:delivered")
         .start();
     let mut binds: Vec<Peer> = (0..4)
-        .map(|_| {
-            let mut peer = Peer::connect(smsc.smpp());
-            peer.bind_as(Body::BindTransmitter, "test", "test");
-            peer
-        })
+        .map(|_| Peer::transmitter(smsc.smpp(), "test", "test"))
         .collect();
     let accepted: usize = binds
         .iter_mut()
@@ -234,8 +230,7 @@ fn a_window_is_never_exceeded() {
         .account_with("test", "test", "window = 3")
         .route("", "test:delivered")
         .start();
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     submit_many(&mut transmitter, 9);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut unanswered = Vec::new();
@@ -259,17 +254,10 @@ fn a_window_is_never_exceeded() {
 
 #[test]
 fn an_operators_window_is_never_exceeded() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address(), "window = 3")
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    submit_many(&mut esme, 20);
+    let mut scene = Scene::new("window = 3");
+    submit_many(&mut scene.esme, 20);
     let mut seen = 0;
-    while let Ok(pdu) = bind.next(QUIET) {
+    while let Ok(pdu) = scene.bind.next(QUIET) {
         assert!(matches!(pdu.body, Body::SubmitSm(_)));
         seen += 1;
     }
@@ -380,24 +368,12 @@ fn rates_count_short_messages_and_not_texts() {
 
 #[test]
 fn an_operator_gets_so_many_short_messages_per_second() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with(
-            "up",
-            operator.address(),
-            "rate = 0.01\nburst = 4\nwindow = 50",
-        )
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut scene = Scene::new("rate = 0.01\nburst = 4\nwindow = 50");
     for _ in 0..3 {
-        let sequence = esme.request(Body::SubmitSm(long(300)));
-        assert!(esme.answer_to(sequence).status.is_ok());
+        let sequence = scene.esme.request(Body::SubmitSm(long(300)));
+        assert!(scene.esme.answer_to(sequence).status.is_ok());
     }
-    let taken = std::iter::from_fn(|| bind.next(QUIET).ok());
+    let taken = std::iter::from_fn(|| scene.bind.next(QUIET).ok());
     assert_eq!(taken.count(), 2, "two texts of two short messages each");
 }
 

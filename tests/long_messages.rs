@@ -8,7 +8,7 @@ mod texts;
 use std::time::Duration;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, PeerError, Smsc, accept, answer, stat_of, submit, until};
+use harness::{Peer, PeerError, Scene, accept, answer, next_submit, stat_of, submit, until};
 use smsc::smpp::{Body, CommandStatus, SubmitSm, Tlvs, tag};
 use texts::{in_parts, part_of, read, whole_of};
 
@@ -16,87 +16,44 @@ const NUMBER: &str = "447700900123";
 /// Long enough for something that must not come.
 const QUIET: Duration = Duration::from_millis(700);
 
-struct Scene {
-    operator: FakeOperator,
-    smsc: Smsc,
-    bind: Peer,
-    esme: Peer,
+fn scene(operator_keys: &str, account_keys: &str) -> Scene {
+    scene_with(operator_keys, account_keys, "")
 }
 
-impl Scene {
-    fn new(operator_keys: &str, account_keys: &str) -> Self {
-        Self::with(operator_keys, account_keys, "")
-    }
-
-    fn with(operator_keys: &str, account_keys: &str, more: &str) -> Self {
-        let operator = FakeOperator::listen();
-        let keys = match operator_keys.contains("window") {
-            true => operator_keys.to_owned(),
-            false => format!("window = 50\n{operator_keys}"),
-        };
-        let account = format!("window = 50\naddresses = [\"12345\"]\n{account_keys}");
-        let smsc = Smsc::new()
-            .account_with("test", "test", &account)
-            .operator_with("up", operator.address(), &keys)
-            .route("", "up")
-            .toml(more)
-            .start();
-        let bind = operator.accept_bind();
-        smsc.wait_for_binds("up", 1);
-        let esme = Peer::bind(smsc.smpp(), "test", "test");
-        Self {
-            operator,
-            smsc,
-            bind,
-            esme,
-        }
-    }
-
-    /// The next submit_sm at the operator, answered with this id.
-    fn take(&mut self, id: &str) -> SubmitSm {
-        let (sequence, submit) = next_submit(&mut self.bind);
-        accept(&mut self.bind, sequence, id);
-        submit
-    }
-
-    /// All parts of the next text, with the ids `p1`, `p2`, ….
-    fn take_all(&mut self) -> Vec<SubmitSm> {
-        let first = self.take("p1");
-        let total = part_of(&first).map_or(1, |part| part.total);
-        let mut all = vec![first];
-        all.extend((2..=total).map(|number| self.take(&format!("p{number}"))));
-        all
-    }
-
-    fn metric(&self, name: &str) -> f64 {
-        self.smsc.admin().metric(name).unwrap_or(0.0)
-    }
-
-    fn nothing_more(&mut self) {
-        let none = |next: Result<_, PeerError>| assert_eq!(next.err(), Some(PeerError::Silence));
-        none(self.bind.next(QUIET));
-        none(self.esme.next(Duration::from_millis(1)));
-    }
+fn scene_with(operator_keys: &str, account_keys: &str, more: &str) -> Scene {
+    let keys = match operator_keys.contains("window") {
+        true => operator_keys.to_owned(),
+        false => format!("window = 50\n{operator_keys}"),
+    };
+    let account = format!("window = 50\naddresses = [\"12345\"]\n{account_keys}");
+    Scene::of(&account, &keys, |builder| builder.toml(more))
 }
 
-fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
-    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    match pdu.body {
-        Body::SubmitSm(submit) => (pdu.sequence, submit),
-        _ => unreachable!("just matched"),
-    }
+/// All parts of the next text, taken under the ids `p1`, `p2`, ….
+fn take_all(scene: &mut Scene) -> Vec<SubmitSm> {
+    let first = scene.take("p1");
+    let total = part_of(&first).map_or(1, |part| part.total);
+    let mut all = vec![first];
+    all.extend((2..=total).map(|number| scene.take(&format!("p{number}"))));
+    all
+}
+
+fn nothing_more(scene: &mut Scene) {
+    let none = |next: Result<_, PeerError>| assert_eq!(next.err(), Some(PeerError::Silence));
+    none(scene.bind.next(QUIET));
+    none(scene.esme.next(Duration::from_millis(1)));
 }
 
 fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
     let text = format!(
         "id:{id} sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:{stat} err:000 text:"
     );
-    let sequence = bind.request(Body::DeliverSm(SubmitSm {
+    let receipt = SubmitSm {
         esm_class: 0x04,
         short_message: text.into(),
         ..SubmitSm::default()
-    }));
-    assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
+    };
+    bring(bind, receipt);
 }
 
 /// The way back: what arrived at the operator comes from its subscriber.
@@ -118,10 +75,10 @@ fn bring(bind: &mut Peer, deliver: SubmitSm) {
 /// There and back through an operator that wants texts carried like this.
 fn there_and_back(long_messages: &str, sixteen_bits: Option<bool>) {
     let keys = format!("long_messages = \"{long_messages}\"");
-    let mut scene = Scene::new(&keys, "long_messages = \"payload\"");
+    let mut scene = scene(&keys, "long_messages = \"payload\"");
     for text in texts::all() {
         let id = scene.esme.submit(text.submit(NUMBER));
-        let sent = scene.take_all();
+        let sent = take_all(&mut scene);
         let arrived = match sixteen_bits {
             Some(wide) => {
                 assert!(sent.len() > 4, "{} in {} parts", text.name, sent.len());
@@ -158,7 +115,7 @@ fn there_and_back(long_messages: &str, sixteen_bits: Option<bool>) {
             text.name
         );
         assert_eq!(back.source_addr, NUMBER);
-        scene.nothing_more();
+        nothing_more(&mut scene);
         assert_eq!(scene.smsc.wait_for_final(&id)["state"], "DELIVERED");
     }
 }
@@ -185,7 +142,7 @@ fn through_an_operator_that_wants_message_payload() {
 
 #[test]
 fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
-    let mut scene = Scene::new("long_messages = \"payload\"", "");
+    let mut scene = scene("long_messages = \"payload\"", "");
     let texts = texts::all();
     let (hindi, emoji) = (&texts[2], &texts[3]);
     // Two texts at once, out of order, one part twice.
@@ -241,14 +198,14 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
     for _ in &second {
         assert_eq!(stat_of(&scene.esme.deliver()).1, 5);
     }
-    scene.nothing_more();
+    nothing_more(&mut scene);
     assert_eq!(scene.metric("smsc_messages_assembled_total"), 2.0);
     assert_eq!(scene.metric("smsc_parts_repeated_total"), 1.0);
 }
 
 #[test]
 fn parts_with_a_header_become_parts_with_sar_parameters_without_waiting() {
-    let mut scene = Scene::new("long_messages = \"sar\"", "");
+    let mut scene = scene("long_messages = \"sar\"", "");
     let text = &texts::all()[1];
     let parts = in_parts(text, 9);
     // The second alone: it does not wait for the first.
@@ -263,7 +220,7 @@ fn parts_with_a_header_become_parts_with_sar_parameters_without_waiting() {
 
 #[test]
 fn parts_whose_rest_does_not_come_go_on_as_they_came() {
-    let mut scene = Scene::with(
+    let mut scene = scene_with(
         "long_messages = \"payload\"",
         "",
         "[content]\nreassembly_timeout = \"1s\"\n",
@@ -280,7 +237,7 @@ fn parts_whose_rest_does_not_come_go_on_as_they_came() {
 
 #[test]
 fn a_text_that_begins_like_the_one_before_it_is_not_taken_for_a_repetition() {
-    let mut scene = Scene::with(
+    let mut scene = scene_with(
         "long_messages = \"payload\"",
         "",
         "[content]\nreassembly_timeout = \"2s\"\n",
@@ -302,12 +259,12 @@ fn a_text_that_begins_like_the_one_before_it_is_not_taken_for_a_repetition() {
     let again = scene.esme.submit(part(2, "two"));
     assert_eq!(stat_of(&scene.esme.deliver()), (again, 6), "ACCEPTED");
     assert_eq!(scene.metric("smsc_parts_repeated_total"), 1.0);
-    scene.nothing_more();
+    nothing_more(&mut scene);
 }
 
 #[test]
 fn the_oldest_parts_make_room_for_new_ones() {
-    let mut scene = Scene::with(
+    let mut scene = scene_with(
         "long_messages = \"payload\"",
         "",
         "[content]\nreassembly_parts = 2\n",
@@ -333,7 +290,7 @@ fn the_oldest_parts_make_room_for_new_ones() {
 
 #[test]
 fn a_cancel_of_the_whole_reaches_its_parts() {
-    let mut scene = Scene::new("long_messages = \"udh\"", "");
+    let mut scene = scene("long_messages = \"udh\"", "");
     let admin = scene.smsc.admin();
     assert_eq!(admin.post("/v1/queues/operator:up/suspend").0, 200);
     let id = scene.esme.submit(texts::all()[0].submit(NUMBER));
@@ -350,16 +307,16 @@ fn a_cancel_of_the_whole_reaches_its_parts() {
             (&"DELETED".into(), &id.as_str().into())
         );
     }
-    scene.nothing_more();
+    nothing_more(&mut scene);
 }
 
 #[test]
 fn references_of_one_pair_differ_and_count_for_each_pair() {
-    let mut scene = Scene::new("long_messages = \"udh16\"", "");
+    let mut scene = scene("long_messages = \"udh16\"", "");
     let mut seen = std::collections::HashSet::new();
     for _ in 0..20 {
         scene.esme.submit(texts::all()[0].submit(NUMBER));
-        let sent = scene.take_all();
+        let sent = take_all(&mut scene);
         assert!(seen.insert(part_of(&sent[0]).unwrap().reference));
     }
 }
@@ -374,14 +331,14 @@ fn each_policy_makes_one_receipt_of_those_of_the_parts() {
         ("first", ["DELIVRD", "UNDELIV", "DELIVRD"], 1, 2),
     ] {
         let keys = format!("long_messages = \"udh\"\npart_receipts = \"{policy}\"");
-        let mut scene = Scene::new(&keys, "");
+        let mut scene = scene(&keys, "");
         let mut tlvs = Tlvs::default();
         tlvs.push(tag::MESSAGE_PAYLOAD, &[b'x'; 400]);
         let id = scene.esme.submit(SubmitSm {
             tlvs,
             ..submit(NUMBER, "")
         });
-        assert_eq!(scene.take_all().len(), 3);
+        assert_eq!(take_all(&mut scene).len(), 3);
         for (number, stat) in reports.iter().enumerate() {
             send_receipt(&mut scene.bind, &format!("p{}", number + 1), stat);
             if number + 1 == told_after {
@@ -399,13 +356,13 @@ fn each_policy_makes_one_receipt_of_those_of_the_parts() {
                 );
             }
         }
-        scene.nothing_more();
+        nothing_more(&mut scene);
     }
 }
 
 #[test]
 fn what_has_not_gone_out_is_called_back_when_a_part_is_refused() {
-    let mut scene = Scene::new("long_messages = \"udh\"\nwindow = 1", "");
+    let mut scene = scene("long_messages = \"udh\"\nwindow = 1", "");
     let id = scene.esme.submit(texts::all()[0].submit(NUMBER));
     let (sequence, first) = next_submit(&mut scene.bind);
     assert!(part_of(&first).unwrap().total > 3);
@@ -429,12 +386,12 @@ fn what_has_not_gone_out_is_called_back_when_a_part_is_refused() {
         "{more} of {total} went out after that"
     );
     assert_eq!(stat_of(&scene.esme.deliver()), (id, 8), "REJECTED");
-    scene.nothing_more();
+    nothing_more(&mut scene);
 }
 
 #[test]
 fn a_kill_with_parts_in_flight_leaves_no_half_message() {
-    let mut scene = Scene::new("long_messages = \"udh\"\nwindow = 2", "");
+    let mut scene = scene("long_messages = \"udh\"\nwindow = 2", "");
     let text = &texts::all()[0];
     let id = scene.esme.submit(text.submit(NUMBER));
     let first = scene.take("p1");
@@ -466,14 +423,14 @@ fn a_kill_with_parts_in_flight_leaves_no_half_message() {
         send_receipt(&mut scene.bind, &format!("p{number}"), "DELIVRD");
     }
     assert_eq!(stat_of(&scene.esme.deliver()), (id, 2));
-    scene.nothing_more();
+    nothing_more(&mut scene);
     scene.smsc.terminate();
     scene.smsc.fsck();
 }
 
 #[test]
 fn a_kill_with_parts_waiting_for_the_rest_loses_none() {
-    let mut scene = Scene::new("long_messages = \"payload\"", "");
+    let mut scene = scene("long_messages = \"payload\"", "");
     let text = &texts::all()[3];
     let parts = in_parts(text, 5);
     let (last, first) = parts.split_last().unwrap();
@@ -495,5 +452,5 @@ fn a_kill_with_parts_waiting_for_the_rest_loses_none() {
     told.sort();
     ids.sort();
     assert_eq!(told, ids);
-    scene.nothing_more();
+    nothing_more(&mut scene);
 }

@@ -6,7 +6,10 @@ mod harness;
 use std::time::Duration;
 
 use bytes::Bytes;
-use harness::{Cluster, FakeOperator, Peer, Simulator, Smsc, accept, stat_of, submit, until};
+use harness::{
+    Cluster, FakeOperator, Peer, Scene, Simulator, Smsc, accept, next_submit, stat_of, submit,
+    taken, until,
+};
 use smsc::smpp::time::parse_time;
 use smsc::smpp::{
     AlertNotification, Bind, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm,
@@ -77,16 +80,6 @@ fn with_text(id: &str, new: &str) -> ReplaceSm {
     }
 }
 
-/// The next submit_sm that an operator gets, answered with this id.
-fn taken(link: &mut Peer, id: &str) -> SubmitSm {
-    let pdu = link.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    accept(link, pdu.sequence, id);
-    match pdu.body {
-        Body::SubmitSm(submit) => submit,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// An SMSC whose operator is not there, and two accounts.
 fn waiting() -> Smsc {
     Smsc::new()
@@ -99,18 +92,10 @@ fn waiting() -> Smsc {
 
 #[test]
 fn query_tells_state_date_and_error() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .account("other", "other")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut scene = Scene::with("", |builder| builder.account("other", "other"));
 
-    let id = esme.submit(submit(TO, "hello"));
-    let open = query(&mut esme, &id);
+    let id = scene.esme.submit(submit(TO, "hello"));
+    let open = query(&mut scene.esme, &id);
     assert_eq!(
         (
             open.message_id.as_ref(),
@@ -121,9 +106,9 @@ fn query_tells_state_date_and_error() {
     );
     assert!(open.final_date.is_empty(), "{open:?}");
 
-    taken(&mut link, "abc");
-    assert_eq!(query(&mut esme, &id).message_state, ENROUTE);
-    link.request(Body::DeliverSm(SubmitSm {
+    scene.take("abc");
+    assert_eq!(query(&mut scene.esme, &id).message_state, ENROUTE);
+    scene.bind.request(Body::DeliverSm(SubmitSm {
         source_addr: text(TO),
         destination_addr: text(SOURCE),
         esm_class: 4,
@@ -132,8 +117,8 @@ fn query_tells_state_date_and_error() {
         ),
         ..SubmitSm::default()
     }));
-    esme.deliver();
-    let done = query(&mut esme, &id);
+    scene.esme.deliver();
+    let done = query(&mut scene.esme, &id);
     assert_eq!((done.message_state, done.error_code), (5, 69));
     let date = parse_time(&done.final_date, 0).unwrap();
     assert!(date.is_some_and(|date| date > 0), "{done:?}");
@@ -144,15 +129,15 @@ fn query_tells_state_date_and_error() {
         assert_eq!(answer.body, Body::QuerySmResp(QuerySmResp::default()));
         answer.status
     };
-    let mut other = Peer::bind(smsc.smpp(), "other", "other");
+    let mut other = Peer::bind(scene.smsc.smpp(), "other", "other");
     let failed = CommandStatus::ESME_RQUERYFAIL;
     let unknown = CommandStatus::ESME_RINVMSGID;
-    assert_eq!(fails(&mut esme, &id, "54321"), failed);
+    assert_eq!(fails(&mut scene.esme, &id, "54321"), failed);
     assert_eq!(fails(&mut other, &id, SOURCE), failed);
     for wrong in ["", "0", "1", "nonsense", "99999999999999999999999"] {
-        assert_eq!(fails(&mut esme, wrong, SOURCE), unknown, "{wrong:?}");
+        assert_eq!(fails(&mut scene.esme, wrong, SOURCE), unknown, "{wrong:?}");
     }
-    smsc.assert_no_panic();
+    scene.smsc.assert_no_panic();
 }
 
 #[test]
@@ -248,64 +233,52 @@ fn cancel_by_addresses_takes_all_that_wait() {
 
 #[test]
 fn what_an_operator_has_been_given_is_beyond_orders() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit(TO, "hello"));
-    let pdu = link.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
+    let mut scene = Scene::new("");
+    let id = scene.esme.submit(submit(TO, "hello"));
+    let (sequence, _) = next_submit(&mut scene.bind);
     let (no_cancel, no_replace) = (
         CommandStatus::ESME_RCANCELFAIL,
         CommandStatus::ESME_RREPLACEFAIL,
     );
     // Unanswered, then answered.
-    assert_eq!(cancel(&mut esme, by_id(&id)), no_cancel);
-    assert_eq!(replace(&mut esme, with_text(&id, "new")), no_replace);
-    accept(&mut link, pdu.sequence, "abc");
-    assert_eq!(cancel(&mut esme, by_id(&id)), no_cancel);
-    assert_eq!(replace(&mut esme, with_text(&id, "new")), no_replace);
-    assert_eq!(query(&mut esme, &id).message_state, ENROUTE);
-    smsc.assert_no_panic();
+    assert_eq!(cancel(&mut scene.esme, by_id(&id)), no_cancel);
+    assert_eq!(replace(&mut scene.esme, with_text(&id, "new")), no_replace);
+    accept(&mut scene.bind, sequence, "abc");
+    assert_eq!(cancel(&mut scene.esme, by_id(&id)), no_cancel);
+    assert_eq!(replace(&mut scene.esme, with_text(&id, "new")), no_replace);
+    assert_eq!(query(&mut scene.esme, &id).message_state, ENROUTE);
+    scene.smsc.assert_no_panic();
 }
 
 #[test]
 fn the_last_replacement_wins_and_survives_a_restart() {
-    let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .account("other", "other")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut other = Peer::bind(smsc.smpp(), "other", "other");
+    let mut scene = Scene::with("", |builder| builder.account("other", "other"));
+    let mut other = Peer::bind(scene.smsc.smpp(), "other", "other");
     let scheduled = SubmitSm {
         schedule_delivery_time: text(IN_AN_HOUR),
         ..submit(TO, "old")
     };
-    let id = esme.submit(scheduled.clone());
-    let kept = esme.submit(SubmitSm {
+    let id = scene.esme.submit(scheduled.clone());
+    let kept = scene.esme.submit(SubmitSm {
         destination_addr: text("447700900124"),
         ..scheduled
     });
     let failed = CommandStatus::ESME_RREPLACEFAIL;
     assert_eq!(replace(&mut other, with_text(&id, "x")), failed);
     assert_eq!(
-        replace(&mut esme, with_text("17", "x")),
+        replace(&mut scene.esme, with_text("17", "x")),
         CommandStatus::ESME_RINVMSGID
     );
     let nonsense = ReplaceSm {
         validity_period: text("200101000000000+"),
         ..with_text(&id, "x")
     };
-    assert_eq!(replace(&mut esme, nonsense), CommandStatus::ESME_RINVEXPIRY);
+    assert_eq!(
+        replace(&mut scene.esme, nonsense),
+        CommandStatus::ESME_RINVEXPIRY
+    );
     let ok = CommandStatus::ESME_ROK;
-    assert_eq!(replace(&mut esme, with_text(&id, "second")), ok);
+    assert_eq!(replace(&mut scene.esme, with_text(&id, "second")), ok);
     let last = ReplaceSm {
         validity_period: text("000005000000000R"),
         tlvs: {
@@ -315,16 +288,16 @@ fn the_last_replacement_wins_and_survives_a_restart() {
         },
         ..with_text(&id, "")
     };
-    assert_eq!(replace(&mut esme, last), ok);
-    let before = smsc.admin().get(&format!("/v1/messages/{id}"));
+    assert_eq!(replace(&mut scene.esme, last), ok);
+    let before = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
     assert_eq!(before["stage"], "scheduled", "{before}");
 
-    smsc.kill();
-    drop(link);
-    smsc.start_again();
-    link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let after = smsc.admin().get(&format!("/v1/messages/{id}"));
+    scene.smsc.kill();
+    drop(scene.bind);
+    scene.smsc.start_again();
+    scene.bind = scene.operator.accept_bind();
+    scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
+    let after = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
     for field in ["due_at", "expires_at", "stage"] {
         assert_eq!(after[field], before[field], "{field}: {before} {after}");
     }
@@ -333,14 +306,14 @@ fn the_last_replacement_wins_and_survives_a_restart() {
         schedule_delivery_time: text(NOW),
         ..with_text(&id, "")
     };
-    assert_eq!(replace(&mut esme, now), ok);
-    let sent = taken(&mut link, "abc");
+    assert_eq!(replace(&mut scene.esme, now), ok);
+    let sent = scene.take("abc");
     assert_eq!(sent.payload(), "third");
-    assert_eq!(query(&mut esme, &kept).message_state, ENROUTE);
+    assert_eq!(query(&mut scene.esme, &kept).message_state, ENROUTE);
 
-    smsc.terminate();
-    smsc.fsck();
-    smsc.assert_no_panic();
+    scene.smsc.terminate();
+    scene.smsc.fsck();
+    scene.smsc.assert_no_panic();
 }
 
 #[test]

@@ -4,8 +4,10 @@
 mod harness;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, Smsc, accept, database, submit, until};
-use smsc::smpp::{Body, CommandStatus, SubmitSm, tag};
+use harness::{
+    FakeOperator, Peer, Smsc, accept, database, next_submit, receipted, submit, taken, until,
+};
+use smsc::smpp::{CommandStatus, SubmitSm};
 
 /// Nobody listens there.
 const NOWHERE: &str = "127.0.0.1:9";
@@ -26,8 +28,7 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     smsc.wait_for_binds("up", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let sent = esme.submit(submit("447700900123", "hello"));
-    let sequence = next_submit(&mut bind).0;
-    accept(&mut bind, sequence, "00FF");
+    taken(&mut bind, "00FF");
     until("the answer to be on disk", || {
         let message = smsc.admin().get(&format!("/v1/messages/{sent}"));
         (message["stage"] == "handed over").then_some(())
@@ -73,30 +74,15 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     smsc.assert_no_panic();
 }
 
-/// Sequence number and content of the next submit_sm.
-fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
-    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    match pdu.body {
-        Body::SubmitSm(message) => (pdu.sequence, message),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// Sends a receipt that says DELIVRD, and gives the status of its answer.
 fn send_receipt(bind: &mut Peer, id: &str) -> CommandStatus {
     let text = format!(
         "id:{id} sub:001 dlvrd:001 submit date:2601010000 done date:2601010001 stat:DELIVRD err:000 text:"
     );
-    let sequence = bind.request(Body::DeliverSm(SubmitSm {
+    let receipt = SubmitSm {
         esm_class: 0x04,
         short_message: Bytes::from(text),
         ..submit("12345", "")
-    }));
-    bind.answer_to(sequence).status
-}
-
-/// The message that a receipt is about.
-fn receipted(receipt: &SubmitSm) -> String {
-    let id = receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID);
-    String::from_utf8(id.unwrap().to_vec()).unwrap()
+    };
+    harness::send_receipt(bind, receipt)
 }

@@ -4,7 +4,9 @@
 mod harness;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, Simulator, Smsc, accept, answer, stat_of, submit, until};
+use harness::{
+    FakeOperator, Peer, Simulator, Smsc, accept, answer, next_submit, stat_of, submit, until,
+};
 use serde_json::json;
 use smsc::smpp::{
     AlertNotification, Body, CancelSm, CommandStatus, Pdu, QuerySm, ReplaceSm, SubmitSm,
@@ -63,14 +65,6 @@ fn between(source: &Address, destination: &Address) -> SubmitSm {
         dest_addr_npi: destination.1,
         destination_addr: text(&destination.2),
         ..submit("", "hello")
-    }
-}
-
-fn next_submit(link: &mut Peer) -> (u32, SubmitSm) {
-    let pdu = link.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    match pdu.body {
-        Body::SubmitSm(submit) => (pdu.sequence, submit),
-        other => panic!("{other:?}"),
     }
 }
 

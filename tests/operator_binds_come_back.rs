@@ -6,9 +6,12 @@ mod harness;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, accept, submit, until, within};
+use harness::{
+    FakeOperator, Peer, PeerError, Simulator, Smsc, accept, next_submit, receipted, submit, taken,
+    until, within,
+};
 use serde_json::Value;
-use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, tag};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu};
 
 const QUIET: Duration = Duration::from_millis(700);
 
@@ -26,13 +29,6 @@ fn wait_for_state(smsc: &Smsc, id: &str, state: &str) -> Value {
 fn command(smsc: &Smsc, path: &str) {
     let (status, answer) = smsc.admin().post(path);
     assert!([200, 202].contains(&status), "{path}: {status} {answer}");
-}
-
-fn transmitter(smsc: &Smsc) -> Peer {
-    let mut peer = Peer::connect(smsc.smpp());
-    let answer = peer.bind_as(Body::BindTransmitter, "test", "test");
-    assert_eq!(answer, CommandStatus::ESME_ROK);
-    peer
 }
 
 #[test]
@@ -281,11 +277,11 @@ fn a_stop_waits_for_windows_in_flight_and_unbinds() {
         .start();
     let mut bind = up.accept_bind();
     smsc.wait_for_binds("up", 1);
-    let mut esme = transmitter(&smsc);
+    let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
     let ids: Vec<String> = (0..5)
         .map(|number| esme.submit(submit(&format!("4477009{number:05}"), "hello")))
         .collect();
-    let sequences = [next_submit(&mut bind), next_submit(&mut bind)];
+    let sequences = [next_submit(&mut bind).0, next_submit(&mut bind).0];
     smsc.process().signal("TERM");
     // The ESME is unbound in good order.
     let unbind = esme.expect("an unbind", |pdu| pdu.body == Body::Unbind);
@@ -306,8 +302,7 @@ fn a_stop_waits_for_windows_in_flight_and_unbinds() {
     smsc.start_again();
     let mut bind = up.accept_bind();
     for number in 2..5 {
-        let sequence = next_submit(&mut bind);
-        accept(&mut bind, sequence, &format!("x{number}"));
+        taken(&mut bind, &format!("x{number}"));
     }
     assert_eq!(bind.next(QUIET), Err(PeerError::Silence), "no duplicate");
     for id in &ids {
@@ -325,7 +320,7 @@ fn nothing_is_lost_or_doubled_by_stops_under_load() {
         .operator_with("up", up.address(), "window = 20")
         .route("", "up")
         .start();
-    let mut esme = transmitter(&smsc);
+    let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
     for number in 0..MESSAGES {
         esme.submit(submit(&format!("4477009{number:05}"), "hello"));
     }
@@ -333,7 +328,7 @@ fn nothing_is_lost_or_doubled_by_stops_under_load() {
         drop(esme);
         assert!(smsc.terminate().success());
         smsc.start_again();
-        esme = transmitter(&smsc);
+        esme = Peer::transmitter(smsc.smpp(), "test", "test");
     }
     up.wait_for(MESSAGES);
     until("an empty queue", || {
@@ -350,19 +345,6 @@ fn nothing_is_lost_or_doubled_by_stops_under_load() {
     there.dedup();
     assert_eq!(there.len(), MESSAGES);
     smsc.assert_no_panic();
-}
-
-fn next_submit(bind: &mut Peer) -> u32 {
-    bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
-        .sequence
-}
-
-fn receipted(receipt: &SubmitSm) -> String {
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    String::from_utf8(id.to_vec()).unwrap()
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 mod harness;
 
-use harness::{Scene, accept, next_submit, receipt, send_receipt, stat_of, until};
+use harness::{Scene, receipt, send_receipt, stat_of, until};
+use smsc::smpp::CommandStatus;
 
 const DELIVERED: u32 = 2;
 const REJECTED: u32 = 8;
@@ -17,10 +18,9 @@ fn statuses_mean_what_the_operator_s_table_says() {
 
     let id = scene.submit();
     for refused in [0x400, 0x412, 0x0B, 0x41F] {
-        scene.refuse(refused);
+        scene.refuse(CommandStatus(refused));
     }
-    let (sequence, _) = next_submit(&mut scene.bind);
-    accept(&mut scene.bind, sequence, "a");
+    scene.take("a");
     let text = receipt("id:a stat:DELIVRD err:000");
     send_receipt(&mut scene.bind, text);
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), DELIVERED));
@@ -30,7 +30,7 @@ fn statuses_mean_what_the_operator_s_table_says() {
 
     for refused in [0x64, 0x413] {
         let id = scene.submit();
-        scene.refuse(refused);
+        scene.refuse(CommandStatus(refused));
         assert_eq!(stat_of(&scene.esme.deliver()), (id, REJECTED));
     }
     for (result, count) in [("temporary", 2.0), ("throttled", 2.0), ("permanent", 2.0)] {
@@ -43,7 +43,7 @@ fn statuses_mean_what_the_operator_s_table_says() {
 fn a_vendor_s_status_is_kept_verbatim() {
     let mut scene = Scene::new("");
     let id = scene.submit();
-    scene.refuse(0x4A5);
+    scene.refuse(CommandStatus(0x4A5));
     let told = scene.esme.deliver();
     assert_eq!(stat_of(&told), (id.clone(), REJECTED));
     let text = String::from_utf8_lossy(&told.short_message).into_owned();

@@ -5,10 +5,12 @@ mod harness;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, stat_of, submit, until};
+use bytes::Bytes;
+use harness::{
+    Peer, PeerError, Scene, Simulator, Smsc, accept, next_submit, stat_of, submit, until,
+};
 use serde_json::Value;
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp};
+use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 const QUIET: Duration = Duration::from_millis(700);
 const DELIVERED: u32 = 2;
@@ -77,8 +79,7 @@ fn a_cancelled_message_stays_cancelled_over_a_kill() {
     smsc.kill();
     operator.start_again();
     smsc.start_again();
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let other = transmitter.submit(submit("447700900124", "stays"));
     // Its receipt was sent before the kill, but never acknowledged.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -90,40 +91,34 @@ fn a_cancelled_message_stays_cancelled_over_a_kill() {
 
 #[test]
 fn a_message_at_the_operator_is_not_cancelled() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
+    let mut scene = Scene::new("");
+    let id = scene.submit();
+    let (sequence, _) = next_submit(&mut scene.bind);
     // In flight: nobody knows how it ends.
     for verb in ["cancel", "retry"] {
-        let (status, answer) = smsc.admin().post(&format!("/v1/messages/{id}/{verb}"));
+        let (status, answer) = scene
+            .smsc
+            .admin()
+            .post(&format!("/v1/messages/{id}/{verb}"));
         assert_eq!(status, 409, "{verb}: {answer}");
     }
-    let body = Body::SubmitSmResp(SubmitSmResp {
-        message_id: Bytes::from_static(b"x1"),
-        ..SubmitSmResp::default()
-    });
-    let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_ROK, pdu.sequence, body).encode(&mut out);
-    bind.send(&out);
+    accept(&mut scene.bind, sequence, "x1");
     until("it to be handed over", || {
-        (message(&smsc, &id)["stage"] == "handed over").then_some(())
+        (message(&scene.smsc, &id)["stage"] == "handed over").then_some(())
     });
     // Handed over: it is the operator's now.
     for verb in ["cancel", "retry"] {
         assert_eq!(
-            smsc.admin().post(&format!("/v1/messages/{id}/{verb}")).0,
+            scene
+                .smsc
+                .admin()
+                .post(&format!("/v1/messages/{id}/{verb}"))
+                .0,
             409
         );
     }
-    assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
-    assert_eq!(message(&smsc, &id)["state"], "ENROUTE");
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
+    assert_eq!(message(&scene.smsc, &id)["state"], "ENROUTE");
 }
 
 #[test]
@@ -174,8 +169,7 @@ fn a_message_that_waits_for_its_next_attempt_is_sent_now() {
 fn a_purge_ends_what_waits_with_receipts() {
     const MESSAGES: usize = 2_500;
     let (mut operator, smsc, esme) = down();
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     drop(esme);
     for number in 0..MESSAGES {
         let to = format!("4477009{number:05}");

@@ -6,26 +6,13 @@ mod harness;
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use harness::{Answerer, Peer, Simulator, Smsc, submit, until};
-use smsc::smpp::{CommandStatus, SubmitSm};
-
-fn queue_of(smsc: &Smsc, id: &str) -> String {
-    let message = smsc.admin().get(&format!("/v1/messages/{id}"));
-    message["queue"].as_str().unwrap().to_owned()
-}
+use harness::{Answerer, Peer, Simulator, Smsc, submit, submit_from, until};
+use smsc::smpp::CommandStatus;
 
 /// Submits and tells the queue that the message went into.
 fn goes_to(smsc: &Smsc, esme: &mut Peer, to: &str) -> String {
     let id = esme.submit(submit(to, "hello"));
-    queue_of(smsc, &id)
-}
-
-fn from(source: &str, to: &str) -> SubmitSm {
-    SubmitSm {
-        source_addr: Bytes::copy_from_slice(source.as_bytes()),
-        ..submit(to, "hello")
-    }
+    smsc.queue_of(&id)
 }
 
 #[test]
@@ -50,8 +37,8 @@ fn an_expression_wins_over_prefixes_and_is_explained() {
         ("Acme Ltd", "447700900123", "operator:brand"),
         ("Acme Ltd", "33123456", "operator:all"),
     ] {
-        let id = esme.submit(from(source, to));
-        assert_eq!(queue_of(&smsc, &id), queue, "from {source} to {to}");
+        let id = esme.submit(submit_from(source, to));
+        assert_eq!(smsc.queue_of(&id), queue, "from {source} to {to}");
     }
     let explained = smsc
         .admin()

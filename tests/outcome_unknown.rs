@@ -5,76 +5,24 @@ mod harness;
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use harness::{FakeOperator, Peer, PeerError, Smsc, accept, stat_of, submit, until};
-use serde_json::Value;
-use smsc::smpp::{Body, CommandStatus, SubmitSm};
+use harness::{Peer, PeerError, Scene, accept, next_submit, stat_of, submit, until};
 
 /// Longer than the response timeout and the look at it: a second submit_sm would have come.
 const QUIET: Duration = Duration::from_millis(2500);
 
-struct Scene {
-    operator: FakeOperator,
-    smsc: Smsc,
-    bind: Peer,
-    esme: Peer,
-}
-
-impl Scene {
-    fn new(keys: &str) -> Self {
-        let operator = FakeOperator::listen();
-        let smsc = Smsc::new()
-            .account("test", "test")
-            .operator_with(
-                "up",
-                operator.address(),
-                &format!("response_timeout = \"1s\"\n{keys}"),
-            )
-            .route("", "up")
-            .start();
-        let bind = operator.accept_bind();
-        smsc.wait_for_binds("up", 1);
-        let esme = Peer::bind(smsc.smpp(), "test", "test");
-        Self {
-            operator,
-            smsc,
-            bind,
-            esme,
-        }
-    }
-
-    fn submit(&mut self) -> String {
-        self.esme.submit(submit("447700900123", "hello"))
-    }
-
-    fn message(&self, id: &str) -> Value {
-        self.smsc.admin().get(&format!("/v1/messages/{id}"))
-    }
-
-    /// Status by name of every attempt.
-    fn attempts(&self, id: &str) -> Vec<String> {
-        let message = self.message(id);
-        let history = message["history"].as_array().unwrap();
-        history
-            .iter()
-            .map(|attempt| attempt["status"].as_str().unwrap().to_owned())
-            .collect()
-    }
-
-    fn metric(&self, name: &str) -> f64 {
-        self.smsc.admin().metric(name).unwrap()
-    }
+fn scene(keys: &str) -> Scene {
+    Scene::new(&format!("response_timeout = \"1s\"\n{keys}"))
 }
 
 #[test]
 fn resend_submits_again_and_records_every_attempt() {
-    let mut scene = Scene::new("");
+    let mut scene = scene("");
     let id = scene.submit();
     next_submit(&mut scene.bind);
-    let again = next_submit(&mut scene.bind);
+    let (again, _) = next_submit(&mut scene.bind);
     assert_eq!(scene.attempts(&id), ["no answer"]);
     accept(&mut scene.bind, again, "second");
-    send_receipt(&mut scene.bind, "second", "DELIVRD");
+    scene.report("second", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     assert_eq!(scene.attempts(&id), ["no answer", "ESME_ROK"]);
     assert_eq!(scene.message(&id)["attempts"], 2);
@@ -83,16 +31,16 @@ fn resend_submits_again_and_records_every_attempt() {
 
 #[test]
 fn resend_adopts_a_late_answer_of_the_first_attempt() {
-    let mut scene = Scene::new("");
+    let mut scene = scene("");
     let id = scene.submit();
-    let first = next_submit(&mut scene.bind);
-    let again = next_submit(&mut scene.bind);
+    let (first, _) = next_submit(&mut scene.bind);
+    let (again, _) = next_submit(&mut scene.bind);
     accept(&mut scene.bind, first, "first");
     accept(&mut scene.bind, again, "second");
     // Whichever of the two copies the operator reports, it is this message.
-    send_receipt(&mut scene.bind, "first", "DELIVRD");
+    scene.report("first", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
-    send_receipt(&mut scene.bind, "second", "UNDELIV");
+    scene.report("second", "UNDELIV");
     assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "told once");
     assert_eq!(scene.message(&id)["state"], "DELIVERED");
     assert_eq!(scene.metric("smsc_attempts_answered_late_total"), 1.0);
@@ -100,21 +48,21 @@ fn resend_adopts_a_late_answer_of_the_first_attempt() {
 
 #[test]
 fn wait_submits_once_and_adopts_a_late_answer() {
-    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let mut scene = scene("outcome_unknown = \"wait\"");
     let id = scene.submit();
-    let sequence = next_submit(&mut scene.bind);
+    let (sequence, _) = next_submit(&mut scene.bind);
     no_submit(&mut scene.bind);
     assert_eq!(scene.message(&id)["state"], "ENROUTE");
     assert_eq!(scene.metric("smsc_attempts_outcome_unknown_total"), 1.0);
     accept(&mut scene.bind, sequence, "late");
-    send_receipt(&mut scene.bind, "late", "DELIVRD");
+    scene.report("late", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     assert_eq!(scene.message(&id)["state"], "DELIVERED");
 }
 
 #[test]
 fn wait_does_not_submit_again_after_a_kill() {
-    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let mut scene = scene("outcome_unknown = \"wait\"");
     let id = scene.submit();
     next_submit(&mut scene.bind);
     scene.smsc.kill();
@@ -126,7 +74,7 @@ fn wait_does_not_submit_again_after_a_kill() {
 
 #[test]
 fn wait_ends_unknown_when_nothing_ever_comes() {
-    let mut scene = Scene::new("outcome_unknown = \"wait\"\ncorrelation_ttl = \"2s\"");
+    let mut scene = scene("outcome_unknown = \"wait\"\ncorrelation_ttl = \"2s\"");
     let id = scene.submit();
     next_submit(&mut scene.bind);
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 7));
@@ -135,7 +83,7 @@ fn wait_ends_unknown_when_nothing_ever_comes() {
 
 #[test]
 fn fail_ends_undeliverable_without_a_second_submit() {
-    let mut scene = Scene::new("outcome_unknown = \"fail\"");
+    let mut scene = scene("outcome_unknown = \"fail\"");
     let id = scene.submit();
     next_submit(&mut scene.bind);
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 5));
@@ -146,20 +94,20 @@ fn fail_ends_undeliverable_without_a_second_submit() {
 
 #[test]
 fn a_cut_connection_resends_after_the_next_bind() {
-    let mut scene = Scene::new("");
+    let mut scene = scene("");
     let ids: Vec<String> = (0..20).map(|_| scene.submit()).collect();
     for _ in 0..10 {
-        let sequence = next_submit(&mut scene.bind);
+        let (sequence, _) = next_submit(&mut scene.bind);
         accept(&mut scene.bind, sequence, &format!("a{sequence}"));
     }
-    let unanswered = next_submit(&mut scene.bind);
+    let (unanswered, _) = next_submit(&mut scene.bind);
     assert!(unanswered > 0);
     // The answers above have been read when the next request is answered.
     scene.bind.assert_alive();
     drop(scene.bind);
     let mut bind = scene.operator.accept_bind();
     for _ in 0..10 {
-        let sequence = next_submit(&mut bind);
+        let (sequence, _) = next_submit(&mut bind);
         accept(&mut bind, sequence, &format!("b{sequence}"));
     }
     no_submit(&mut bind);
@@ -171,7 +119,7 @@ fn a_cut_connection_resends_after_the_next_bind() {
 
 #[test]
 fn a_cut_connection_under_wait_is_not_submitted_again() {
-    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let mut scene = scene("outcome_unknown = \"wait\"");
     let id = scene.submit();
     next_submit(&mut scene.bind);
     drop(scene.bind);
@@ -184,29 +132,15 @@ fn a_cut_connection_under_wait_is_not_submitted_again() {
     next_submit(&mut bind);
 }
 
-fn next_submit(bind: &mut Peer) -> u32 {
-    bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
-        .sequence
-}
-
 fn no_submit(bind: &mut Peer) {
     if let Ok(pdu) = bind.next(QUIET) {
         panic!("nothing was expected, and this came: {pdu:?}");
     }
 }
 
-fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
-    let sequence = bind.request(Body::DeliverSm(SubmitSm {
-        esm_class: 0x04,
-        short_message: Bytes::from(format!("id:{id} stat:{stat} err:000")),
-        ..submit("12345", "")
-    }));
-    assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
-}
-
 #[test]
 fn wait_records_the_attempt() {
-    let mut scene = Scene::new("outcome_unknown = \"wait\"");
+    let mut scene = scene("outcome_unknown = \"wait\"");
     let id = scene.submit();
     next_submit(&mut scene.bind);
     until("the attempt in the history", || {

@@ -6,8 +6,8 @@ mod harness;
 use std::time::Duration;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, PeerError, Simulator, Smsc, accept, submit, until};
-use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm, Tlvs, tag};
+use harness::{FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, submit, until};
+use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm};
 
 const MESSAGES: usize = 40;
 /// Long enough for a second receipt to show itself, had there been one.
@@ -23,8 +23,7 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
         .route("", "up")
         .start();
     // Two binds: while one waits for the answer to a submit_sm, the other's receipts wait.
-    let mut transmitter = Peer::connect(smsc.smpp());
-    transmitter.bind_as(Body::BindTransmitter, "test", "test");
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut ids: Vec<String> = (0..MESSAGES)
         .map(|number| transmitter.submit(submit(&format!("4477009{number:05}"), "hello")))
@@ -45,11 +44,7 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
 fn receipted(receipt: &SubmitSm) -> String {
     let text = String::from_utf8_lossy(&receipt.short_message).into_owned();
     assert!(text.contains("stat:DELIVRD"), "{text}");
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
-    String::from_utf8(id.to_vec()).unwrap()
+    harness::receipted(receipt)
 }
 
 #[test]
@@ -140,19 +135,12 @@ fn a_receipt_on_another_bind_is_matched() {
 
 #[test]
 fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
-    let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    smsc.wait_for_binds("up", 1);
-    let status = send_receipt(&mut bind, "7001", "DELIVRD");
+    let mut scene = Scene::new("");
+    let status = send_receipt(&mut scene.bind, "7001", "DELIVRD");
     assert_eq!(status, CommandStatus::ESME_ROK, "an unknown id");
-    let status = send_receipt(&mut bind, "7002", "UNDELIV");
+    let status = send_receipt(&mut scene.bind, "7002", "UNDELIV");
     assert_eq!(status, CommandStatus::ESME_ROK, "an unknown id");
-    let admin = smsc.admin();
+    let admin = scene.smsc.admin();
     until("two parked receipts", || {
         (admin.metric("smsc_receipts_parked") == Some(2.0)).then_some(())
     });
@@ -161,86 +149,60 @@ fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
         Some(2.0)
     );
 
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let sequence = next_submit(&mut bind);
-    accept(&mut bind, sequence, "7001");
-    assert_eq!(receipted(&esme.deliver()), id);
+    let id = scene.submit();
+    scene.take("7001");
+    assert_eq!(receipted(&scene.esme.deliver()), id);
     until("one of them to be matched", || {
         (admin.metric("smsc_receipts_parked") == Some(1.0)).then_some(())
     });
 
     // What was answered with ESME_ROK is durable: the other one outlives a kill.
-    smsc.kill();
-    drop((bind, esme));
-    smsc.start_again();
-    let mut bind = operator.accept_bind();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900124", "hello"));
-    let sequence = next_submit(&mut bind);
-    accept(&mut bind, sequence, "7002");
-    assert_eq!(smsc.wait_for_final(&id)["state"], "UNDELIVERABLE");
-    let told = esme.deliver();
+    scene.kill_and_start_again();
+    let id = scene.esme.submit(submit("447700900124", "hello"));
+    scene.take("7002");
+    assert_eq!(scene.smsc.wait_for_final(&id)["state"], "UNDELIVERABLE");
+    let told = scene.esme.deliver();
     assert!(String::from_utf8_lossy(&told.short_message).contains("stat:UNDELIV"));
 }
 
 #[test]
 fn an_id_of_a_message_before_a_restart_is_found() {
-    let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let sequence = next_submit(&mut bind);
-    accept(&mut bind, sequence, "00FF");
-    let admin = smsc.admin();
+    let mut scene = Scene::new("");
+    let id = scene.submit();
+    scene.take("00FF");
+    let admin = scene.smsc.admin();
     until("the answer to be on disk", || {
         let stage = admin.get(&format!("/v1/messages/{id}"))["stage"].clone();
         (stage == "handed over").then_some(())
     });
-    smsc.kill();
-    drop((bind, esme));
-    smsc.start_again();
-    let mut bind = operator.accept_bind();
+    scene.smsc.kill();
+    drop((scene.bind, scene.esme));
+    scene.smsc.start_again();
+    scene.bind = scene.operator.accept_bind();
     // In decimal, too.
     assert_eq!(
-        send_receipt(&mut bind, "255", "DELIVRD"),
+        send_receipt(&mut scene.bind, "255", "DELIVRD"),
         CommandStatus::ESME_ROK
     );
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    assert_eq!(receipted(&esme.deliver()), id);
+    scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
+    assert_eq!(receipted(&scene.esme.deliver()), id);
 }
 
 #[test]
 fn intermediate_states_end_nothing() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let sequence = next_submit(&mut bind);
-    accept(&mut bind, sequence, "31");
+    let mut scene = Scene::new("");
+    let id = scene.submit();
+    scene.take("31");
     assert_eq!(
-        send_receipt(&mut bind, "31", "ENROUTE"),
+        send_receipt(&mut scene.bind, "31", "ENROUTE"),
         CommandStatus::ESME_ROK
     );
-    assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
     assert_eq!(
-        send_receipt(&mut bind, "31", "DELIVRD"),
+        send_receipt(&mut scene.bind, "31", "DELIVRD"),
         CommandStatus::ESME_ROK
     );
-    assert_eq!(receipted(&esme.deliver()), id);
+    assert_eq!(receipted(&scene.esme.deliver()), id);
 }
 
 /// The next submit_sm on either bind: which bind, and its sequence number.
@@ -259,23 +221,15 @@ fn first_submit(binds: &mut [Peer; 2]) -> (usize, u32) {
     })
 }
 
-fn next_submit(bind: &mut Peer) -> u32 {
-    bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)))
-        .sequence
-}
-
 /// Sends a receipt and gives the status of its answer.
 fn send_receipt(bind: &mut Peer, id: &str, stat: &str) -> CommandStatus {
     let text = format!(
         "id:{id} sub:001 dlvrd:001 submit date:2601010000 done date:2601010001 stat:{stat} err:000 text:"
     );
-    let sequence = bind.request(Body::DeliverSm(SubmitSm {
+    let receipt = SubmitSm {
         esm_class: 0x04,
         short_message: Bytes::from(text),
-        tlvs: Tlvs::new(),
         ..submit("12345", "")
-    }));
-    let answer = bind.answer_to(sequence);
-    assert_eq!(answer.command_id(), CommandId::DELIVER_SM_RESP);
-    answer.status
+    };
+    harness::send_receipt(bind, receipt)
 }

@@ -7,9 +7,7 @@ mod harness;
 use std::time::Duration;
 
 use bytes::Bytes;
-use harness::{
-    Peer, PeerError, Scene, accept, next_submit, receipt, send_receipt, stat_of, submit, until,
-};
+use harness::{Peer, PeerError, Scene, receipt, send_receipt, stat_of, submit, until};
 use smsc::smpp::{Body, CommandId, CommandStatus, DataSm, SubmitSm, Tlvs, tag};
 
 /// Long enough for a second receipt to show itself, had there been one.
@@ -209,8 +207,7 @@ fn submit_asking(scene: &mut Scene, asked: u8, theirs: &str) -> (String, u8) {
         registered_delivery: asked,
         ..submit("447700900123", "hello")
     });
-    let (sequence, taken) = next_submit(&mut scene.bind);
-    accept(&mut scene.bind, sequence, theirs);
+    let taken = scene.take(theirs);
     (id, taken.registered_delivery)
 }
 

@@ -18,14 +18,17 @@ const RANGE: &str = "23410";
 const NEW: &str = "23415";
 const QUEUE: &str = "internal:resolve";
 
-/// A configuration that asks for numbers that begin with 44, with a table beside it.
-fn resolving(url: &str, keys: &str, folder: &std::path::Path) -> SmscBuilder {
-    let table = folder.join("networks.csv");
-    std::fs::write(&table, format!("prefix,network\n447700,{RANGE}\n")).unwrap();
-    Smsc::new().account("test", "test").toml(&format!(
-        "[resolver]\nurl = {url:?}\ntable = {table:?}\ntoken = \"mnp-token\"\n\
-         pointer = \"/mnp/network\"\n{keys}"
-    ))
+/// A configuration that asks for numbers that begin with 44, with a table beside it, and routes to
+/// targets of these names.
+fn resolving(url: &str, keys: &str, new: &str, range: &str) -> SmscBuilder {
+    let builder = Smsc::new()
+        .account("test", "test")
+        .file("networks.csv", &format!("prefix,network\n447700,{RANGE}\n"))
+        .toml(&format!(
+            "[resolver]\nurl = {url:?}\ntable = \"networks.csv\"\ntoken = \"mnp-token\"\n\
+             pointer = \"/mnp/network\"\n{keys}"
+        ));
+    routes(builder, new, range)
 }
 
 /// Routes by network, to targets of these names.
@@ -55,9 +58,8 @@ fn numbers(count: usize) -> Vec<String> {
 #[test]
 fn a_ported_number_goes_to_the_network_that_it_belongs_to_now() {
     let service = Lookup::start(&[(PORTED, NEW)]);
-    let folder = tempfile::tempdir().unwrap();
     let (new, range) = (Simulator::new().start(), Simulator::new().start());
-    let smsc = routes(resolving(&service.url(), "", folder.path()), "new", "range")
+    let smsc = resolving(&service.url(), "", "new", "range")
         .operator("new", new.address())
         .operator("range", range.address())
         .start();
@@ -136,14 +138,8 @@ fn a_hundred_messages_to_a_number_are_one_question() {
     const MESSAGES: usize = 100;
     let service = Lookup::start(&[(PORTED, NEW)]);
     service.set(Mood::Silent);
-    let folder = tempfile::tempdir().unwrap();
     let keys = "timeout = \"60s\"";
-    let smsc = routes(
-        resolving(&service.url(), keys, folder.path()),
-        "test:delivered",
-        "test:failed",
-    )
-    .start();
+    let smsc = resolving(&service.url(), keys, "test:delivered", "test:failed").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     // Every one is answered although the service answers nothing.
     let ids: Vec<String> = (0..MESSAGES)
@@ -174,14 +170,8 @@ fn a_hundred_messages_to_a_number_are_one_question() {
 fn without_the_service_messages_go_by_the_table_or_are_refused() {
     const MESSAGES: usize = 50;
     let nowhere = format!("http://127.0.0.1:{}/{{msisdn}}", free_port());
-    let folder = tempfile::tempdir().unwrap();
     let keys = "delays = [\"50ms\", \"100ms\"]\nbreaker_failures = 5\nbreaker_pause = \"1h\"\n";
-    let smsc = routes(
-        resolving(&nowhere, keys, folder.path()),
-        "test:failed",
-        "test:delivered",
-    )
-    .start();
+    let smsc = resolving(&nowhere, keys, "test:failed", "test:delivered").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for number in numbers(MESSAGES) {
         let id = esme.submit(submit(&number, "hello"));
@@ -203,12 +193,7 @@ fn without_the_service_messages_go_by_the_table_or_are_refused() {
     assert_eq!(failed, 5.0, "then it is left alone");
 
     let strict = format!("{keys}on_failure = \"refuse\"");
-    let smsc = routes(
-        resolving(&nowhere, &strict, folder.path()),
-        "test:failed",
-        "test:delivered",
-    )
-    .start();
+    let smsc = resolving(&nowhere, &strict, "test:failed", "test:delivered").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit(PORTED, "hello"));
     assert_eq!(smsc.wait_for_final(&id)["state"], "UNDELIVERABLE");
@@ -222,14 +207,8 @@ fn without_the_service_messages_go_by_the_table_or_are_refused() {
 fn a_service_that_is_broken_for_a_moment_is_asked_again() {
     let service = Lookup::start(&[(PORTED, NEW)]);
     service.set(Mood::Broken);
-    let folder = tempfile::tempdir().unwrap();
     let keys = "delays = [\"200ms\", \"60s\"]\nbreaker_failures = 1000\n";
-    let smsc = routes(
-        resolving(&service.url(), keys, folder.path()),
-        "test:delivered",
-        "test:failed",
-    )
-    .start();
+    let smsc = resolving(&service.url(), keys, "test:delivered", "test:failed").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit(PORTED, "hello"));
     until("the first question", || {
@@ -242,15 +221,10 @@ fn a_service_that_is_broken_for_a_moment_is_asked_again() {
 #[test]
 fn a_long_text_is_divided_for_the_peer_that_it_turns_out_to_be_for() {
     let service = Lookup::start(&[(PORTED, NEW)]);
-    let folder = tempfile::tempdir().unwrap();
     let new = Simulator::new().start();
-    let smsc = routes(
-        resolving(&service.url(), "", folder.path()),
-        "new",
-        "test:failed",
-    )
-    .operator_with("new", new.address(), "long_messages = \"udh\"")
-    .start();
+    let smsc = resolving(&service.url(), "", "new", "test:failed")
+        .operator_with("new", new.address(), "long_messages = \"udh\"")
+        .start();
     smsc.wait_for_binds("new", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     // The first one waits for its network, the second one is known.
@@ -272,15 +246,10 @@ fn nothing_that_waits_for_an_answer_is_lost_by_a_kill() {
     const MESSAGES: usize = 200;
     let service = Lookup::start(&[]);
     service.set(Mood::Silent);
-    let folder = tempfile::tempdir().unwrap();
     let operator = Simulator::new().start();
-    let mut smsc = routes(
-        resolving(&service.url(), "", folder.path()),
-        "test:failed",
-        "up",
-    )
-    .operator("up", operator.address())
-    .start();
+    let mut smsc = resolving(&service.url(), "", "test:failed", "up")
+        .operator("up", operator.address())
+        .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for number in numbers(MESSAGES) {
         esme.submit(submit(&number, &number));
@@ -306,14 +275,8 @@ fn nothing_that_waits_for_an_answer_is_lost_by_a_kill() {
 fn what_waits_for_an_answer_holds_up_no_stop() {
     let service = Lookup::start(&[(PORTED, NEW)]);
     service.set(Mood::Silent);
-    let folder = tempfile::tempdir().unwrap();
     let keys = "timeout = \"1s\"\ndelays = [\"60s\"]\n";
-    let mut smsc = routes(
-        resolving(&service.url(), keys, folder.path()),
-        "test:delivered",
-        "test:failed",
-    )
-    .start();
+    let mut smsc = resolving(&service.url(), keys, "test:delivered", "test:failed").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit(PORTED, "hello"));
     until("the question", || {
@@ -331,14 +294,9 @@ fn what_waits_for_an_answer_holds_up_no_stop() {
 fn answers_outlive_the_process_in_redis() {
     let service = Lookup::start(&[(PORTED, NEW)]);
     let redis = redis_database();
-    let folder = tempfile::tempdir().unwrap();
-    let mut smsc = routes(
-        resolving(&service.url(), "", folder.path()),
-        "test:delivered",
-        "test:failed",
-    )
-    .toml(&format!("[redis]\nurl = {:?}", redis.url()))
-    .start();
+    let mut smsc = resolving(&service.url(), "", "test:delivered", "test:failed")
+        .toml(&format!("[redis]\nurl = {:?}", redis.url()))
+        .start();
     let connected = |smsc: &Smsc| {
         until("Redis to be connected", || {
             (smsc.admin().metric("smsc_throttle_redis_up")? == 1.0).then_some(())

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use harness::{
-    FakeOperator, Peer, PeerError, Simulator, Smsc, SmscBuilder, accept, answer, stat_of, submit,
-    until,
+    Peer, PeerError, Scene, Simulator, Smsc, SmscBuilder, accept, answer, next_submit, stat_of,
+    submit, until,
 };
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
@@ -16,38 +16,6 @@ const QUIET: Duration = Duration::from_millis(1500);
 const DELIVERED: u32 = 2;
 const EXPIRED: u32 = 3;
 const REJECTED: u32 = 8;
-
-struct Scene {
-    smsc: Smsc,
-    bind: Peer,
-    esme: Peer,
-}
-
-impl Scene {
-    fn new(with: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Self {
-        let operator = FakeOperator::listen();
-        let builder = Smsc::new().account("test", "test").route("", "up");
-        let smsc = with(builder).operator("up", operator.address()).start();
-        let bind = operator.accept_bind();
-        smsc.wait_for_binds("up", 1);
-        let esme = Peer::bind(smsc.smpp(), "test", "test");
-        Self { smsc, bind, esme }
-    }
-
-    fn submit(&mut self) -> String {
-        self.esme.submit(submit("447700900123", "hello"))
-    }
-
-    /// Status by name of every attempt.
-    fn attempts(&self, id: &str) -> Vec<String> {
-        let message = self.smsc.admin().get(&format!("/v1/messages/{id}"));
-        let history = message["history"].as_array().unwrap();
-        history
-            .iter()
-            .map(|attempt| attempt["status"].as_str().unwrap().to_owned())
-            .collect()
-    }
-}
 
 fn retry(keys: &str) -> impl FnOnce(SmscBuilder) -> SmscBuilder {
     let table = format!("[retry]\n{keys}");
@@ -68,10 +36,9 @@ fn operator_down() -> (Simulator, Smsc, Peer) {
 
 #[test]
 fn a_permanent_refusal_ends_rejected_at_once() {
-    let mut scene = Scene::new(|builder| builder);
+    let mut scene = Scene::new("");
     let id = scene.submit();
-    let (sequence, _) = next_submit(&mut scene.bind);
-    refuse(&mut scene.bind, sequence, CommandStatus::ESME_RINVDSTADR);
+    scene.refuse(CommandStatus::ESME_RINVDSTADR);
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), REJECTED));
     assert_eq!(scene.attempts(&id), ["ESME_RINVDSTADR"]);
     assert_eq!(scene.bind.next(QUIET), Err(PeerError::Silence));
@@ -79,18 +46,18 @@ fn a_permanent_refusal_ends_rejected_at_once() {
 
 #[test]
 fn a_temporary_refusal_is_retried_by_its_schedule() {
-    let mut scene = Scene::new(retry("delays = [\"300ms\", \"900ms\"]"));
+    let mut scene = Scene::with("", retry("delays = [\"300ms\", \"900ms\"]"));
     let id = scene.submit();
     let mut came = Vec::new();
     for _ in 0..2 {
         let (sequence, _) = next_submit(&mut scene.bind);
         came.push(Instant::now());
-        refuse(&mut scene.bind, sequence, CommandStatus::ESME_RSYSERR);
+        answer(&mut scene.bind, sequence, CommandStatus::ESME_RSYSERR, "");
     }
     let (sequence, _) = next_submit(&mut scene.bind);
     came.push(Instant::now());
     accept(&mut scene.bind, sequence, "x1");
-    send_receipt(&mut scene.bind, "x1", "DELIVRD");
+    scene.report("x1", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), DELIVERED));
     assert_eq!(
         scene.attempts(&id),
@@ -102,39 +69,30 @@ fn a_temporary_refusal_is_retried_by_its_schedule() {
 
 #[test]
 fn a_retry_keeps_its_time_over_a_kill() {
-    let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .toml("[retry]\ndelays = [\"6s\"]")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let (sequence, _) = next_submit(&mut bind);
+    let mut scene = Scene::with("", retry("delays = [\"6s\"]"));
+    let id = scene.submit();
+    let (sequence, _) = next_submit(&mut scene.bind);
     let refused = Instant::now();
-    refuse(&mut bind, sequence, CommandStatus::ESME_RSYSERR);
-    let admin = smsc.admin();
+    answer(&mut scene.bind, sequence, CommandStatus::ESME_RSYSERR, "");
+    let admin = scene.smsc.admin();
     until("the message to be scheduled", || {
         let message = admin.get(&format!("/v1/messages/{id}"));
         (message["stage"] == "scheduled").then_some(())
     });
-    smsc.kill();
-    smsc.start_again();
-    let mut bind = operator.accept_bind();
-    next_submit(&mut bind);
+    scene.smsc.kill();
+    scene.smsc.start_again();
+    scene.bind = scene.operator.accept_bind();
+    next_submit(&mut scene.bind);
     assert!(refused.elapsed() >= Duration::from_millis(5_900));
     assert_eq!(admin.get(&format!("/v1/messages/{id}"))["attempts"], 1);
 }
 
 #[test]
 fn attempts_may_be_limited() {
-    let mut scene = Scene::new(retry("delays = [\"100ms\"]\nmax_attempts = 2"));
+    let mut scene = Scene::with("", retry("delays = [\"100ms\"]\nmax_attempts = 2"));
     let id = scene.submit();
     for _ in 0..2 {
-        let (sequence, _) = next_submit(&mut scene.bind);
-        refuse(&mut scene.bind, sequence, CommandStatus::ESME_RSYSERR);
+        scene.refuse(CommandStatus::ESME_RSYSERR);
     }
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), REJECTED));
     assert_eq!(scene.bind.next(QUIET), Err(PeerError::Silence));
@@ -142,26 +100,25 @@ fn attempts_may_be_limited() {
 
 #[test]
 fn a_status_may_mean_something_else() {
-    let mut scene = Scene::new(|builder| {
+    let mut scene = Scene::with("", |builder| {
         builder.toml(
             "[[retry.status]]\nstatus = \"ESME_RINVDSTADR\"\nclass = \"temporary\"\ndelays = [\"100ms\"]\n\n\
              [[retry.status]]\nstatus = \"ESME_RSYSERR\"\nclass = \"permanent\"",
         )
     });
     let id = scene.submit();
-    let (sequence, _) = next_submit(&mut scene.bind);
-    refuse(&mut scene.bind, sequence, CommandStatus::ESME_RINVDSTADR);
-    let (sequence, _) = next_submit(&mut scene.bind);
-    refuse(&mut scene.bind, sequence, CommandStatus::ESME_RSYSERR);
+    scene.refuse(CommandStatus::ESME_RINVDSTADR);
+    scene.refuse(CommandStatus::ESME_RSYSERR);
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), REJECTED));
     assert_eq!(scene.attempts(&id), ["ESME_RINVDSTADR", "ESME_RSYSERR"]);
 }
 
 #[test]
 fn throttling_waits_and_is_no_attempt() {
-    let mut scene = Scene::new(retry(
-        "delays = [\"100ms\"]\nthrottled_delay = \"400ms\"\nmax_attempts = 2",
-    ));
+    let mut scene = Scene::with(
+        "",
+        retry("delays = [\"100ms\"]\nthrottled_delay = \"400ms\"\nmax_attempts = 2"),
+    );
     let id = scene.submit();
     let mut before = None;
     for _ in 0..4 {
@@ -169,11 +126,15 @@ fn throttling_waits_and_is_no_attempt() {
         if let Some(before) = before.replace(Instant::now()) {
             assert!(before.elapsed() >= Duration::from_millis(390));
         }
-        refuse(&mut scene.bind, sequence, CommandStatus::ESME_RTHROTTLED);
+        answer(
+            &mut scene.bind,
+            sequence,
+            CommandStatus::ESME_RTHROTTLED,
+            "",
+        );
     }
-    let (sequence, _) = next_submit(&mut scene.bind);
-    accept(&mut scene.bind, sequence, "x1");
-    send_receipt(&mut scene.bind, "x1", "DELIVRD");
+    scene.take("x1");
+    scene.report("x1", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), DELIVERED));
     assert_eq!(scene.attempts(&id), ["ESME_ROK"]);
     let message = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
@@ -192,7 +153,7 @@ fn everything_gets_through_a_throttling_and_failing_operator() {
         .route("", "up")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut transmitter = transmitter(&smsc);
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut ids: Vec<String> = (0..100)
         .map(|number| transmitter.submit(submit(&format!("4477009{number:05}"), "hello")))
         .collect();
@@ -240,30 +201,28 @@ fn validity_ends_by_timer_while_the_operator_is_down() {
 
 #[test]
 fn validity_ends_between_two_attempts() {
-    let mut scene = Scene::new(retry("delays = [\"10m\"]"));
+    let mut scene = Scene::with("", retry("delays = [\"10m\"]"));
     let id = scene.esme.submit(SubmitSm {
         validity_period: Bytes::from_static(b"000000000003000R"),
         ..submit("447700900123", "hello")
     });
-    let (sequence, _) = next_submit(&mut scene.bind);
-    refuse(&mut scene.bind, sequence, CommandStatus::ESME_RSYSERR);
+    scene.refuse(CommandStatus::ESME_RSYSERR);
     assert_eq!(stat_of(&scene.esme.deliver()), (id, EXPIRED));
 }
 
 #[test]
 fn a_message_that_was_handed_over_does_not_expire() {
-    let mut scene = Scene::new(|builder| builder);
+    let mut scene = Scene::new("");
     let id = scene.esme.submit(SubmitSm {
         validity_period: Bytes::from_static(b"000000000001000R"),
         ..submit("447700900123", "hello")
     });
-    let (sequence, _) = next_submit(&mut scene.bind);
-    accept(&mut scene.bind, sequence, "x1");
+    scene.take("x1");
     assert_eq!(
         scene.esme.next(Duration::from_millis(2_500)),
         Err(PeerError::Silence)
     );
-    send_receipt(&mut scene.bind, "x1", "DELIVRD");
+    scene.report("x1", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id, DELIVERED));
 }
 
@@ -295,7 +254,7 @@ fn validity_in_the_past_and_times_that_are_none_are_refused() {
 
 #[test]
 fn a_schedule_is_kept() {
-    let mut scene = Scene::new(|builder| builder);
+    let mut scene = Scene::new("");
     let started = Instant::now();
     let id = scene.esme.submit(SubmitSm {
         schedule_delivery_time: Bytes::from_static(b"000000000002000R"),
@@ -387,7 +346,7 @@ fn who_asked_for_failures_hears_of_failures_only() {
         .route("1", "test:failed")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut transmitter = transmitter(&smsc);
+    let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut send = |to: &str, registered_delivery: u8| {
         transmitter.submit(SubmitSm {
             registered_delivery,
@@ -409,7 +368,7 @@ fn who_asked_for_failures_hears_of_failures_only() {
 
 #[test]
 fn without_a_receipt_the_answer_is_the_end() {
-    let mut scene = Scene::new(|builder| builder);
+    let mut scene = Scene::new("");
     let id = scene.esme.submit(SubmitSm {
         registered_delivery: 0,
         ..submit("447700900123", "hello")
@@ -418,33 +377,4 @@ fn without_a_receipt_the_answer_is_the_end() {
     assert_eq!(message.registered_delivery, 0);
     accept(&mut scene.bind, sequence, "x1");
     assert_eq!(scene.smsc.wait_for_final(&id)["state"], "ACCEPTED");
-}
-
-/// A bind that gets no receipts: they wait for another one.
-fn transmitter(smsc: &Smsc) -> Peer {
-    let mut peer = Peer::connect(smsc.smpp());
-    let answer = peer.bind_as(Body::BindTransmitter, "test", "test");
-    assert_eq!(answer, CommandStatus::ESME_ROK);
-    peer
-}
-
-fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
-    let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    match pdu.body {
-        Body::SubmitSm(submit) => (pdu.sequence, submit),
-        other => panic!("just matched: {other:?}"),
-    }
-}
-
-fn refuse(bind: &mut Peer, sequence: u32, status: CommandStatus) {
-    answer(bind, sequence, status, "");
-}
-
-fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
-    let sequence = bind.request(Body::DeliverSm(SubmitSm {
-        esm_class: 0x04,
-        short_message: Bytes::from(format!("id:{id} stat:{stat} err:000")),
-        ..submit("12345", "")
-    }));
-    assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
 }

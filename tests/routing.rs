@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use harness::{
-    FakeOperator, Peer, PeerError, Simulator, Smsc, accept, stat_of, submit, until, within,
+    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, stat_of, submit, submit_from,
+    until, within,
 };
 use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm};
 
@@ -15,18 +16,6 @@ const QUIET: Duration = Duration::from_millis(700);
 const DELIVERED: u32 = 2;
 const UNDELIVERABLE: u32 = 5;
 const ACCEPTED: u32 = 6;
-
-fn queue_of(smsc: &Smsc, id: &str) -> String {
-    let message = smsc.admin().get(&format!("/v1/messages/{id}"));
-    message["queue"].as_str().unwrap().to_owned()
-}
-
-fn from(source: &str, to: &str) -> SubmitSm {
-    SubmitSm {
-        source_addr: Bytes::copy_from_slice(source.as_bytes()),
-        ..submit(to, "hello")
-    }
-}
 
 #[test]
 fn the_longest_destination_then_source_then_account_wins() {
@@ -48,8 +37,8 @@ fn the_longest_destination_then_source_then_account_wins() {
     let mut test = Peer::bind(smsc.smpp(), "test", "test");
     let mut other = Peer::bind(smsc.smpp(), "other", "other");
     let goes_to = |peer: &mut Peer, source: &str, to: &str, queue: &str| {
-        let id = peer.submit(from(source, to));
-        assert_eq!(queue_of(&smsc, &id), queue, "from {source} to {to}");
+        let id = peer.submit(submit_from(source, to));
+        assert_eq!(smsc.queue_of(&id), queue, "from {source} to {to}");
     };
     for (source, to, queue) in [
         ("12345", "33123", "operator:all"),
@@ -111,7 +100,7 @@ fn a_message_goes_to_the_next_target_while_the_first_is_down() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
     assert_eq!(stat_of(&esme.deliver()), (id.clone(), DELIVERED));
-    assert_eq!(queue_of(&smsc, &id), "operator:second");
+    assert_eq!(smsc.queue_of(&id), "operator:second");
     assert_eq!(second.wait_for(1).len(), 1);
 }
 
@@ -132,7 +121,7 @@ fn what_waits_moves_when_its_target_stays_away() {
     let mut ids: Vec<String> = (0..MESSAGES)
         .map(|number| esme.submit(submit(&format!("4477009{number:05}"), "hello")))
         .collect();
-    assert_eq!(queue_of(&smsc, &ids[0]), "operator:first");
+    assert_eq!(smsc.queue_of(&ids[0]), "operator:first");
     second.start_again();
     let mut told: Vec<String> = (0..MESSAGES).map(|_| stat_of(&esme.deliver()).0).collect();
     ids.sort();
@@ -166,14 +155,14 @@ fn what_has_moved_stays_moved_over_a_kill() {
     let _bind = second.accept_bind();
     until("the messages to move", || {
         ids.iter()
-            .all(|id| queue_of(&smsc, id) == "operator:second")
+            .all(|id| smsc.queue_of(id) == "operator:second")
             .then_some(())
     });
     smsc.kill();
     drop(second);
     smsc.start_again();
     for id in &ids {
-        assert_eq!(queue_of(&smsc, id), "operator:second");
+        assert_eq!(smsc.queue_of(id), "operator:second");
     }
     let admin = smsc.admin();
     let waiting = admin.get("/v1/queues/operator:second")["waiting"].clone();
@@ -274,19 +263,12 @@ fn an_account_may_be_the_target() {
 
 #[test]
 fn an_operator_may_take_deliver_sm() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address(), "send_as = \"deliver_sm\"")
-        .route("", "up")
-        .start();
-    let mut bind = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit("447700900123", "hello"));
-    let delivered = bind.deliver();
+    let mut scene = Scene::new("send_as = \"deliver_sm\"");
+    let id = scene.submit();
+    let delivered = scene.bind.deliver();
     assert_eq!(delivered.destination_addr, "447700900123");
     assert_eq!(delivered.short_message, "hello");
-    assert_eq!(stat_of(&esme.deliver()), (id, ACCEPTED));
+    assert_eq!(stat_of(&scene.esme.deliver()), (id, ACCEPTED));
 }
 
 #[test]

@@ -4,10 +4,10 @@
 mod harness;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, Simulator, Smsc, accept, stat_of, submit, until};
+use harness::{Peer, Scene, Simulator, Smsc, stat_of, submit, until};
 use smsc::smpp::{
     Body, CancelSm, CommandId, CommandStatus, DataSm, DataSmResp, DestAddress, Pdu, QuerySm,
-    ReplaceSm, SubmitMulti, SubmitMultiResp, SubmitSm, Tlvs, UnsuccessSme, tag,
+    ReplaceSm, SubmitMulti, SubmitMultiResp, Tlvs, UnsuccessSme, tag,
 };
 
 const SOURCE: &str = "12345";
@@ -252,24 +252,17 @@ fn data_sm_resp(bind: &mut Peer, sequence: u32, id: &str) {
 
 #[test]
 fn data_sm_goes_both_ways_on_both_sides() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account_with(
-            "test",
-            "test",
-            "deliver_as = \"data_sm\"\naddresses = [\"12345\"]",
-        )
-        .operator_with("up", operator.address(), "send_as = \"data_sm\"")
-        .route("", "up")
-        .start();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut scene = Scene::of(
+        "deliver_as = \"data_sm\"\naddresses = [\"12345\"]",
+        "send_as = \"data_sm\"",
+        |builder| builder,
+    );
 
     // From the ESME, and to the operator with what it said and for how long.
     let mut tlvs = payload("hello");
     tlvs.push(tag::QOS_TIME_TO_LIVE, &3_600u32.to_be_bytes());
     let sent = answer(
-        &mut esme,
+        &mut scene.esme,
         Body::DataSm(DataSm {
             source_addr: text(SOURCE),
             dest_addr_ton: 1,
@@ -285,7 +278,9 @@ fn data_sm_goes_both_ways_on_both_sides() {
         panic!("not an answer to data_sm: {sent:?}");
     };
     let id = String::from_utf8(resp.message_id.to_vec()).unwrap();
-    let pdu = link.expect("a data_sm", |pdu| matches!(pdu.body, Body::DataSm(_)));
+    let pdu = scene
+        .bind
+        .expect("a data_sm", |pdu| matches!(pdu.body, Body::DataSm(_)));
     let Body::DataSm(passed) = &pdu.body else {
         unreachable!("just matched")
     };
@@ -293,7 +288,7 @@ fn data_sm_goes_both_ways_on_both_sides() {
     assert_eq!(passed.destination_addr, "447700900123");
     let left = passed.tlvs.get_uint(tag::QOS_TIME_TO_LIVE).unwrap();
     assert!((3_000..=3_600).contains(&left), "{left}");
-    data_sm_resp(&mut link, pdu.sequence, "theirs");
+    data_sm_resp(&mut scene.bind, pdu.sequence, "theirs");
 
     // The receipt comes as data_sm and is passed on as data_sm.
     let mut tlvs = Tlvs::new();
@@ -306,12 +301,12 @@ fn data_sm_goes_both_ways_on_both_sides() {
         tlvs,
         ..DataSm::default()
     };
-    let taken = answer(&mut link, Body::DataSm(receipt));
+    let taken = answer(&mut scene.bind, Body::DataSm(receipt));
     assert_eq!(
         (taken.command_id(), taken.status),
         (CommandId::DATA_SM_RESP, CommandStatus::ESME_ROK)
     );
-    let told = received(&mut esme);
+    let told = received(&mut scene.esme);
     assert!(told.payload().starts_with(format!("id:{id}").as_bytes()));
     assert_eq!(told.tlvs.get_uint(tag::MESSAGE_STATE), Some(2));
     assert_eq!(told.esm_class, 4);
@@ -323,18 +318,20 @@ fn data_sm_goes_both_ways_on_both_sides() {
         tlvs: payload("question"),
         ..DataSm::default()
     };
-    let taken = answer(&mut link, Body::DataSm(mo));
+    let taken = answer(&mut scene.bind, Body::DataSm(mo));
     assert_eq!(taken.command_id(), CommandId::DATA_SM_RESP);
     assert_eq!(taken.status, CommandStatus::ESME_ROK);
-    let got = received(&mut esme);
+    let got = received(&mut scene.esme);
     assert_eq!(got.payload(), "question");
     assert_eq!(got.source_addr, "447700900999");
 
     // A submit_sm goes out as data_sm as well.
-    esme.submit(submit("447700900124", "short"));
-    let pdu = link.expect("a data_sm", |pdu| matches!(pdu.body, Body::DataSm(_)));
+    scene.esme.submit(submit("447700900124", "short"));
+    let pdu = scene
+        .bind
+        .expect("a data_sm", |pdu| matches!(pdu.body, Body::DataSm(_)));
     assert!(matches!(&pdu.body, Body::DataSm(data) if data.payload() == "short"));
-    smsc.assert_no_panic();
+    scene.smsc.assert_no_panic();
 }
 
 /// The next data_sm that an ESME gets, acknowledged.
@@ -349,16 +346,9 @@ fn received(esme: &mut Peer) -> DataSm {
 
 #[test]
 fn a_data_sm_is_a_submission_to_any_operator() {
-    let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    let mut link = operator.accept_bind();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut scene = Scene::new("");
     let sent = answer(
-        &mut esme,
+        &mut scene.esme,
         Body::DataSm(DataSm {
             source_addr: text(SOURCE),
             destination_addr: text("447700900123"),
@@ -367,21 +357,12 @@ fn a_data_sm_is_a_submission_to_any_operator() {
         }),
     );
     assert_eq!(sent.status, CommandStatus::ESME_ROK);
-    let pdu = link.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
-    let Body::SubmitSm(SubmitSm { .. }) = &pdu.body else {
-        unreachable!("just matched")
-    };
-    let passed = match pdu.body {
-        Body::SubmitSm(submit) => submit,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(passed.payload(), "hello");
-    accept(&mut link, pdu.sequence, "abc");
+    assert_eq!(scene.take("abc").payload(), "hello");
     // Without a destination it is refused under its own name.
-    let nowhere = answer(&mut esme, Body::DataSm(DataSm::default()));
+    let nowhere = answer(&mut scene.esme, Body::DataSm(DataSm::default()));
     assert_eq!(
         (nowhere.command_id(), nowhere.status),
         (CommandId::DATA_SM_RESP, CommandStatus::ESME_RINVDSTADR)
     );
-    smsc.assert_no_panic();
+    scene.smsc.assert_no_panic();
 }

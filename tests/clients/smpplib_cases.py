@@ -7,37 +7,25 @@ Prints one JSON object about what it saw; any surprise ends it with a traceback.
 import json
 import re
 import sys
-import time
 
-from smpplib import client, consts, gsm
+from smpplib import consts, gsm
 
-PATIENCE = 60
+from smpplib_session import Connection, text
+
 LONG = "0123456789" * 30
 
 
-def text(value):
-    """smpplib gives some fields as bytes and some as str."""
-    return value.decode("ascii") if isinstance(value, bytes) else value
-
-
-class Session:
-    """One connection; what is heard is kept over all of them."""
+class Session(Connection):
+    """A bind; what is heard is kept over all of them."""
 
     receipts = []
     mo = []
 
     def __init__(self, kind):
-        host, port, self.system_id, self.password = sys.argv[1:]
-        self.answers = {}
-        self.client = client.Client(host, port, allow_unknown_opt_params=True)
-        self.client.set_message_sent_handler(self.on_answer)
-        self.client.set_message_received_handler(self.on_delivery)
-        self.client.connect()
+        host, port, system_id, password = sys.argv[1:]
+        super().__init__(host, port)
         bind = getattr(self.client, f"bind_{kind}")
-        self.status = bind(system_id=self.system_id, password=self.password).status
-
-    def on_answer(self, pdu):
-        self.answers[pdu.sequence] = text(pdu.message_id)
+        self.status = bind(system_id=system_id, password=password).status
 
     def on_delivery(self, pdu):
         message = text(pdu.short_message)
@@ -47,30 +35,6 @@ class Session:
         else:
             self.mo.append({"source": text(pdu.source_addr), "text": message})
         return consts.SMPP_ESME_ROK
-
-    def submit(self, **fields):
-        sent = self.client.send_message(
-            source_addr="12345",
-            dest_addr_ton=consts.SMPP_TON_INTL,
-            dest_addr_npi=consts.SMPP_NPI_ISDN,
-            destination_addr="447700900123",
-            registered_delivery=1,
-            **fields,
-        )
-        self.until(lambda: sent.sequence in self.answers)
-        return self.answers[sent.sequence]
-
-    def until(self, done):
-        limit = time.monotonic() + PATIENCE
-        while not done():
-            if time.monotonic() > limit:
-                raise TimeoutError("the SMSC did not do what was waited for")
-            self.client.read_once()
-
-    def end(self):
-        answer = self.client.unbind()
-        self.client.disconnect()
-        return answer.status
 
 
 def told(*ids):
@@ -82,7 +46,7 @@ def main():
     for kind in ("transmitter", "receiver"):
         session = Session(kind)
         binds[kind] = session.status
-        unbind |= session.end()
+        unbind |= session.end().status
     session = Session("transceiver")
     binds["transceiver"] = session.status
     plain = session.submit(short_message=b"hello smpplib")
@@ -99,7 +63,7 @@ def main():
     session = Session("transceiver")
     if not told(last):
         session.until(lambda: told(last))
-    unbind |= session.end()
+    unbind |= session.end().status
     print(json.dumps({
         "binds": binds,
         "submit": plain,

@@ -6,60 +6,23 @@ Prints one JSON object about what it saw; any surprise ends it with a traceback.
 
 import json
 import sys
-import time
 
-from smpplib import client, consts, exceptions, gsm
+from smpplib import consts, exceptions, gsm
 
-PATIENCE = 60
-DESTINATION = "447700900123"
+from smpplib_session import Connection, text
 
 
-def text(value):
-    """smpplib gives some fields as bytes and some as str."""
-    return value.decode("ascii") if isinstance(value, bytes) else value
-
-
-class Esme:
+class Esme(Connection):
     def __init__(self, host, port):
-        self.answers = {}
         self.deliveries = []
-        self.client = client.Client(host, port, allow_unknown_opt_params=True)
-        self.client.set_message_sent_handler(self.on_answer)
-        self.client.set_message_received_handler(self.on_delivery)
-        self.client.connect()
-
-    def on_answer(self, pdu):
-        self.answers[pdu.sequence] = text(pdu.message_id)
+        super().__init__(host, port)
 
     def on_delivery(self, pdu):
         self.deliveries.append(pdu)
         return consts.SMPP_ESME_ROK
 
     def submit(self, **fields):
-        """Sends a message that asks for a receipt and gives its message id."""
-        sent = self.client.send_message(
-            source_addr_ton=consts.SMPP_TON_ALNUM,
-            source_addr="12345",
-            dest_addr_ton=consts.SMPP_TON_INTL,
-            dest_addr_npi=consts.SMPP_NPI_ISDN,
-            destination_addr=DESTINATION,
-            registered_delivery=1,
-            **fields,
-        )
-        self.read_until(lambda: sent.sequence in self.answers)
-        return self.answers[sent.sequence]
-
-    def read_until(self, done):
-        limit = time.monotonic() + PATIENCE
-        while not done():
-            if time.monotonic() > limit:
-                raise TimeoutError("the SMSC did not do what was waited for")
-            self.client.read_once()
-
-    def end(self):
-        answer = self.client.unbind()
-        self.client.disconnect()
-        return answer.command
+        return super().submit(source_addr_ton=consts.SMPP_TON_ALNUM, **fields)
 
 
 def receipt(pdu):
@@ -91,12 +54,12 @@ def transceiver(host, port, system_id, password):
         for part in parts
     ]
     expected = 3 + len(parts)
-    esme.read_until(lambda: len(esme.deliveries) >= expected)
+    esme.until(lambda: len(esme.deliveries) >= expected)
     return {
         "bound_to": text(bound.system_id),
         "ids": ids,
         "receipts": [receipt(pdu) for pdu in esme.deliveries],
-        "unbind": esme.end(),
+        "unbind": esme.end().command,
     }
 
 
@@ -105,7 +68,7 @@ def transmitter_and_receiver(host, port, system_id, password):
     transmitter.client.bind_transmitter(system_id=system_id, password=password)
     receiver.client.bind_receiver(system_id=system_id, password=password)
     message_id = transmitter.submit(short_message=b"two binds")
-    receiver.read_until(lambda: receiver.deliveries)
+    receiver.until(lambda: receiver.deliveries)
     receiver.end()
     transmitter.end()
     return {"id": message_id, "receipt": receipt(receiver.deliveries[0])}

@@ -60,6 +60,14 @@ pub fn submit(to: &str, text: &str) -> SubmitSm {
     }
 }
 
+/// A greeting from another address.
+pub fn submit_from(source: &str, to: &str) -> SubmitSm {
+    SubmitSm {
+        source_addr: Bytes::copy_from_slice(source.as_bytes()),
+        ..submit(to, "hello")
+    }
+}
+
 /// Answers a submit_sm with ESME_ROK and this message id.
 pub fn accept(bind: &mut Peer, sequence: u32, id: &str) {
     answer(bind, sequence, CommandStatus::ESME_ROK, id);
@@ -78,12 +86,14 @@ pub fn answer(bind: &mut Peer, sequence: u32, status: CommandStatus, id: &str) {
 
 /// Message id and message_state of a receipt.
 pub fn stat_of(receipt: &SubmitSm) -> (String, u32) {
-    let id = receipt
-        .tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .unwrap();
     let state = receipt.tlvs.get_uint(tag::MESSAGE_STATE).unwrap();
-    (String::from_utf8(id.to_vec()).unwrap(), state)
+    (receipted(receipt), state)
+}
+
+/// Message id of a receipt.
+pub fn receipted(receipt: &SubmitSm) -> String {
+    let id = receipt.tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID);
+    String::from_utf8(id.unwrap().to_vec()).unwrap()
 }
 
 // === impl Peer ===
@@ -116,8 +126,17 @@ impl Peer {
 
     /// Connects and binds as transceiver.
     pub fn bind(address: SocketAddr, system_id: &str, password: &str) -> Self {
+        Self::bound(Body::BindTransceiver, address, system_id, password)
+    }
+
+    /// Connects and binds as transmitter, so that it gets no receipts: they wait for another bind.
+    pub fn transmitter(address: SocketAddr, system_id: &str, password: &str) -> Self {
+        Self::bound(Body::BindTransmitter, address, system_id, password)
+    }
+
+    fn bound(kind: fn(Bind) -> Body, address: SocketAddr, system_id: &str, password: &str) -> Self {
         let mut peer = Self::connect(address);
-        let answer = peer.bind_as(Body::BindTransceiver, system_id, password);
+        let answer = peer.bind_as(kind, system_id, password);
         assert_eq!(answer, CommandStatus::ESME_ROK, "the bind of {system_id}");
         peer
     }

@@ -26,8 +26,15 @@ impl Scene {
 
     /// The same with more of everything else.
     pub fn with(keys: &str, more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Self {
+        Self::of("", keys, more)
+    }
+
+    /// The same with more keys of the account, too.
+    pub fn of(account: &str, keys: &str, more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Self {
         let operator = FakeOperator::listen();
-        let builder = Smsc::new().account("test", "test").route("", "up");
+        let builder = Smsc::new()
+            .account_with("test", "test", account)
+            .route("", "up");
         let smsc = more(builder)
             .operator_with("up", operator.address(), keys)
             .start();
@@ -59,15 +66,30 @@ impl Scene {
     /// The same, taken by the operator under this id.
     pub fn submit_as(&mut self, theirs: &str) -> String {
         let id = self.submit();
-        let (sequence, _) = next_submit(&mut self.bind);
-        super::accept(&mut self.bind, sequence, theirs);
+        self.take(theirs);
         id
     }
 
+    /// The next submit_sm, taken by the operator under this id.
+    pub fn take(&mut self, theirs: &str) -> SubmitSm {
+        taken(&mut self.bind, theirs)
+    }
+
     /// Refuses the next submit_sm.
-    pub fn refuse(&mut self, status: u32) {
+    pub fn refuse(&mut self, status: CommandStatus) {
         let (sequence, _) = next_submit(&mut self.bind);
-        super::answer(&mut self.bind, sequence, CommandStatus(status), "");
+        super::answer(&mut self.bind, sequence, status, "");
+    }
+
+    /// Sends a receipt of few words, which is taken.
+    pub fn report(&mut self, theirs: &str, stat: &str) {
+        let receipt = SubmitSm {
+            esm_class: 0x04,
+            short_message: Bytes::from(format!("id:{theirs} stat:{stat} err:000")),
+            ..submit("12345", "")
+        };
+        let status = send_receipt(&mut self.bind, receipt);
+        assert_eq!(status, CommandStatus::ESME_ROK);
     }
 
     pub fn message(&self, id: &str) -> Value {
@@ -95,6 +117,13 @@ pub fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
         Body::SubmitSm(submit) => (pdu.sequence, submit),
         _ => unreachable!("it was looked at"),
     }
+}
+
+/// The next submit_sm on a bind of ours, taken under this id.
+pub fn taken(bind: &mut Peer, id: &str) -> SubmitSm {
+    let (sequence, submit) = next_submit(bind);
+    super::accept(bind, sequence, id);
+    submit
 }
 
 /// A deliver_sm that is marked as a receipt and has this text.

@@ -323,6 +323,12 @@ impl Smsc {
         })
     }
 
+    /// The queue that a message was put into last.
+    pub fn queue_of(&self, id: &str) -> String {
+        let message = self.admin().get(&format!("/v1/messages/{id}"));
+        message["queue"].as_str().unwrap().to_owned()
+    }
+
     /// The call detail records so far.
     pub fn records(&self) -> Vec<Value> {
         let files = std::fs::read_dir(self.data_dir().join("cdr"))

@@ -21,11 +21,14 @@ use crate::harness::{Client, JournalLine, Peer, Simulator, Smsc, submit, until};
 const MOBILE: &str = "447700900999";
 const FROM_A_MOBILE: &str = "from a mobile";
 
+/// A run that several tests look at. One that fails fails all of them, and is not repeated.
+pub struct Once<T>(OnceLock<Result<T, String>>);
+
 /// An implementation, played once for all its tests.
 pub struct Esme {
     binds: usize,
     play: Play,
-    played: OnceLock<Result<Played, String>>,
+    played: Once<Played>,
 }
 
 enum Play {
@@ -61,15 +64,13 @@ impl Esme {
         Self {
             binds,
             play,
-            played: OnceLock::new(),
+            played: Once::new(),
         }
     }
 
-    /// Its run. One that fails fails all its tests, and is not repeated.
+    /// Its run.
     pub fn played(&self) -> &Played {
-        let run = || catch_unwind(AssertUnwindSafe(|| self.run())).map_err(why);
-        let played = self.played.get_or_init(run).as_ref();
-        played.unwrap_or_else(|why| panic!("the run failed: {why}"))
+        self.played.get(|| self.run())
     }
 
     fn run(&self) -> Played {
@@ -120,8 +121,23 @@ impl Esme {
     }
 }
 
+// === impl Once ===
+
+impl<T> Once<T> {
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Its result, of `run` when it is the first time.
+    pub fn get(&self, run: impl FnOnce() -> T) -> &T {
+        let caught = || catch_unwind(AssertUnwindSafe(run)).map_err(why);
+        let result = self.0.get_or_init(caught).as_ref();
+        result.unwrap_or_else(|why| panic!("the run failed: {why}"))
+    }
+}
+
 /// The text of a panic.
-pub fn why(panic: Box<dyn Any + Send>) -> String {
+fn why(panic: Box<dyn Any + Send>) -> String {
     match panic.downcast::<String>() {
         Ok(text) => *text,
         Err(panic) => panic

@@ -6,14 +6,12 @@
 //! `bind`, `message` (`text`, or `payload` with that of a message_payload) and `unbind`.
 
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use serde_json::Value;
 use smsc::smpp::{SubmitSm, tag};
 
-use super::cases::why;
+use super::cases::Once;
 use crate::harness::{Client, Peer, Smsc, free_port, stat_of, submit, until};
 
 const TO: &str = "447700900123";
@@ -23,7 +21,7 @@ const DELIVERED: u32 = 2;
 pub struct Operator {
     bind: &'static str,
     command: fn(&str) -> Command,
-    played: OnceLock<Result<Played, String>>,
+    played: Once<Played>,
 }
 
 /// What a run left behind.
@@ -45,15 +43,13 @@ impl Operator {
         Self {
             bind,
             command,
-            played: OnceLock::new(),
+            played: Once::new(),
         }
     }
 
-    /// Its run. One that fails fails all its tests, and is not repeated.
+    /// Its run.
     pub fn played(&self) -> &Played {
-        let run = || catch_unwind(AssertUnwindSafe(|| self.run())).map_err(why);
-        let played = self.played.get_or_init(run).as_ref();
-        played.unwrap_or_else(|why| panic!("the run failed: {why}"))
+        self.played.get(|| self.run())
     }
 
     fn run(&self) -> Played {

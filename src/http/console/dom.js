@@ -84,9 +84,11 @@ export function table({ caption, columns, key, empty, dense = false }) {
       nothing.hidden = items.length > 0;
       if (items.length === 0 && !nothing.hasChildNodes()) nothing.append(empty());
     },
-    /** Says something else when there is nothing, from now on. */
+    /** Says something in place of rows. */
     say(node) {
       nothing.replaceChildren(node);
+      nothing.hidden = false;
+      element.firstElementChild.hidden = true;
     },
   };
 }

@@ -81,3 +81,15 @@ export function showAge(cell, iso, now) {
   setText(cell, age(iso, now));
   setAttribute(cell, "title", iso ? utc(iso) : null);
 }
+
+/** A local time of an input as the API wants it. */
+export function fromInput(value) {
+  return value ? new Date(value).toISOString() : "";
+}
+
+/** A time of the API as an input wants it: local, to the minute. */
+export function toInput(iso) {
+  if (!iso) return "";
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,75 +1,67 @@
 // Messages: find them by id, number, account, state and time. The address of the page holds the
-// question, so that it can be kept and sent to a colleague.
+// question, so that it can be kept and sent to a colleague. What every search of messages needs is here.
 
 import { get } from "./api.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
-import { time } from "./format.js";
+import { fromInput, time, toInput } from "./format.js";
 import { messageState, stateCell } from "./states.js";
 
 const STATES = ["ENROUTE", "DELIVERED", "EXPIRED", "DELETED", "UNDELIVERABLE", "ACCEPTED", "UNKNOWN", "REJECTED"];
 /** Longer digits are an id: E.164 numbers have at most 15. */
 const LONGEST_NUMBER = 15;
 
-/** A local time of an input as the API wants it. */
-function iso(value) {
-  return value ? new Date(value).toISOString() : "";
+/** Columns of every list of messages. */
+export const columns = {
+  id: { title: "Id", class: "mono", render: (cell, row) => {
+    if (!cell.firstChild) cell.append(h("a", { href: `#/messages/${row.id}` }, row.id));
+  } },
+  state: { title: "State", render: (cell, row) => stateCell(cell, messageState(row)) },
+  to: { title: "To", text: (row) => row.to },
+  sender: { title: "Sender", text: (row) => row.sender },
+  queue: { title: "Queue", text: (row) => row.queue },
+  accepted: { title: "Accepted", render: (cell, row) => {
+    if (!cell.firstChild) cell.append(time(row.accepted_at));
+  } },
+};
+
+/** An input with what the address says. */
+export function textInput(query, name) {
+  return h("input", { type: "text", name, autocomplete: "off", spellcheck: "false", value: query.get(name) ?? "" });
 }
 
-function localInput(text) {
-  if (!text) return "";
-  const at = new Date(text);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+/** The state of what is searched; `any` stands for all of them. */
+export function stateSelect(query, any, states) {
+  return h("select", { name: "state" }, h("option", { value: "" }, any), states.map((name) => h("option", { value: name, selected: query.get("state") === name }, name)));
 }
 
-export default function messages({ query }) {
-  const what = h("input", { type: "search", name: "what", "data-focus": true, autocomplete: "off", spellcheck: "false", placeholder: "447700900123 or a message id", value: query.get("to") ?? "" });
-  const from = h("input", { type: "text", name: "from", autocomplete: "off", spellcheck: "false", value: query.get("from") ?? "" });
-  const account = h("input", { type: "text", name: "account", autocomplete: "off", spellcheck: "false", value: query.get("account") ?? "" });
-  const state = h("select", { name: "state" }, h("option", { value: "" }, "Any"), STATES.map((name) => h("option", { value: name, selected: query.get("state") === name }, name)));
-  const since = h("input", { type: "datetime-local", name: "since", value: localInput(query.get("since")) });
-  const until = h("input", { type: "datetime-local", name: "until", value: localInput(query.get("until")) });
+/**
+ * A view that searches `/v1/NAME`: a form of `fields` and the times, and what fits as `list`, a page at a
+ * time. `question` gives the parameters that the fields say, or null when there is nothing to search.
+ */
+export function search({ name, title, query, fields, question, list }) {
+  const place = `#/${name}`;
+  const moment = (which) => h("input", { type: "datetime-local", name: which, value: toInput(query.get(which)) });
+  const since = moment("since");
+  const until = moment("until");
   const form = h("form", { class: "card search", role: "search", onsubmit: ask },
-    field("To number, or message id", what),
-    field("From", from), field("Account or operator", account), field("State", state), field("Accepted since", since), field("Until", until),
+    ...fields, field("Accepted since", since), field("Until", until),
     h("div", { class: "buttons" },
       h("button", { type: "submit", class: "primary" }, "Search"),
-      h("button", { type: "button", onclick: () => { location.hash = "#/messages"; } }, "Clear")));
+      h("button", { type: "button", onclick: () => { location.hash = place; } }, "Clear")));
 
   function ask(event) {
     event.preventDefault();
-    const given = what.value.replace(/[\s+]/g, "");
-    if (/^\d+$/.test(given) && given.length > LONGEST_NUMBER) {
-      location.hash = `#/messages/${given}`;
-      return;
-    }
+    const wanted = question();
+    if (!wanted) return;
+    const values = { ...wanted, since: fromInput(since.value), until: fromInput(until.value) };
     const next = new URLSearchParams();
-    const values = { to: given, from: from.value.trim(), account: account.value.trim(), state: state.value, since: iso(since.value), until: iso(until.value) };
-    for (const [name, value] of Object.entries(values)) if (value) next.set(name, value);
-    const hash = next.size ? `#/messages?${next}` : "#/messages";
+    for (const [key, value] of Object.entries(values)) if (value) next.set(key, value);
+    const hash = next.size ? `${place}?${next}` : place;
     if (hash === location.hash) load(true);
     else location.hash = hash;
   }
 
-  const list = table({
-    caption: "Messages found, newest first",
-    key: (row) => row.id,
-    columns: [
-      { title: "Id", class: "mono", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: `#/messages/${row.id}` }, row.id));
-      } },
-      { title: "State", render: (cell, row) => stateCell(cell, messageState(row)) },
-      { title: "From", text: (row) => row.from },
-      { title: "To", text: (row) => row.to },
-      { title: "Sender", text: (row) => row.sender },
-      { title: "Queue", text: (row) => row.queue },
-      { title: "Accepted", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(time(row.accepted_at));
-      } },
-      { title: "Attempts", numeric: true, text: (row) => row.attempts },
-    ],
-    empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers are compared whole."),
-  });
   const said = h("p", { class: "quiet", role: "status" });
   const older = h("button", { type: "button", hidden: true, onclick: () => load(false) }, "Older messages");
   let found = [];
@@ -77,12 +69,12 @@ export default function messages({ query }) {
   let isOpen = true;
 
   async function load(anew) {
-    const ask = new URLSearchParams(query);
-    ask.set("limit", "50");
-    if (!anew && before) ask.set("before", before);
+    const asked = new URLSearchParams(query);
+    asked.set("limit", "50");
+    if (!anew && before) asked.set("before", before);
     older.setAttribute("aria-busy", "true");
     try {
-      const page = await get(`/v1/messages?${ask}`);
+      const page = await get(`/v1/${name}?${asked}`);
       if (!isOpen) return;
       found = anew ? page.messages : found.concat(page.messages);
       before = page.next_before;
@@ -90,7 +82,7 @@ export default function messages({ query }) {
       older.hidden = !before;
       setText(said, found.length ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
-      if (error.status === 400) list.say(nothing("The search is not understood", error.message));
+      if (error.status === 400 || error.status === 404) list.say(nothing("The search is not understood", error.message));
       failed(error);
     } finally {
       older.removeAttribute("aria-busy");
@@ -98,9 +90,37 @@ export default function messages({ query }) {
   }
   load(true);
   return {
-    elements: [heading("Messages"), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
+    elements: [heading(title), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
     close() {
       isOpen = false;
     },
   };
+}
+
+export default function messages({ query }) {
+  const what = h("input", { type: "search", name: "what", "data-focus": true, autocomplete: "off", spellcheck: "false", placeholder: "447700900123 or a message id", value: query.get("to") ?? "" });
+  const from = textInput(query, "from");
+  const account = textInput(query, "account");
+  const state = stateSelect(query, "Any", STATES);
+  const list = table({
+    caption: "Messages found, newest first",
+    key: (row) => row.id,
+    columns: [
+      columns.id, columns.state, { title: "From", text: (row) => row.from }, columns.to, columns.sender, columns.queue, columns.accepted,
+      { title: "Attempts", numeric: true, text: (row) => row.attempts },
+    ],
+    empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers are compared whole."),
+  });
+  return search({
+    name: "messages", title: "Messages", query, list,
+    fields: [field("To number, or message id", what), field("From", from), field("Account or operator", account), field("State", state)],
+    question() {
+      const given = what.value.replace(/[\s+]/g, "");
+      if (/^\d+$/.test(given) && given.length > LONGEST_NUMBER) {
+        location.hash = `#/messages/${given}`;
+        return null;
+      }
+      return { to: given, from: from.value.trim(), account: account.value.trim(), state: state.value };
+    },
+  });
 }
