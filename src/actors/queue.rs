@@ -62,6 +62,8 @@ pub struct Queue {
     turn: usize,
     /// A page is being read, or a block is on its way.
     reading: bool,
+    /// Messages that are in no list meanwhile.
+    being_read: usize,
     spilling: bool,
     next_block: u64,
     /// Tokens granted by Throttle and not used yet.
@@ -135,6 +137,7 @@ impl Queue {
             sessions: Vec::new(),
             turn: 0,
             reading: false,
+            being_read: 0,
             spilling: false,
             next_block: 0,
             tokens: 0,
@@ -164,6 +167,7 @@ impl Queue {
     fn len(&self) -> usize {
         self.ready.iter().map(VecDeque::len).sum::<usize>()
             + self.waiting.iter().map(Waiting::len).sum::<usize>()
+            + self.being_read
             + self.scheduled_len
             + self.held.len()
             + self.unsure.len()

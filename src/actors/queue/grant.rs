@@ -270,13 +270,13 @@ impl Queue {
         if page.is_empty() {
             return;
         }
-        self.reading = true;
+        (self.reading, self.being_read) = (true, page.len());
         let reply = self
             .hub
             .store
             .load(page.iter().map(|item| item.id).collect());
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
-            queue.reading = false;
+            (queue.reading, queue.being_read) = (false, 0);
             match loaded {
                 Ok(loaded) => queue.page_read(&page, loaded, ctx),
                 Err(error) => {

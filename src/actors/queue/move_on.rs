@@ -376,13 +376,13 @@ impl Queue {
             self.unserved_since = Some(now);
             return;
         }
-        self.reading = true;
+        (self.reading, self.being_read) = (true, items.len() + page.len());
         let reply = self
             .hub
             .store
             .load(page.iter().map(|item| item.id).collect());
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
-            queue.reading = false;
+            (queue.reading, queue.being_read) = (false, 0);
             match loaded {
                 Ok(loaded) => items.extend(page.iter().zip(loaded).filter_map(|(item, stored)| {
                     let stored = stored?;
