@@ -34,7 +34,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_text_arrives_in_the_alphabet_of_its_operator() {
+fn pain_14_a_text_arrives_in_the_alphabet_of_its_operator() {
     // 3GPP TS 23.038 §6.2.1: @ 00, £ 01, ü 7E, é 05, { 1B 28, € 1B 65.
     const GSM: &[u8] = b"\x00\x01\x7E\x05\x1B\x28";
     for (account, operator, octets, expected) in [

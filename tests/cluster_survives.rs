@@ -157,7 +157,7 @@ fn assert_at_most(found: &Findings, duplicates: usize) {
 }
 
 #[test]
-fn nodes_are_killed_one_after_another() {
+fn pain_20_nodes_are_killed_one_after_another() {
     let mut scene = Scene::start(ClusterBuilder::short_lease);
     for killed in 0..NODES {
         let others: Vec<usize> = (0..NODES).filter(|node| *node != killed).collect();

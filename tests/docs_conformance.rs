@@ -46,6 +46,23 @@ fn each_line_names_tests_that_are_there() {
 }
 
 #[test]
+fn each_complaint_has_a_test_with_its_number() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/smpp-conformance.md")).unwrap();
+    let (_, complaints) = page.split_once("## What goes wrong elsewhere").unwrap();
+    let mut numbers = Vec::new();
+    for row in rows(complaints) {
+        let Ok(number) = row[0].parse::<u32>() else {
+            continue;
+        };
+        let name = format!("::pain_{number:02}_");
+        assert!(row[row.len() - 1].contains(&name), "{number}: no {name}");
+        numbers.push(number);
+    }
+    assert_eq!(numbers, [(1..=22).collect(), vec![25]].concat());
+}
+
+#[test]
 fn the_classes_of_statuses_are_those_of_the_code() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/smpp-conformance.md")).unwrap();

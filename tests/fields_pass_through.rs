@@ -73,7 +73,7 @@ fn everything() -> SubmitSm {
 }
 
 #[test]
-fn every_field_and_parameter() {
+fn pain_13_every_field_and_parameter() {
     let mut scene = scene();
     assert_eq!(through(&mut scene, everything()), everything());
 }

@@ -99,7 +99,7 @@ fn bind(system_id: &str, password: &str) -> Body {
 }
 
 #[test]
-fn random_octets() {
+fn pain_12_random_octets() {
     let siege = Siege::begin();
     let mut random = SmallRng::seed_from_u64(20_260);
     for bound in [false, true] {

@@ -57,7 +57,7 @@ fn acknowledged(smsc: &Smsc) -> usize {
 }
 
 #[test]
-fn killed_five_times_at_full_load() {
+fn pain_01_killed_five_times_at_full_load() {
     let operator = Simulator::new().start();
     let mut smsc = smsc(&operator);
     let mut load = load(&smsc);

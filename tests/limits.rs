@@ -253,7 +253,7 @@ fn a_window_is_never_exceeded() {
 }
 
 #[test]
-fn an_operators_window_is_never_exceeded() {
+fn pain_06_an_operators_window_is_never_exceeded() {
     let mut scene = Scene::new("window = 3");
     submit_many(&mut scene.esme, 20);
     let mut seen = 0;
@@ -345,7 +345,7 @@ fn a_bind_serves_what_its_type_allows() {
 }
 
 #[test]
-fn rates_count_short_messages_and_not_texts() {
+fn pain_15_rates_count_short_messages_and_not_texts() {
     let smsc = Smsc::new()
         .account_with("test", "test", "rate = 0.01\nburst = 5")
         .route("", "test:delivered")

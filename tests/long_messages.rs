@@ -311,7 +311,7 @@ fn a_cancel_of_the_whole_reaches_its_parts() {
 }
 
 #[test]
-fn references_of_one_pair_differ_and_count_for_each_pair() {
+fn pain_09_references_of_one_pair_differ_and_count_for_each_pair() {
     let mut scene = scene("long_messages = \"udh16\"", "");
     let mut seen = std::collections::HashSet::new();
     for _ in 0..20 {

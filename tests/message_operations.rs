@@ -91,7 +91,7 @@ fn waiting() -> Smsc {
 }
 
 #[test]
-fn query_tells_state_date_and_error() {
+fn pain_11_query_tells_state_date_and_error() {
     let mut scene = Scene::with("", |builder| builder.account("other", "other"));
 
     let id = scene.esme.submit(submit(TO, "hello"));

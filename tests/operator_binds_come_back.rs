@@ -32,7 +32,7 @@ fn command(smsc: &Smsc, path: &str) {
 }
 
 #[test]
-fn an_operator_that_was_killed_is_bound_again() {
+fn pain_17_an_operator_that_was_killed_is_bound_again() {
     let mut up = Simulator::new().start();
     let smsc = Smsc::new()
         .account("test", "test")

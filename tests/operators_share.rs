@@ -16,7 +16,7 @@ fn goes_to(smsc: &Smsc, esme: &mut Peer, to: &str) -> String {
 }
 
 #[test]
-fn an_expression_wins_over_prefixes_and_is_explained() {
+fn pain_07_an_expression_wins_over_prefixes_and_is_explained() {
     let nowhere = Simulator::new().address();
     let mut builder = Smsc::new().account("test", "test");
     for id in ["all", "uk", "mobile", "brand"] {

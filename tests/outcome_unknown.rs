@@ -30,7 +30,7 @@ fn resend_submits_again_and_records_every_attempt() {
 }
 
 #[test]
-fn resend_adopts_a_late_answer_of_the_first_attempt() {
+fn pain_08_resend_adopts_a_late_answer_of_the_first_attempt() {
     let mut scene = scene("");
     let id = scene.submit();
     let (first, _) = next_submit(&mut scene.bind);

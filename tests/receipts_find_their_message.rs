@@ -86,7 +86,7 @@ fn receipts_with_text_only() {
 }
 
 #[test]
-fn receipts_that_overtake_their_answer() {
+fn pain_02_receipts_that_overtake_their_answer() {
     let smsc = every_receipt_arrives_once("--early-receipts", "binds = 2");
     let early = smsc.admin().metric("smsc_operator_receipts_early_total");
     assert!(
@@ -110,7 +110,7 @@ fn receipts_on_the_receiver_of_a_pair() {
 }
 
 #[test]
-fn a_receipt_on_another_bind_is_matched() {
+fn pain_03_a_receipt_on_another_bind_is_matched() {
     let operator = FakeOperator::listen();
     let smsc = Smsc::new()
         .account("test", "test")

@@ -69,7 +69,7 @@ fn wait_for_told(smsc: &Smsc, id: &str) {
 }
 
 #[test]
-fn sent_when_a_receiver_binds() {
+fn pain_04_sent_when_a_receiver_binds() {
     let smsc = delivering().start();
     let ids = submit_some(&smsc);
     let mut receiver = bind_as(&smsc, Body::BindReceiver);
@@ -128,7 +128,7 @@ fn an_unacknowledged_receipt_is_sent_again() {
 }
 
 #[test]
-fn spread_over_receivers_within_their_windows() {
+fn pain_05_spread_over_receivers_within_their_windows() {
     let smsc = Smsc::new()
         .account_with("test", "test", "window = 10")
         .route("", "test:delivered")

@@ -56,7 +56,7 @@ fn numbers(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_ported_number_goes_to_the_network_that_it_belongs_to_now() {
+fn pain_25_a_ported_number_goes_to_the_network_that_it_belongs_to_now() {
     let service = Lookup::start(&[(PORTED, NEW)]);
     let (new, range) = (Simulator::new().start(), Simulator::new().start());
     let smsc = resolving(&service.url(), "", "new", "range")

@@ -178,7 +178,7 @@ fn everything_gets_through_a_throttling_and_failing_operator() {
 }
 
 #[test]
-fn validity_ends_by_timer_while_the_operator_is_down() {
+fn pain_10_validity_ends_by_timer_while_the_operator_is_down() {
     let (mut operator, smsc, mut esme) = operator_down();
     let started = Instant::now();
     let id = esme.submit(SubmitSm {
@@ -200,7 +200,7 @@ fn validity_ends_by_timer_while_the_operator_is_down() {
 }
 
 #[test]
-fn validity_ends_between_two_attempts() {
+fn pain_22_validity_ends_between_two_attempts() {
     let mut scene = Scene::with("", retry("delays = [\"10m\"]"));
     let id = scene.esme.submit(SubmitSm {
         validity_period: Bytes::from_static(b"000000000003000R"),

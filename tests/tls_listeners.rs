@@ -121,7 +121,7 @@ fn a_client_must_show_a_certificate_where_one_is_demanded() {
 }
 
 #[test]
-fn a_new_certificate_drops_no_session() {
+fn pain_21_a_new_certificate_drops_no_session() {
     let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
     let (old, new) = (authority.sign("127.0.0.1"), authority.sign("127.0.0.1"));
     let (builder, address) = with_listener(folder.path(), &old, "");

@@ -209,7 +209,7 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
 }
 
 #[test]
-fn the_history_says_who_did_what_and_leads_back() {
+fn pain_19_the_history_says_who_did_what_and_leads_back() {
     let smsc = quiet();
     let admin = smsc.admin();
     let first = admin.get("/v1/config");
