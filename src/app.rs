@@ -426,7 +426,7 @@ impl App {
         Ok(code)
     }
 
-    /// Reads the configuration file again, for everything but accounts, operators and routes; a
+    /// Reads the configuration file again, for everything but accounts, operators, routes and policy; a
     /// mistake in it changes nothing.
     async fn reload(&self) {
         self.hub.certificates.look();

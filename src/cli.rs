@@ -62,7 +62,7 @@ enum Command {
     Send(send::Args),
     /// Check a configuration file, or print all defaults.
     CheckConfig(check_config::Args),
-    /// Make the accounts, operators and routes of a file those of a running SMSC.
+    /// Make the accounts, operators, routes and policy of a file those of a running SMSC.
     Apply(apply::Args),
     /// Show the history of the configuration, compare it with the file, or roll back.
     Config(versions::Args),

@@ -62,8 +62,6 @@ section! {
         data_dir: PathBuf = PathBuf::from("./smsc-data"),
         /// Number of this node, part of every message id: different on every node that shares a store.
         node: u8 = 0,
-        /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
-        prices: PriceList = PriceList::default(),
         /// What is logged, and how.
         log: Log = Log::default(),
         /// Traces of messages, for a collector.

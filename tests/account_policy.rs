@@ -9,7 +9,7 @@ use std::fs;
 
 use bytes::Bytes;
 use harness::{Peer, PrivateRedis, Smsc, submit, until};
-use serde_json::json;
+use serde_json::{Value, json};
 use smsc::smpp::{
     Body, CommandStatus, DataSm, DestAddress, Pdu, ReplaceSm, SubmitMulti, SubmitSm, Tlvs, tag,
 };
@@ -235,6 +235,105 @@ fn policies_change_while_the_account_is_bound() {
     });
     assert_eq!(sent(&mut free, "ACME 1", "33999"), SENDER);
     assert_eq!(sent(&mut free, "ACME 2", "33999"), OK);
+}
+
+#[test]
+fn lists_limits_and_the_policy_come_by_the_admin_api() {
+    let mut smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let admin = smsc.admin();
+    let mut test = Peer::bind(smsc.smpp(), "test", "test");
+    assert_eq!(sent(&mut test, "BANK", "441"), OK);
+    let put = |path: &str, body: Value| admin.call("PUT", path, Some(&body));
+
+    let (status, said) = put(
+        "/v1/policies/all",
+        json!({"blocked_senders": ["list:brands"]}),
+    );
+    assert_eq!(
+        (status, &said["problems"][0]["field"]),
+        (422, &json!("blocked_senders[0]"))
+    );
+    assert_eq!(put("/v1/lists/brands", json!({"entries": ["BANK"]})).0, 201);
+    let policy = json!({"blocked_senders": ["list:brands"], "prices": {"44": 3}});
+    assert_eq!(put("/v1/policies/all", policy).0, 201);
+    let limit = json!({"destination_prefix": "44", "rate": 0.0001, "burst": 2});
+    assert_eq!(put("/v1/limits/few", limit).0, 201);
+    assert_verdicts(
+        &mut test,
+        &[
+            ("BANK", "441", SENDER),
+            ("ACME", "441", OK),
+            ("ACME", "442", OK),
+            ("ACME", "443", THROTTLED),
+            ("ACME", "331", OK),
+        ],
+    );
+    let shown = admin.get("/v1/policies/all");
+    assert_eq!(shown["settings"]["prices"], json!({"44": 3}));
+    assert_eq!(
+        admin.get("/v1/lists")["lists"][0]["settings"]["entries"],
+        json!(["BANK"])
+    );
+    assert_eq!(admin.get("/v1/config")["limits"][0]["name"], "few");
+
+    // What is wrong is named, and changes nothing.
+    let (status, said) = admin.call("DELETE", "/v1/lists/brands", None);
+    assert_eq!(status, 422, "{said}");
+    assert_eq!(
+        said["problems"][0]["field"],
+        "policies/all.blocked_senders[0]"
+    );
+    for (path, body, field) in [
+        ("/v1/policies/other", json!({}), "policies/other"),
+        (
+            "/v1/policies/all",
+            json!({"blocked_sender": []}),
+            "blocked_sender",
+        ),
+        ("/v1/limits/few", json!({"burst": 2}), "rate"),
+        ("/v1/limits/a%20b", json!({"rate": 1}), "name"),
+        (
+            "/v1/lists/brands",
+            json!({"entries": ["44*77"]}),
+            "entries[0]",
+        ),
+        ("/v1/lists/brands", json!({"name": "others"}), "name"),
+    ] {
+        let (status, said) = put(path, body);
+        assert_eq!(
+            (status, &said["problems"][0]["field"]),
+            (422, &json!(field)),
+            "{path}: {said}"
+        );
+    }
+    assert_eq!(sent(&mut test, "BANK", "331"), SENDER);
+
+    // It is there after a restart, and there is a way back.
+    assert!(smsc.terminate().success());
+    smsc.start_again();
+    let mut test = Peer::bind(smsc.smpp(), "test", "test");
+    assert_eq!(sent(&mut test, "BANK", "331"), SENDER);
+    let admin = smsc.admin();
+    assert_eq!(admin.call("DELETE", "/v1/policies/all", None).0, 200);
+    assert_eq!(admin.call("DELETE", "/v1/lists/brands", None).0, 200);
+    assert_eq!(sent(&mut test, "BANK", "331"), OK);
+    assert_eq!(admin.post("/v1/config/rollback/4").0, 200);
+    assert_eq!(sent(&mut test, "BANK", "331"), SENDER);
+    // A file says the same in its own words.
+    let config = smsc.config();
+    smsc.set_config(&format!(
+        "{config}[policy]\nblocked_senders = [\"list:brands\"]\n[[list]]\nname = \"brands\"\nentries = [\"SHOP\"]\n"
+    ));
+    let applied = smsc.run(&["apply", "-f", "smsc.toml", "--yes"]);
+    assert!(applied.success, "{applied:?}");
+    for line in ["~ lists/brands", "- limits/few", "~ policies/all"] {
+        assert!(applied.stdout.contains(line), "{line}: {}", applied.stdout);
+    }
+    assert_eq!(sent(&mut test, "BANK", "331"), OK);
+    assert_eq!(sent(&mut test, "SHOP", "331"), SENDER);
 }
 
 /// Tokens that never come back within a test.

@@ -87,12 +87,12 @@ fn server_tables() {
              \"ESME_RSUBMITFAIL\"",
         ),
         (
-            "[prices]\n'+44' = 2",
-            "prices.+44: \"+44\" is no prefix; write up to 20 digits without a plus, or `default`",
+            "[policy.prices]\n'+44' = 2",
+            "policy.prices.+44: \"+44\" is no prefix; write up to 20 digits without a plus, or `default`",
         ),
         (
-            "[prices]\n44 = 1.5",
-            "prices: expected a table of whole numbers by prefix, found a table; write \
+            "[policy.prices]\n44 = 1.5",
+            "policy.prices: expected a table of whole numbers by prefix, found a table; write \
              { default = 1, 44 = 2, 4477 = 3 }",
         ),
         (

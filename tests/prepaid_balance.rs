@@ -124,7 +124,7 @@ fn a_balance_is_spent_to_its_end_and_a_kill_loses_nothing() {
     let mut smsc = Smsc::new()
         .account_with("test", "test", "prepaid = true\nmax_binds = 20")
         .route("", "test:delivered")
-        .toml("[prices]\n44 = 3")
+        .toml("[policy.prices]\n44 = 3")
         .start();
     let stored = |smsc: &Smsc| -> i64 {
         let store = rusqlite::Connection::open(smsc.data_dir().join("smsc.db")).unwrap();
@@ -176,7 +176,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
         .account("free", "free")
         .route("44", "test:delivered")
         .route("33", "test:delivered")
-        .toml("[prices]\ndefault = 2\n44 = 4\n4477 = 7")
+        .toml("[policy.prices]\ndefault = 2\n44 = 4\n4477 = 7")
         .start();
     assert_eq!(top_up(&smsc, 100, "a").0, 200);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");

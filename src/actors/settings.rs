@@ -1,4 +1,4 @@
-//! The accounts, operators and routes that the store holds, as this node works with them.
+//! The accounts, operators, routes and policy that the store holds, as this node works with them.
 //!
 //! The store is the truth; the file of a node only seeds an empty one ([`settle`]) and is compared
 //! with it. A change is checked, written as a new version by compare-and-set, and applied here
@@ -53,7 +53,7 @@ pub struct Desk {
 
 /// What a node starts with.
 pub struct Settled {
-    /// The file with the store's accounts, operators and routes.
+    /// The file with the store's accounts, operators, routes and policy.
     pub config: Arc<Config>,
     pub desk: Desk,
 }
@@ -74,7 +74,7 @@ pub struct Changed {
 pub struct Comparison {
     pub version: u64,
     pub file: Option<String>,
-    /// The file names accounts, operators or routes; one that does not leaves them to the store.
+    /// The file names accounts, operators, routes or policy; one that does not leaves them to the store.
     pub compared: bool,
     /// What applying the file would do.
     pub changes: Vec<Change>,
@@ -270,7 +270,7 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
     Ok(())
 }
 
-/// Takes a file that was read again, for everything but accounts, operators and routes.
+/// Takes a file that was read again, for everything but accounts, operators, routes and policy.
 ///
 /// # Errors
 /// The store cannot be read, or its configuration does not go with this file.

@@ -25,7 +25,7 @@ pub struct Stock {
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub membership: Option<Membership>,
     pub plan: Plan,
-    /// Where the plan's accounts, operators and routes come from.
+    /// Where the plan's accounts, operators, routes and policy come from.
     pub settings: Desk,
     /// What the embedded store holds; a shared one is read as partitions come.
     pub seeds: Seeds,

@@ -1,4 +1,4 @@
-//! `smsc apply`: makes the accounts, operators and routes of a file those of a running SMSC.
+//! `smsc apply`: makes the accounts, operators, routes and policy of a file those of a running SMSC.
 //!
 //! The server says what would change, the user agrees, and the server applies it in one transaction,
 //! unless somebody else has changed something meanwhile. The rest of the file is each node's own and
@@ -16,7 +16,7 @@ use crate::http::view::Changed;
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Configuration file whose accounts, operators and routes shall hold; also tells where the SMSC
+    /// Configuration file whose accounts, operators, routes and policy shall hold; also tells where the SMSC
     /// is, unless --url or --config does.
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
@@ -38,7 +38,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let config = Config::load(Some(&args.file))?;
     if config.has_no_resources() {
         bail!(
-            "{} names no account, operator or route: applying it would remove all of them",
+            "{} names no account, operator, route or policy: applying it would remove all of them",
             args.file.display()
         );
     }

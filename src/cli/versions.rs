@@ -152,7 +152,7 @@ fn difference(found: &Difference) -> String {
     let file = found.file.as_deref().unwrap_or("no file");
     match found.compared {
         false => format!(
-            "version {} is in the store; {file} names no account, operator or route",
+            "version {} is in the store; {file} names no account, operator, route or policy",
             found.version
         ),
         true if found.changes.is_empty() => {

@@ -70,7 +70,7 @@ section! {
         quota_per_day: Option<u64> = None,
         /// It pays in advance: a message that its balance does not cover is answered with `smpp.balance_status`.
         prepaid: bool = false,
-        /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `[prices]`.
+        /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `policy.prices`.
         prices: PriceList = PriceList::default(),
         /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" never looks.
         duplicate_window: Duration = Duration::ZERO,

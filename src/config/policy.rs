@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::problem::{Problem, did_you_mean};
 use super::section::{choice, section};
 use super::value::Status;
-use super::{Account, Config};
+use super::{Account, Config, PriceList};
 use crate::domain::command_status;
 use crate::domain::policy::{self, AddressSet, Entry};
 
@@ -30,6 +30,8 @@ section! {
         opt_out_keywords: Vec<String> = Vec::new(),
         /// One that takes it off again, such as `["START"]`.
         opt_in_keywords: Vec<String> = Vec::new(),
+        /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
+        prices: PriceList = PriceList::default(),
         /// Addresses whose use of `[[limit]]`s each node keeps in memory; beyond, the least used are forgotten and have their burst again.
         limit_addresses: usize = 100_000,
     }

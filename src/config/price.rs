@@ -1,4 +1,4 @@
-//! Prices of messages as they are written: `[prices]` for all accounts, `account.prices` for one.
+//! Prices of messages as they are written: `policy.prices` for all accounts, `account.prices` for one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Accounts, operators and routes as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes and policy as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
@@ -12,9 +12,9 @@ use serde_json::{Map, Value as Json};
 use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_password_files;
-use super::{Account, Config, Operator, Route};
+use super::{Account, Config, Limit, List, Operator, Policy, Route};
 use crate::domain::address;
-use crate::domain::settings::{Change, Key, Kind, Resources};
+use crate::domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
 
 /// A configuration made of a node's file and the resources of the store, and what is wrong with it.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ const SECRET: &str = "(secret)";
 // === impl Config ===
 
 impl Config {
-    /// The accounts, operators and routes as they are kept.
+    /// What the store keeps, as it is kept.
     pub fn resources(&self) -> Resources {
         let accounts = self
             .account
@@ -53,25 +53,55 @@ impl Config {
             .route
             .iter()
             .map(|one| (Kind::Route, one.key(), kept(one)));
+        let lists = self
+            .list
+            .iter()
+            .map(|one| (Kind::List, one.name.clone(), kept(one)));
+        let limits = self
+            .limit
+            .iter()
+            .map(|one| (Kind::Limit, one.name.clone(), kept(one)));
+        let policy = (!self.policy.same(&Policy::default()))
+            .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
         accounts
             .chain(operators)
             .chain(routes)
+            .chain(lists)
+            .chain(limits)
+            .chain(policy)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
 
     /// Whether there is nothing that [`Config::resources`] could name.
     pub fn has_no_resources(&self) -> bool {
-        self.account.is_empty() && self.operator.is_empty() && self.route.is_empty()
+        let Self {
+            account,
+            operator,
+            route,
+            list,
+            limit,
+            policy,
+            ..
+        } = self;
+        account.is_empty()
+            && operator.is_empty()
+            && route.is_empty()
+            && list.is_empty()
+            && limit.is_empty()
+            && policy.same(&Policy::default())
     }
 
-    /// This configuration with other accounts, operators and routes, checked. Reads the files that
-    /// passwords stand in.
+    /// This configuration with other resources, checked. Reads the files that passwords and addresses
+    /// stand in.
     pub fn with_resources(&self, resources: &Resources) -> Candidate {
         let mut config = Self {
             account: Vec::new(),
             operator: Vec::new(),
             route: Vec::new(),
+            list: Vec::new(),
+            limit: Vec::new(),
+            policy: Policy::default(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -80,6 +110,9 @@ impl Config {
                 Kind::Account => read(body).map(|one| config.account.push(one)),
                 Kind::Operator => read(body).map(|one| config.operator.push(one)),
                 Kind::Route => read(body).map(|one| config.route.push(one)),
+                Kind::List => read(body).map(|one| config.list.push(one)),
+                Kind::Limit => read(body).map(|one| config.limit.push(one)),
+                Kind::Policy => read(body).map(|one| config.policy = one),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -111,6 +144,9 @@ impl Config {
     /// A text about `route[3]` as one about `routes/44`: places in lists mean nothing to somebody
     /// who sees resources.
     fn with_names(&self, text: &str) -> String {
+        if let Some(field) = text.strip_prefix("policy.") {
+            return join(&Key::new(Kind::Policy, THE_POLICY), field);
+        }
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         'next: while let Some(at) = rest.find('[') {
@@ -142,6 +178,9 @@ impl Config {
             Kind::Account => self.account.get(at)?.system_id.clone(),
             Kind::Operator => self.operator.get(at)?.id.clone(),
             Kind::Route => self.route.get(at)?.key(),
+            Kind::List => self.list.get(at)?.name.clone(),
+            Kind::Limit => self.limit.get(at)?.name.clone(),
+            Kind::Policy => THE_POLICY.to_owned(),
         };
         Some(Key::new(kind, name))
     }
@@ -212,6 +251,21 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
             }
             Ok(kept(&one))
         }
+        Kind::List => {
+            let mut one: List = read_value(given)?;
+            one.name = own_name("name", &key.name, Some(one.name))?;
+            Ok(kept(&one))
+        }
+        Kind::Limit => {
+            let mut one: Limit = read_value(given)?;
+            one.name = own_name("name", &key.name, Some(one.name))?;
+            Ok(kept(&one))
+        }
+        Kind::Policy if key.name != THE_POLICY => {
+            let message = format!("is not known: there is one policy, {THE_POLICY:?}");
+            Err(vec![Problem::new("", message)])
+        }
+        Kind::Policy => Ok(kept(&read_value::<Policy>(given)?)),
     }
 }
 
@@ -224,6 +278,9 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::Account => ("system_id", read_value::<Account>(given)?.system_id),
         Kind::Operator => ("id", read_value::<Operator>(given)?.id),
         Kind::Route => ("name", read_value::<Route>(given)?.key()),
+        Kind::List => ("name", read_value::<List>(given)?.name),
+        Kind::Limit => ("name", read_value::<Limit>(given)?.name),
+        Kind::Policy => ("", THE_POLICY.to_owned()),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -238,6 +295,9 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::Account => read::<Account>(body).ok().and_then(|one| one.write(how)),
         Kind::Operator => read::<Operator>(body).ok().and_then(|one| one.write(how)),
         Kind::Route => read::<Route>(body).ok().and_then(|one| one.write(how)),
+        Kind::List => read::<List>(body).ok().and_then(|one| one.write(how)),
+        Kind::Limit => read::<Limit>(body).ok().and_then(|one| one.write(how)),
+        Kind::Policy => read::<Policy>(body).ok().and_then(|one| one.write(how)),
     };
     shown.unwrap_or(Json::Null)
 }

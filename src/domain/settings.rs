@@ -1,4 +1,4 @@
-//! Accounts, operators and routes as resources: named, versioned, compared, undone.
+//! Accounts, operators, routes and policy as resources: named, versioned, compared, undone.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Keeps true that applying the
@@ -19,13 +19,22 @@ pub enum Kind {
     Operator,
     /// Which messages go where.
     Route,
+    /// Addresses by a name.
+    List,
+    /// How fast accounts may send between some addresses.
+    Limit,
+    /// What holds for every account. There is one: [`THE_POLICY`].
+    Policy,
 }
+
+/// The name of the only policy.
+pub const THE_POLICY: &str = "all";
 
 /// The name of one resource; written `accounts/test`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Key {
     pub kind: Kind,
-    /// Of an account its system_id, of an operator its id, of a route its key.
+    /// Of an account its system_id, of an operator its id, of a route its key, else its name.
     pub name: String,
 }
 
@@ -45,7 +54,14 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 3] = [Self::Account, Self::Operator, Self::Route];
+    pub const ALL: [Self; 6] = [
+        Self::Account,
+        Self::Operator,
+        Self::Route,
+        Self::List,
+        Self::Limit,
+        Self::Policy,
+    ];
 
     /// The word for one of them.
     pub fn as_str(self) -> &'static str {
@@ -53,6 +69,9 @@ impl Kind {
             Self::Account => "account",
             Self::Operator => "operator",
             Self::Route => "route",
+            Self::List => "list",
+            Self::Limit => "limit",
+            Self::Policy => "policy",
         }
     }
 
@@ -62,6 +81,9 @@ impl Kind {
             Self::Account => "accounts",
             Self::Operator => "operators",
             Self::Route => "routes",
+            Self::List => "lists",
+            Self::Limit => "limits",
+            Self::Policy => "policies",
         }
     }
 }

@@ -11,6 +11,7 @@ mod node;
 mod nodes;
 mod operators;
 mod opt_outs;
+mod policy;
 mod queues;
 mod receipts;
 mod settings;
@@ -87,6 +88,22 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, settings::__path_route, settings::route),
         endpoint(Admin, settings::__path_put_route, settings::put_route),
         endpoint(Admin, settings::__path_delete_route, settings::delete_route),
+        endpoint(Read, policy::lists::__path_list, policy::lists::list),
+        endpoint(Read, policy::lists::__path_one, policy::lists::one),
+        endpoint(Admin, policy::lists::__path_put, policy::lists::put),
+        endpoint(Admin, policy::lists::__path_delete, policy::lists::delete),
+        endpoint(Read, policy::limits::__path_list, policy::limits::list),
+        endpoint(Read, policy::limits::__path_one, policy::limits::one),
+        endpoint(Admin, policy::limits::__path_put, policy::limits::put),
+        endpoint(Admin, policy::limits::__path_delete, policy::limits::delete),
+        endpoint(Read, policy::policies::__path_list, policy::policies::list),
+        endpoint(Read, policy::policies::__path_one, policy::policies::one),
+        endpoint(Admin, policy::policies::__path_put, policy::policies::put),
+        endpoint(
+            Admin,
+            policy::policies::__path_delete,
+            policy::policies::delete,
+        ),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),

@@ -28,8 +28,9 @@ pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub(crate) use settings::findings;
 pub use settings::{
-    Accounts, Changed, Configuration, Considered, Difference, Explanation, FieldChange, Finding,
-    Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
+    Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
+    FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
+    Version, Versions,
 };
 pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, StateName, Word};
 

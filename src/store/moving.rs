@@ -10,7 +10,7 @@ use super::opt_out::OptOutRow;
 use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 17] = [
+pub const TABLES: [&str; 20] = [
     "msg",
     "sent",
     "fin",
@@ -24,6 +24,9 @@ pub const TABLES: [&str; 17] = [
     "accounts",
     "operators",
     "routes",
+    "lists",
+    "limits",
+    "policies",
     "config_versions",
     "opt_out",
     "purse",
@@ -53,7 +56,7 @@ pub enum Part {
 pub struct Inventory {
     /// Interned names.
     pub names: Vec<(u32, String)>,
-    /// Accounts, operators and routes.
+    /// Accounts, operators, routes and policy.
     pub settings: Settings,
     /// How they came to be.
     pub history: Vec<SettingsVersion>,

@@ -1,4 +1,4 @@
-//! The settings port: accounts, operators and routes that the store holds, and their history.
+//! The settings port: accounts, operators, routes and policy that the store holds, and their history.
 //!
 //! Used by the actors, who give the bodies their meaning; here they are text. Every edit makes a new
 //! version of the whole, by compare-and-set on the version that it was made from, in one

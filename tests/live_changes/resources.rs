@@ -179,15 +179,19 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
         needed[0].starts_with("routes/default.to[0]: there is no target \"up\""),
         "{needed:?}"
     );
-    let document = json!({"accounts": [{"system_id": "a"}], "operators": [], "rout": []});
+    let mut document = json!({"accounts": [{"system_id": "a"}], "operators": [], "rout": []});
+    for kind in ["lists", "limits", "policies"] {
+        document[kind] = json!([]);
+    }
     assert_eq!(
-        refused("PUT", "/v1/config", Some(document)),
+        refused("PUT", "/v1/config", Some(document.clone())),
         [
             "routes: is missing; write [] for none at all",
-            "rout: unknown key; known are: accounts, operators, routes",
+            "rout: unknown key; known are: accounts, operators, routes, lists, limits, policies",
         ]
     );
-    let document = json!({"accounts": [{"system_id": "a"}], "operators": [], "routes": []});
+    document.as_object_mut().unwrap().remove("rout");
+    document["routes"] = json!([]);
     assert_eq!(
         refused("PUT", "/v1/config", Some(document)),
         ["accounts/a.password: is missing; set it or `password_file`"]

@@ -33,6 +33,9 @@ pub fn versions(h: &mut Harness) {
         (Kind::Account, "test", "{\"a\":\"ü'\\\"\"}"),
         (Kind::Operator, "up", "{}"),
         (Kind::Route, "44", "{\"to\":[]}"),
+        (Kind::List, "brands", "{\"entries\":[]}"),
+        (Kind::Limit, "few", "{}"),
+        (Kind::Policy, "all", "{}"),
         // Byte by byte, not as a collation has it.
         (Kind::Account, "Zoe", "{}"),
         (Kind::Account, "anna", "{}"),

@@ -32,7 +32,7 @@ impl Plan {
             by_target.insert(target.to_owned(), id);
         }
         let mut charging = HashMap::new();
-        let prices = Arc::new(Prices::build(config.prices.iter()));
+        let prices = Arc::new(Prices::build(config.policy.prices.iter()));
         let mut resolving = HashSet::new();
         if config.resolver.url.is_some() {
             store.intern(RESOLVE)?;

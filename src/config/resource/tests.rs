@@ -1,4 +1,4 @@
-//! JSON of accounts, operators and routes: there and back, without secrets, with every mistake named.
+//! JSON of accounts, operators, routes and policy: there and back, without secrets, with every mistake named.
 
 use std::time::Duration;
 
@@ -6,9 +6,16 @@ use secrecy::ExposeSecret as _;
 use serde_json::json;
 
 use super::*;
-use crate::config::{OutcomePolicy, Retry};
+use crate::config::{LimitPer, OutcomePolicy, PriceList, Retry};
+use crate::domain::command_status;
 use crate::domain::route::{Share, Step};
 use crate::domain::settings::difference;
+
+fn prices(written: &Json) -> PriceList {
+    read_value::<Policy>(&json!({ "prices": written }))
+        .unwrap()
+        .prices
+}
 
 fn config() -> Config {
     Config {
@@ -55,6 +62,23 @@ fn config() -> Config {
                 ..Route::default()
             },
         ],
+        list: vec![List {
+            name: "brands".to_owned(),
+            entries: vec!["BANK".to_owned(), "/^lotto/".to_owned()],
+            ..List::default()
+        }],
+        limit: vec![Limit {
+            name: "few".to_owned(),
+            rate: 0.5,
+            per: LimitPer::Destination,
+            ..Limit::default()
+        }],
+        policy: Policy {
+            blocked_senders: vec!["list:brands".to_owned()],
+            opt_out_status: command_status::ESME_RSUBMITFAIL,
+            prices: prices(&json!({"44": 3, "default": 2})),
+            ..Policy::default()
+        },
         ..Config::default()
     }
 }
@@ -70,7 +94,10 @@ fn what_is_kept_comes_back_as_it_was() {
             "accounts/test",
             "operators/up",
             "routes/44:from=ACME:account=test",
-            "routes/default"
+            "routes/default",
+            "lists/brands",
+            "limits/few",
+            "policies/all",
         ]
     );
     let back = config.with_resources(&resources);
@@ -84,6 +111,19 @@ fn what_is_kept_comes_back_as_it_was() {
         json!({"system_id": "test", "password": "secret", "rate": 50, "allow": ["10.0.0.0/8"]}),
         "only what is not the default"
     );
+    let body = &resources[&Key::new(Kind::Policy, THE_POLICY)];
+    assert_eq!(
+        serde_json::from_str::<Json>(body).unwrap(),
+        json!({
+            "blocked_senders": ["list:brands"],
+            "opt_out_status": "ESME_RSUBMITFAIL",
+            "prices": {"44": 3, "default": 2},
+        })
+    );
+    assert!(Config::default().has_no_resources());
+    let mut one = Config::default();
+    one.policy.limit_addresses = 1;
+    assert!(!one.has_no_resources());
 }
 
 #[test]
@@ -104,11 +144,16 @@ fn problems_name_the_resource_and_the_cure() {
     let key = Key::new(Kind::Account, "other");
     let body = accept(&key, &json!({"rate": -1}), None).unwrap();
     resources.insert(key.clone(), body);
+    resources.remove(&Key::new(Kind::List, "brands"));
+    let few = Key::new(Kind::Limit, "few");
+    resources.insert(few.clone(), accept(&few, &json!({}), None).unwrap());
     let found = config.with_resources(&resources).problems;
     let said: Vec<String> = found.iter().map(ToString::to_string).collect();
     for expected in [
         "accounts/other.password: is missing",
         "accounts/other.rate: must be above 0",
+        "limits/few.rate: ",
+        "policies/all.blocked_senders[0]: there is no [[list]] \"brands\"",
         "routes/44:from=ACME:account=test.to[0]: there is no target \"up\"",
         "routes/default.to[0]: there is no target \"up\"",
     ] {

@@ -9,7 +9,7 @@ use crate::domain::price::DEFAULT;
 const MAX_PREFIX: usize = 20;
 
 pub(super) fn check_prices(config: &Config, found: &mut Findings) {
-    check_list("prices", &config.prices, found);
+    check_list("policy.prices", &config.policy.prices, found);
     let smpp = &config.smpp;
     for (key, status, instead) in [
         (

@@ -1,4 +1,4 @@
-//! `/v1/config`: accounts, operators and routes as one document, its versions, its way back.
+//! `/v1/config`: accounts, operators, routes and policy as one document, its versions, its way back.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
@@ -61,10 +61,8 @@ pub(in crate::http) async fn replace(
         }
     }
     for unknown in given.keys().filter(|key| !SHOWN.contains(&key.as_str())) {
-        say(
-            unknown,
-            "unknown key; known are: accounts, operators, routes",
-        );
+        let known = Kind::ALL.map(Kind::plural).join(", ");
+        say(unknown, &format!("unknown key; known are: {known}"));
     }
     if !found.is_empty() {
         return Err(Problem::invalid(&found, None));

@@ -254,7 +254,7 @@ pub(in crate::http) async fn explain(
 }
 
 /// Every resource of a kind, with the version of the whole.
-async fn list(
+pub(super) async fn list(
     request: &HttpRequest,
     state: &State,
     kind: Kind,
@@ -278,7 +278,11 @@ async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting
     })
 }
 
-async fn one(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(
+    request: &HttpRequest,
+    state: &State,
+    key: Key,
+) -> Result<HttpResponse, Problem> {
     let setting = find(request, state, &key).await?;
     Ok(tagged(HttpResponse::Ok(), setting.version).json(Resource::new(&setting)))
 }
@@ -295,7 +299,7 @@ async fn rate(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResp
     Ok(tagged(HttpResponse::Ok(), setting.version).json(rate))
 }
 
-async fn put(
+pub(super) async fn put(
     request: &HttpRequest,
     state: &State,
     key: Key,
@@ -334,7 +338,11 @@ async fn put_rate(
     change(request, state, wish, Some(&key)).await
 }
 
-async fn delete(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
+pub(super) async fn delete(
+    request: &HttpRequest,
+    state: &State,
+    key: Key,
+) -> Result<HttpResponse, Problem> {
     change(request, state, Wish::Delete(key.clone()), Some(&key)).await
 }
 

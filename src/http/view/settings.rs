@@ -1,4 +1,4 @@
-//! Accounts, operators, routes and the configuration as a whole, as the admin API shows them.
+//! Accounts, operators, routes, policy and the configuration as a whole, as the admin API shows them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,14 +26,40 @@ pub struct Routes {
     pub routes: Vec<Resource>,
 }
 
-/// One account or route. `PUT` takes the same, or `settings` alone.
+/// `GET /v1/lists`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AddressLists {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub lists: Vec<Resource>,
+}
+
+/// `GET /v1/limits`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Limits {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub limits: Vec<Resource>,
+}
+
+/// `GET /v1/policies`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Policies {
+    /// Of the whole configuration.
+    pub version: u64,
+    /// At most one.
+    pub policies: Vec<Resource>,
+}
+
+/// One account, route, list, limit or policy. `PUT` takes the same, or `settings` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Resource {
-    /// Of an account its system_id; of a route its name, or its conditions without one.
+    /// Of an account its system_id; of a route its name, or its conditions without one; of the policy
+    /// `all`.
     pub name: String,
     /// The version of the configuration that last changed it; its ETag.
     pub version: u64,
-    /// Every key of `[[account]]` or `[[route]]`, without secrets; what is not set is `null`.
+    /// Every key of its table in the file, without secrets; what is not set is `null`.
     #[schema(value_type = Object)]
     pub settings: Value,
 }
@@ -65,6 +91,13 @@ pub struct Configuration {
     pub operators: Vec<Value>,
     #[schema(value_type = Vec<Object>)]
     pub routes: Vec<Value>,
+    #[schema(value_type = Vec<Object>)]
+    pub lists: Vec<Value>,
+    #[schema(value_type = Vec<Object>)]
+    pub limits: Vec<Value>,
+    /// At most one.
+    #[schema(value_type = Vec<Object>)]
+    pub policies: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -81,7 +114,7 @@ pub struct Changed {
 /// What became of one resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
-    /// `accounts/test`, `operators/up`, `routes/44`.
+    /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,
@@ -115,7 +148,7 @@ pub struct Difference {
     pub version: u64,
     /// The file of the node that answers; `null` for a node without one.
     pub file: Option<String>,
-    /// False for a file without accounts, operators and routes, which leaves them to the store.
+    /// False for a file without accounts, operators, routes and policy, which leaves them to the store.
     pub compared: bool,
     /// What `smsc apply` of that file would do.
     pub changes: Vec<ResourceChange>,
@@ -220,6 +253,9 @@ impl Configuration {
             accounts: of(Kind::Account),
             operators: of(Kind::Operator),
             routes: of(Kind::Route),
+            lists: of(Kind::List),
+            limits: of(Kind::Limit),
+            policies: of(Kind::Policy),
         }
     }
 }

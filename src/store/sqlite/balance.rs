@@ -76,12 +76,6 @@ pub fn charge(
     Ok(())
 }
 
-/// Whether a store, perhaps of an earlier release, has balances.
-pub(super) fn is_there(connection: &Connection) -> rusqlite::Result<bool> {
-    let table = "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name = 'purse')";
-    connection.query_row(table, [], |row| row.get(0))
-}
-
 /// Accounts whose balance is below zero, or more than was ever put into it.
 pub(super) fn wrong_balances(connection: &Connection) -> rusqlite::Result<Vec<(u32, i64, i64)>> {
     connection

@@ -17,18 +17,9 @@ use super::settings;
 use crate::store::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
 use crate::store::{ParkedRow, RetryRow, StoreError, TryRow};
 
-/// Tables that came with [`schema::WITH_SETTINGS`].
-const SETTINGS: [&str; 4] = ["accounts", "operators", "routes", "config_versions"];
-
-/// Tables of balances, which came later.
-const BALANCES: [&str; 2] = ["purse", "top_ups"];
-
 /// A store at rest.
 pub struct Source {
     connection: Connection,
-    has_settings: bool,
-    has_opt_outs: bool,
-    has_balances: bool,
     _lock: FolderLock,
 }
 
@@ -51,11 +42,6 @@ impl Source {
             return Err(failed(format!("{} is no store of smsc", path.display())));
         }
         Ok(Self {
-            has_settings: version >= schema::WITH_SETTINGS,
-            has_opt_outs: connection
-                .table_exists(None, "opt_out")
-                .map_err(sql_failed)?,
-            has_balances: balance::is_there(&connection).map_err(sql_failed)?,
             connection,
             _lock: lock,
         })
@@ -64,16 +50,21 @@ impl Source {
     /// Counts what there is. Reads every table to its end.
     pub fn inventory(&self) -> Result<Inventory, StoreError> {
         let mut inventory = self.read_inventory().map_err(sql_failed)?;
-        if self.has_settings {
+        if self.has("config_versions").map_err(sql_failed)? {
             (inventory.settings, inventory.history) = settings::everything(&self.connection)?;
         }
-        if self.has_balances {
+        if self.has("purse").map_err(sql_failed)? {
             let purses = balance::purses(&self.connection, None);
             inventory.purses = purses.map_err(sql_failed)?;
             let top_ups = balance::all_top_ups(&self.connection);
             inventory.top_ups = top_ups.map_err(sql_failed)?;
         }
         Ok(inventory)
+    }
+
+    /// A store of an earlier release, which is only read, has not all tables.
+    fn has(&self, table: &str) -> rusqlite::Result<bool> {
+        self.connection.table_exists(None, table)
     }
 
     fn read_inventory(&self) -> rusqlite::Result<Inventory> {
@@ -83,13 +74,7 @@ impl Source {
         };
         let mut rows = [0; TABLES.len()];
         for (count, table) in rows.iter_mut().zip(TABLES) {
-            // A store of an earlier release, which is only read, has none of these tables.
-            let is_there = match table {
-                "opt_out" => self.has_opt_outs,
-                table if BALANCES.contains(&table) => self.has_balances,
-                table => self.has_settings || !SETTINGS.contains(&table),
-            };
-            if !is_there {
+            if !self.has(table)? {
                 continue;
             }
             let from = if table == "sent" { "attempts" } else { table };
@@ -216,7 +201,7 @@ impl Source {
     }
 
     fn opt_outs(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
-        if self.has_opt_outs {
+        if self.has("opt_out")? {
             page.opt_outs = opt_out::after(&self.connection, page.after, limit)?;
         }
         Ok(cut(&page.opt_outs, limit, |row| row.version))

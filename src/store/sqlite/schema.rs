@@ -66,7 +66,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE, BINDS];
+const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE, BINDS, POLICY];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -122,6 +122,14 @@ DROP VIEW attempts;
 CREATE VIEW attempts AS
   SELECT id, 1 AS attempt, at, operator, status, operator_message_id, latency_ms, bind FROM sent
   UNION ALL SELECT * FROM resent;
+";
+
+/// Version 8: lists, limits and the policy of all accounts, beside the other resources of [`SETTINGS`].
+const POLICY: &str = "
+CREATE TABLE lists(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE limits(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE policies(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
+  WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

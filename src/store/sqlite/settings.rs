@@ -73,6 +73,10 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<u64> {
 pub(super) fn read(connection: &Connection) -> rusqlite::Result<Settings> {
     let mut settings = Vec::new();
     for kind in Kind::ALL {
+        // A store of an earlier release that is only read.
+        if !connection.table_exists(None, kind.plural())? {
+            continue;
+        }
         let sql = format!(
             "SELECT name, version, body FROM {} ORDER BY name",
             kind.plural()
