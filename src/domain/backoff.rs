@@ -5,7 +5,8 @@
 //! really sent in the last second, down to a floor. Then it is judged whether that has helped. Where
 //! too much was sent, half as much brings fewer refusals; an operator that refuses the same part of it
 //! means something else, such as one network behind it, and the rest must not be starved for that: its
-//! refusals do not count until the limit has gone. While nothing is refused, the rate climbs by a
+//! refusals do not count until the limit has gone, and that share of them is expected for ten minutes: only
+//! more than chance makes of it counts then. While nothing is refused, the rate climbs by a
 //! twentieth a second, and faster where it was never refused, until it is the configured one, or twice
 //! the one that the limit began with: then the limit goes. Time comes in. Nothing is counted per message
 //! while there is no limit.
@@ -26,6 +27,10 @@ const SAMPLE: f64 = 10.0;
 const EXPECTED: f64 = 3.0;
 /// With such a share of refusals there is no doubt: less is taken than is sent.
 const MOST: f64 = 0.5;
+/// So long the share of refusals that half the rate did not change is taken for the operator's own.
+const KNOWN: Duration = Duration::from_secs(600);
+/// Refusals are more than chance makes of an expected share beyond so many standard deviations.
+const DEVIATIONS: f64 = 3.0;
 /// Half the rate has not helped when there is still so much of the share of refusals.
 const STEADY: f64 = 0.5;
 /// After a refusal the rate does not climb for this time.
@@ -53,6 +58,8 @@ pub struct Backoff {
     samples: VecDeque<(Instant, u64)>,
     /// Refusals of the last second or so: since when, and how many.
     recent: Option<(Instant, u32)>,
+    /// Share of refusals that our rate does not change, and until when that is believed.
+    own: Option<(f64, Instant)>,
 }
 
 #[derive(Debug)]
@@ -84,8 +91,12 @@ enum Stage {
     Judging { sent: u64, refusals: u32 },
     /// It has helped: the next refusal counts.
     Helped,
-    /// It has not: refusals are about something else.
-    Futile,
+    /// It has not: this share of refusals is about something else. They are counted.
+    Futile {
+        share: f64,
+        sent: u64,
+        refusals: u32,
+    },
 }
 
 /// What a refusal is about.
@@ -121,6 +132,10 @@ impl Backoff {
         let enough = ENOUGH * limit.began;
         let ends = limit.rate >= configured.map_or(enough, |rate| rate.min(enough));
         if ends {
+            self.own = limit
+                .own_share(sent_total)
+                .map(|share| (share, now + KNOWN))
+                .or(self.own);
             self.limit = None;
         }
         ends
@@ -137,7 +152,9 @@ impl Backoff {
         refusal: Refusal,
     ) -> bool {
         let measured = self.measured(sent_total);
-        let are_many = self.are_many(now, measured, refusal);
+        let own = self.own.filter(|(_, until)| now < *until);
+        let own = own.map_or(0.0, |(share, _)| share);
+        let are_many = self.are_many(now, measured, refusal, own);
         if !are_many && (self.limit.is_none() || refusal == Refusal::Doubtful) {
             return false;
         }
@@ -157,7 +174,7 @@ impl Backoff {
             tokens: 0.0,
             filled: now,
         });
-        let counts = limit.counts(now, sent_total, are_many);
+        let counts = limit.counts(now, sent_total, are_many, own);
         if counts {
             // A limit may be far above what there is to send.
             let used = match is_first {
@@ -194,7 +211,7 @@ impl Backoff {
 
     /// No limit any more.
     pub fn forget(&mut self) {
-        self.limit = None;
+        (self.limit, self.own) = (None, None);
     }
 
     /// What was sent within the last second, at least 1: something was refused.
@@ -203,7 +220,9 @@ impl Backoff {
         sent_total.saturating_sub(before).max(1) as f64
     }
 
-    fn are_many(&mut self, now: Instant, measured: f64, refusal: Refusal) -> bool {
+    /// Whether the refusals of a second are more than a few, and more than chance makes of the
+    /// operator's own share.
+    fn are_many(&mut self, now: Instant, measured: f64, refusal: Refusal, own: f64) -> bool {
         let share = match refusal {
             Refusal::Rate => MANY,
             Refusal::Doubtful => MANY_DOUBTFUL,
@@ -219,8 +238,14 @@ impl Backoff {
             }
         };
         // One alone is never many.
-        count > 1 && f64::from(count) >= share * measured
+        count > 1 && f64::from(count) >= share * measured && exceeds(count, own, measured)
     }
+}
+
+/// Whether there are more refusals than chance makes of a share of so many messages.
+fn exceeds(refusals: u32, share: f64, sent: f64) -> bool {
+    let expected = share * sent;
+    f64::from(refusals) > expected + DEVIATIONS * expected.sqrt()
 }
 
 // === impl Limit ===
@@ -247,7 +272,23 @@ impl Limit {
                     self.stage = Stage::Helped;
                 }
             }
-            Stage::Settling | Stage::Helped | Stage::Futile => {}
+            Stage::Settling | Stage::Helped | Stage::Futile { .. } => {}
+        }
+    }
+
+    /// The share of refusals since it is known that the rate does not change it.
+    fn own_share(&self, sent_total: u64) -> Option<f64> {
+        match self.stage {
+            Stage::Futile {
+                share,
+                sent,
+                refusals,
+            } => {
+                let sent = sent_total.saturating_sub(sent).max(1);
+                // More than that came of the climb.
+                Some((f64::from(refusals) / sent as f64).min(2.0 * share))
+            }
+            _ => None,
         }
     }
 
@@ -258,12 +299,16 @@ impl Limit {
     }
 
     /// Takes note of a refusal; whether the rate is to be halved for it.
-    fn counts(&mut self, now: Instant, sent_total: u64, are_many: bool) -> bool {
-        if !matches!(self.stage, Stage::Futile) {
+    fn counts(&mut self, now: Instant, sent_total: u64, are_many: bool, own: f64) -> bool {
+        if !matches!(self.stage, Stage::Futile { .. }) && (own == 0.0 || are_many) {
             self.quiet_until = now + QUIET;
         }
         let (sent, refusals) = match &mut self.stage {
-            Stage::Settling | Stage::Futile => return false,
+            Stage::Settling => return false,
+            Stage::Futile { refusals, .. } => {
+                *refusals += 1;
+                return false;
+            }
             Stage::Helped => {
                 self.share = None;
                 return are_many;
@@ -281,8 +326,17 @@ impl Limit {
         if !self.is_judged(now, sent) {
             return false;
         }
+        let are_few = share < MANY || own > 0.0 && !exceeds(refusals, own, sent);
+        if are_few {
+            self.stage = Stage::Helped;
+            return false;
+        }
         if self.share.is_some_and(|before| share >= STEADY * before) {
-            self.stage = Stage::Futile;
+            self.stage = Stage::Futile {
+                share,
+                sent: sent_total,
+                refusals: 0,
+            };
             self.quiet_until = now;
             return false;
         }
@@ -297,7 +351,7 @@ impl Limit {
             return;
         }
         let step = match self.stage {
-            Stage::Futile => CLIMB_ABOVE * self.refused.max(self.rate),
+            Stage::Futile { .. } => CLIMB_ABOVE * self.refused.max(self.rate),
             _ if self.rate < self.refused => CLIMB * self.refused,
             _ => CLIMB_ABOVE * self.rate,
         };

@@ -7,6 +7,7 @@ Prints one JSON object about what it saw; any surprise ends it with a traceback.
 
 import asyncio
 import json
+import re
 import sys
 
 from aiosmpplib import (
@@ -16,49 +17,53 @@ from aiosmpplib import (
     DeliverSm,
     NPI,
     PhoneNumber,
-    SmppCommandStatus,
     SubmitSm,
-    SubmitSmResp,
     TON,
     Unbind,
 )
 
+# Where a PDU has what (SMPP 3.4 section 3.2).
+COMMAND, STATUS, SEQUENCE, BODY = slice(4, 8), slice(8, 12), slice(12, 16), slice(16, None)
+SUBMIT_SM_RESP, DELIVER_SM = b"\x80\0\0\x04", b"\0\0\0\x05"
+RECEIPT = re.compile(rb"id:(\d+) .* stat:([A-Z]{7})")
 PATIENCE = 60
-# Three parts by user data header.
+# Two parts by user data header.
 LONG = "0123456789" * 30
 
 
 class Hook(AbstractHook):
-    """Keeps what the session has heard."""
+    """Keeps what the session has heard: PDU by PDU, for the library tells of a text in parts by the
+    answer to one part and the receipt of perhaps another."""
 
     def __init__(self):
         self.pdus = 0
         self.unbind = None
+        self.names = {}
         self.ids = {}
         self.receipts = []
         self.mo = []
 
     async def sending(self, smpp_message, pdu, client_id):
-        # submit_sm, each part for itself.
-        self.pdus += isinstance(smpp_message, SubmitSm)
+        if isinstance(smpp_message, SubmitSm):
+            self.pdus += 1
+            self.names[pdu[SEQUENCE]] = smpp_message.log_id
         if isinstance(smpp_message, Unbind):
             # It closes without reading the answer.
             self.unbind = 0
 
     async def received(self, smpp_message, pdu, client_id):
-        if isinstance(smpp_message, SubmitSmResp):
-            assert smpp_message.command_status == SmppCommandStatus.ESME_ROK
-            # Each part of a long text has one.
-            self.ids.setdefault(smpp_message.log_id, []).append(smpp_message.message_id)
+        if pdu[COMMAND] == SUBMIT_SM_RESP:
+            assert pdu[STATUS] == bytes(4), pdu
+            message_id = pdu[BODY].partition(b"\0")[0].decode()
+            self.ids.setdefault(self.names[pdu[SEQUENCE]], []).append(message_id)
+        elif receipt := (pdu[COMMAND] == DELIVER_SM and RECEIPT.search(pdu)):
+            told, stat = (word.decode() for word in receipt.groups())
+            self.receipts.append({"id": told, "stat": stat})
         elif isinstance(smpp_message, DeliverSm):
-            if smpp_message.is_receipt():
-                told = smpp_message.parse_receipt()
-                self.receipts.append({"id": str(told["id"]), "stat": told["stat"]})
-            else:
-                self.mo.append({
-                    "source": smpp_message.source.number,
-                    "text": smpp_message.short_message,
-                })
+            self.mo.append({
+                "source": smpp_message.source.number,
+                "text": smpp_message.short_message,
+            })
 
     async def send_error(self, smpp_message, error, client_id):
         raise error

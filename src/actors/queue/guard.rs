@@ -232,14 +232,14 @@ impl Queue {
         }
     }
 
-    /// The operator says that it is sent too much.
-    pub(super) fn slow_down(&mut self, status: u32) {
+    /// The operator says that it is sent too much; whether its pace is adapted to that.
+    pub(super) fn slow_down(&mut self, status: u32) -> bool {
         let plan = self.hub.plan();
         let Some(operator) = plan.operator(self.port.id) else {
-            return;
+            return false;
         };
         if !operator.config.adaptive {
-            return;
+            return false;
         }
         let refusal = match CommandStatus(status) {
             CommandStatus::ESME_RTHROTTLED => Refusal::Rate,
@@ -253,6 +253,7 @@ impl Queue {
             let rate = backoff.rate().unwrap_or_default();
             tracing::warn!(queue = %self.port.name, rate, "the operator throttles: it is sent to slower");
         }
+        true
     }
 
     fn has_something_to_send(&self) -> bool {

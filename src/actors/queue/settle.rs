@@ -204,9 +204,11 @@ impl Queue {
         match decision {
             Decision::Throttled { after } => {
                 self.hub.metrics.throttled_by_operator.inc();
-                self.slow_down(failure.status);
+                // Where there is a pace, all others go on at it.
+                let is_paced = self.slow_down(failure.status);
                 let after = after.as_millis() as i64;
-                if after > 0 && failure.status == CommandStatus::ESME_RTHROTTLED.0 {
+                let is_throttled = failure.status == CommandStatus::ESME_RTHROTTLED.0;
+                if after > 0 && is_throttled && !is_paced {
                     self.hold_until = now + after;
                     self.waiting[usize::from(item.priority)].push_front(item);
                 } else if after > 0 {

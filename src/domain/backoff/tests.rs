@@ -200,6 +200,42 @@ fn one_that_refuses_a_part_whatever_the_rate_is_not_starved() {
     }
 }
 
+/// Every message has the same chance to be refused, however fast they come.
+#[test]
+fn one_that_refuses_some_by_chance_gets_all_that_there_is_to_send() {
+    for (offered, percent) in [(3.0, 10), (25.0, 3), (25.0, 10), (25.0, 30), (300.0, 10)] {
+        let mut now = Instant::now();
+        let mut backoff = Backoff::default();
+        let (mut sent, mut waiting, mut random) = (0, 0.0, 7u64);
+        let hour = 36_000;
+        for _ in 0..hour {
+            now += TICK;
+            backoff.tick(now, sent, None);
+            waiting += offered / 10.0;
+            let some = backoff
+                .allowance(now)
+                .unwrap_or(u32::MAX)
+                .min(waiting as u32);
+            backoff.spend(some);
+            for _ in 0..some {
+                sent += 1;
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                match (random >> 33) % 100 < percent {
+                    true => drop(backoff.refused(now, sent, None, Refusal::Rate)),
+                    false => waiting -= 1.0,
+                }
+            }
+        }
+        let late = waiting / offered;
+        assert!(
+            late < 120.0,
+            "{percent} % of {offered} a second: {late} s behind after an hour"
+        );
+    }
+}
+
 proptest! {
     /// However fast it began, an operator is refused little in the long run and used well.
     #[test]
