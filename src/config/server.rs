@@ -294,7 +294,7 @@ section! {
     pub struct Retry {
         /// Pauses after the first, second, … attempt; the last one repeats.
         delays: Vec<Duration> = vec![30 * MINUTE],
-        /// Pause after an operator answered that it is throttled.
+        /// Pause of a message after an operator answered that it is throttled, and of all others to it when its `adaptive` is false.
         throttled_delay: Duration = Duration::from_millis(500),
         /// Attempts before a temporary refusal is final; without it, until the message expires.
         max_attempts: Option<u32> = None,
