@@ -142,6 +142,29 @@ fn throttling_waits_and_is_no_attempt() {
 }
 
 #[test]
+fn one_throttled_message_holds_all_others_up_only_where_no_pace_is_adapted() {
+    for (keys, goes_on) in [("", true), ("adaptive = false", false)] {
+        let mut scene = Scene::with(keys, retry("throttled_delay = \"1h\""));
+        let throttled = scene.submit();
+        scene.refuse(CommandStatus::ESME_RTHROTTLED);
+        until("the refusal to be known", || {
+            (scene.metric("smsc_attempts_throttled_by_operator_total") == 1.0).then_some(())
+        });
+        let next = scene.submit();
+        match goes_on {
+            true => {
+                scene.take("next");
+                assert_eq!(scene.message(&throttled)["stage"], "scheduled");
+            }
+            false => {
+                assert_eq!(scene.bind.next(QUIET), Err(PeerError::Silence));
+                assert_eq!(scene.message(&next)["attempts"], 0);
+            }
+        }
+    }
+}
+
+#[test]
 fn everything_gets_through_a_throttling_and_failing_operator() {
     let operator = Simulator::new()
         .flags("--throttle-percent 30 --reject-percent 20 --reject-status ESME_RSYSERR")
