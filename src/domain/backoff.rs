@@ -29,6 +29,9 @@ const EXPECTED: f64 = 3.0;
 const MOST: f64 = 0.5;
 /// So long the share of refusals that half the rate did not change is taken for the operator's own.
 const KNOWN: Duration = Duration::from_secs(600);
+const WINDOWS: [Duration; 2] = [SECOND, Duration::from_secs(10)];
+/// So few are never many.
+const FEW: u32 = 2;
 /// Refusals are more than chance makes of an expected share beyond so many standard deviations.
 const DEVIATIONS: f64 = 3.0;
 /// Half the rate has not helped when there is still so much of the share of refusals.
@@ -45,7 +48,8 @@ const LEAST_CLIMB: f64 = 0.5;
 const ENOUGH: f64 = 2.0;
 /// Tokens are kept for this part of a second.
 const KEPT: f64 = 0.25;
-/// Refusals count from this share of what was sent in a second: a few are what a full pipe has.
+/// Refusals count when they are more than chance makes of this share of what was sent, in a second or in
+/// ten: a few are what a full pipe has.
 const MANY: f64 = 0.05;
 /// The same for refusals that may be about single subscribers.
 const MANY_DOUBTFUL: f64 = 0.1;
@@ -56,10 +60,18 @@ pub struct Backoff {
     limit: Option<Limit>,
     /// What had been sent at which time, for the last second.
     samples: VecDeque<(Instant, u64)>,
-    /// Refusals of the last second or so: since when, and how many.
-    recent: Option<(Instant, u32)>,
+    /// Refusals of the last second or so, and of the last ten.
+    recent: [Option<Window>; 2],
     /// Share of refusals that our rate does not change, and until when that is believed.
     own: Option<(f64, Instant)>,
+}
+
+/// Refusals since a moment, and what had been sent a second before it.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    since: Instant,
+    sent: u64,
+    refusals: u32,
 }
 
 #[derive(Debug)]
@@ -151,10 +163,20 @@ impl Backoff {
         configured: Option<f64>,
         refusal: Refusal,
     ) -> bool {
+        if let Some(limit) = &mut self.limit
+            && matches!(limit.stage, Stage::Settling)
+        {
+            limit.quiet_until = now + QUIET;
+            return false;
+        }
         let measured = self.measured(sent_total);
         let own = self.own.filter(|(_, until)| now < *until);
         let own = own.map_or(0.0, |(share, _)| share);
-        let are_many = self.are_many(now, measured, refusal, own);
+        let expected = match refusal {
+            Refusal::Rate => MANY,
+            Refusal::Doubtful => MANY_DOUBTFUL,
+        };
+        let are_many = self.are_many(now, sent_total, expected.max(own));
         if !are_many && (self.limit.is_none() || refusal == Refusal::Doubtful) {
             return false;
         }
@@ -186,6 +208,7 @@ impl Backoff {
             limit.halved = now;
             limit.stage = Stage::Settling;
             limit.tokens = limit.tokens.min(0.0);
+            self.recent = Default::default();
         }
         counts
     }
@@ -220,25 +243,26 @@ impl Backoff {
         sent_total.saturating_sub(before).max(1) as f64
     }
 
-    /// Whether the refusals of a second are more than a few, and more than chance makes of the
-    /// operator's own share.
-    fn are_many(&mut self, now: Instant, measured: f64, refusal: Refusal, own: f64) -> bool {
-        let share = match refusal {
-            Refusal::Rate => MANY,
-            Refusal::Doubtful => MANY_DOUBTFUL,
+    /// Counts a refusal; whether there are more, lately, than chance makes of an expected share.
+    fn are_many(&mut self, now: Instant, sent_total: u64, expected: f64) -> bool {
+        let measured = self.measured(sent_total);
+        let fresh = Window {
+            since: now,
+            sent: sent_total.saturating_sub(measured as u64),
+            refusals: 0,
         };
-        let count = match &mut self.recent {
-            Some((since, count)) if now.duration_since(*since) < SECOND => {
-                *count += 1;
-                *count
+        let mut are_many = false;
+        for (window, length) in self.recent.iter_mut().zip(WINDOWS) {
+            let window = window.get_or_insert(fresh);
+            if now.duration_since(window.since) >= length {
+                *window = fresh;
             }
-            _ => {
-                self.recent = Some((now, 1));
-                1
-            }
-        };
-        // One alone is never many.
-        count > 1 && f64::from(count) >= share * measured && exceeds(count, own, measured)
+            window.refusals += 1;
+            let sent = sent_total.saturating_sub(window.sent) as f64;
+            are_many |=
+                window.refusals > FEW && exceeds(window.refusals, expected, sent.max(measured));
+        }
+        are_many
     }
 }
 
@@ -304,6 +328,7 @@ impl Limit {
             self.quiet_until = now + QUIET;
         }
         let (sent, refusals) = match &mut self.stage {
+            // Seen to by the caller.
             Stage::Settling => return false,
             Stage::Futile { refusals, .. } => {
                 *refusals += 1;
