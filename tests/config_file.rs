@@ -267,7 +267,7 @@ fn unknown_keys_name_the_nearest_known_one() {
     }
     let unlike = found.iter().find(|line| line.starts_with("qwxyz")).unwrap();
     assert!(
-        unlike.contains("unknown key, known are: data_dir, node, prices, log, "),
+        unlike.contains("unknown key, known are: data_dir, node, log, "),
         "{unlike}"
     );
     assert_eq!(found.len(), 6);
