@@ -59,11 +59,12 @@ fn wait_for_traffic(smsc: &Smsc, load: &mut Process) {
     });
 }
 
-/// Session number, name and begin of all binds of these names.
+/// Session number, name and begin of all sessions of these names that are bound.
 fn sessions(smsc: &Smsc, names: &[&str]) -> BTreeSet<String> {
     let answer = smsc.admin().get("/v1/binds");
     let binds = answer["binds"].as_array().unwrap().iter();
     binds
+        .filter(|bind| bind["state"] == "bound")
         .filter(|bind| names.iter().any(|name| bind["name"] == *name))
         .map(|bind| format!("{} {} {}", bind["session"], bind["name"], bind["since"]))
         .collect()
