@@ -58,8 +58,10 @@ async def main():
             )
             event.accept(message_id=message_id)
             if text == "drop":
-                for session in list(sessions.values()):
+                for session in sessions.values():
                     await session.unbind()
+                # That they are unbound may be told after their successors have come.
+                sessions.clear()
                 continue
             if event.registered_delivery & 3:
                 receipt = (
