@@ -27,6 +27,7 @@ async def main():
     report("listening")
     sessions = {}
     count = 0
+    has_dropped = False
 
     async def to_smsc(message, **fields):
         receivers = [session for session in sessions.values() if session.can_receive]
@@ -57,7 +58,9 @@ async def main():
                 destination=event.destination_addr,
             )
             event.accept(message_id=message_id)
-            if text == "drop":
+            # Once: when the answer is lost with the connection, it comes again.
+            if text == "drop" and not has_dropped:
+                has_dropped = True
                 for session in sessions.values():
                     await session.unbind()
                 # That they are unbound may be told after their successors have come.
