@@ -14,6 +14,7 @@ const [port, option] = process.argv.slice(2);
 const noTransceiver = option === 'no-transceiver';
 vendorTlv(smpp);
 
+let hasDropped = false;
 let lastId = 0;
 let receiver = null;
 
@@ -63,7 +64,9 @@ function accept(session, pdu) {
     source_port: pdu.source_port,
     vendor_reference: pdu.vendor_reference ? pdu.vendor_reference.toString() : null,
   });
-  if (text === 'drop') {
+  // Once: when the answer is lost with the connection, it comes again.
+  if (text === 'drop' && !hasDropped) {
+    hasDropped = true;
     session.send(pdu.response({ message_id: id }), () => session.destroy());
     return;
   }
