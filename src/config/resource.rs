@@ -290,14 +290,16 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
 
 /// A kept body with every key, for people: without secrets, options that are not set as `null`.
 pub fn shown(kind: Kind, body: &str) -> Json {
-    let how = Write::SHOWN;
+    fn written<T: Setting + Default>(body: &str) -> Option<Json> {
+        read::<T>(body).ok()?.write(Write::SHOWN)
+    }
     let shown = match kind {
-        Kind::Account => read::<Account>(body).ok().and_then(|one| one.write(how)),
-        Kind::Operator => read::<Operator>(body).ok().and_then(|one| one.write(how)),
-        Kind::Route => read::<Route>(body).ok().and_then(|one| one.write(how)),
-        Kind::List => read::<List>(body).ok().and_then(|one| one.write(how)),
-        Kind::Limit => read::<Limit>(body).ok().and_then(|one| one.write(how)),
-        Kind::Policy => read::<Policy>(body).ok().and_then(|one| one.write(how)),
+        Kind::Account => written::<Account>(body),
+        Kind::Operator => written::<Operator>(body),
+        Kind::Route => written::<Route>(body),
+        Kind::List => written::<List>(body),
+        Kind::Limit => written::<Limit>(body),
+        Kind::Policy => written::<Policy>(body),
     };
     shown.unwrap_or(Json::Null)
 }

@@ -29,6 +29,7 @@ const EXPECTED: f64 = 3.0;
 const MOST: f64 = 0.5;
 /// So long the share of refusals that half the rate did not change is taken for the operator's own.
 const KNOWN: Duration = Duration::from_secs(600);
+/// Over these times refusals are counted.
 const WINDOWS: [Duration; 2] = [SECOND, Duration::from_secs(10)];
 /// So few are never many.
 const FEW: u32 = 2;
@@ -101,7 +102,7 @@ enum Stage {
     Settling,
     /// Refusals since then are counted.
     Judging { sent: u64, refusals: u32 },
-    /// It has helped: the next refusal counts.
+    /// It has helped: refusals count again when they are many.
     Helped,
     /// It has not: this share of refusals is about something else. They are counted.
     Futile {
@@ -176,7 +177,7 @@ impl Backoff {
             Refusal::Rate => MANY,
             Refusal::Doubtful => MANY_DOUBTFUL,
         };
-        let are_many = self.are_many(now, sent_total, expected.max(own));
+        let are_many = self.are_many(now, sent_total, measured, expected.max(own));
         if !are_many && (self.limit.is_none() || refusal == Refusal::Doubtful) {
             return false;
         }
@@ -244,8 +245,7 @@ impl Backoff {
     }
 
     /// Counts a refusal; whether there are more, lately, than chance makes of an expected share.
-    fn are_many(&mut self, now: Instant, sent_total: u64, expected: f64) -> bool {
-        let measured = self.measured(sent_total);
+    fn are_many(&mut self, now: Instant, sent_total: u64, measured: f64, expected: f64) -> bool {
         let fresh = Window {
             since: now,
             sent: sent_total.saturating_sub(measured as u64),
