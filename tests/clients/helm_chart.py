@@ -89,6 +89,12 @@ CASES = {
         "service": {"smpp": {"type": "NodePort", "nodePort": 30275}},
         "listenAddress": "[::]",
     },
+    "embedded-policy": {
+        "config": {
+            "policy": {"blocked_senders": ["list:brands"]},
+            "list": [{"name": "brands", "entries": ["BANK"]}],
+        }
+    },
     "cluster": {**CLUSTER, **OBSERVED},
     "cluster-redis": {
         **CLUSTER,
@@ -231,7 +237,29 @@ def render():
         report.expect(len(names) == len(set(names)), f"{case}: two objects of one name: {names}")
         look_closer(report, case, values, objects)
         report.expect("smsc queues" in notes, f"{case}: NOTES.txt says nothing")
+    restarts(report)
     report.end(objects=count)
+
+
+def restarts(report):
+    """Pods restart for what only that changes, and not for what `smsc apply` brings."""
+
+    def checksum(**more):
+        objects, _ = rendered({**PEERS, "config": {**PEERS["config"], **more}})
+        (workload,) = of_kind(objects, "StatefulSet")
+        return workload["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+
+    before = checksum()
+    for applied in (
+        {"account": []},
+        {"operator": []},
+        {"route": []},
+        {"list": [{"name": "brands"}]},
+        {"limit": [{"name": "few", "rate": 1}]},
+        {"policy": {"blocked_senders": ["BANK"]}},
+    ):
+        report.expect(checksum(**applied) == before, f"{applied} restarts the pods")
+    report.expect(checksum(queue={"page": 512}) != before, "another queue restarts nothing")
 
 
 def with_schemas(report, case, objects):

@@ -45,11 +45,16 @@
 {{- include "smsc.toml.of" (list . (fromJson (include "smsc.config" .))) }}
 {{- end }}
 
+{{/* What is in the store of the nodes, and changed there by `smsc apply`. */}}
+{{- define "smsc.applied" -}}account operator route list limit policy{{- end }}
+
 {{/* What only a restart changes: without what `smsc apply` brings to the nodes. */}}
 {{- define "smsc.toml.static" -}}
 {{- $config := fromJson (include "smsc.config" .) }}
 {{- if .Values.applyConfig }}
-{{- $config = omit $config "account" "operator" "route" }}
+{{- range splitList " " (include "smsc.applied" .) }}
+{{- $config = omit $config . }}
+{{- end }}
 {{- end }}
 {{- include "smsc.toml.of" (list . $config) }}
 {{- end }}
