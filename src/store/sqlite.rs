@@ -31,6 +31,7 @@ mod reader;
 mod record;
 mod recover;
 mod rows;
+mod runs;
 mod schema;
 mod search;
 mod settings;

@@ -26,7 +26,7 @@ const FEED: usize = 65_536;
 /// below them. The search looks at them directly.
 const SETTLE_MS: i64 = 2000;
 /// Layout of the file; another one is dropped and built again.
-const INDEX_VERSION: i64 = 2;
+const INDEX_VERSION: i64 = 3;
 
 const DDL: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -284,7 +284,7 @@ fn prepare(path: &Path) -> rusqlite::Result<Connection> {
     if version == 0 {
         connection.execute_batch(&format!(
             "BEGIN; {DDL} {} PRAGMA user_version={INDEX_VERSION}; COMMIT;",
-            entries::DDL
+            entries::ddl()
         ))?;
     } else if version != INDEX_VERSION {
         // Reads as "not a database of ours", which is what makes the caller build a new one.

@@ -4,13 +4,16 @@
 //! search for something rare cannot occupy the thread for long. A list shorter than the limit may
 //! therefore be continued with `before` set to its last id.
 
+use std::iter::Peekable;
+use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::{Connection, ToSql};
 
 use super::reader::load;
-use super::record::Readable;
+use super::record::{Readable, octets_of};
 use super::schema::{self, failed, meta, sql_failed};
+use super::{entries, runs};
 use crate::pb::MessageState;
 use crate::store::{Search, StoreError, Stored};
 
@@ -21,10 +24,10 @@ const MAX_LIMIT: usize = 10_000;
 /// Candidates loaded at once when a state has to be compared.
 const PAGE: usize = 256;
 
-/// One condition that the index answers: its table, its column there, the value.
+/// One condition that the index answers: how it reads the ids of a value, and the value.
 struct Term<'a> {
-    table: &'static str,
-    column: &'static str,
+    /// Runs of ids as [`Runs::newest_first`](super::runs::Runs::newest_first) reads them.
+    statement: String,
     value: Box<dyn ToSql + 'a>,
 }
 
@@ -50,22 +53,18 @@ pub fn search(
 
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
 fn terms(search: &Search) -> Vec<Term<'_>> {
-    let term = |table, column, value| Term {
-        table,
-        column,
-        value,
-    };
-    let to = search.to.as_deref().map(|to| {
-        let value = Box::new(Readable(to.as_bytes())) as Box<dyn ToSql>;
-        term("dst_idx", "dst", value)
+    let to = search.to.as_deref().map(|to| Term {
+        statement: entries::DESTINATIONS_NEWEST_FIRST.to_owned(),
+        value: Box::new(Readable(to.as_bytes())),
     });
-    let from = search.from.as_deref().map(|from| {
-        let value = Box::new(Readable(from.as_bytes())) as Box<dyn ToSql>;
-        term("src_idx", "src", value)
+    let from = search.from.as_deref().map(|from| Term {
+        statement: entries::SOURCES.newest_first(),
+        value: Box::new(Readable(from.as_bytes())),
     });
-    let sender = search
-        .sender
-        .map(|sender| term("sender_idx", "sender", Box::new(sender) as Box<dyn ToSql>));
+    let sender = search.sender.map(|sender| Term {
+        statement: entries::SENDERS.newest_first(),
+        value: Box::new(sender),
+    });
     [to, from, sender].into_iter().flatten().collect()
 }
 
@@ -115,18 +114,22 @@ fn by_terms(
     let snapshot = index.unchecked_transaction()?;
     let upto = meta(&snapshot, "indexed_upto")? as i64;
     let tail = tail(main, search, [from.max(upto + 1), below])?;
-    let mut entries = snapshot.prepare_cached(&statement(terms))?;
     let end = below.min(upto + 1);
-    let mut values: Vec<&dyn ToSql> = vec![&from, &end, &MAX_SCAN];
-    values.extend(terms.iter().map(|term| &*term.value));
-    let indexed = entries.query_map(&values[..], |row| {
-        // NULL where another condition does not hold: it counts as looked at.
-        Ok(row.get::<_, Option<i64>>(0)?.map(|id| id as u64))
-    })?;
-    let mut candidates = tail
-        .into_iter()
-        .map(Ok)
-        .chain(indexed.filter_map(Result::transpose));
+    let mut statements = Vec::with_capacity(terms.len());
+    for term in terms {
+        statements.push(snapshot.prepare_cached(&term.statement)?);
+    }
+    let mut streams = Vec::with_capacity(terms.len());
+    for (statement, term) in statements.iter_mut().zip(terms) {
+        let runs = statement.query_map((&term.value, from, end), |row| {
+            Ok(runs::ids(row.get(0)?, octets_of(row.get_ref(1)?)))
+        })?;
+        streams.push(ids_of(runs, from as u64..end as u64).peekable());
+    }
+    let mut candidates = tail.into_iter().map(Ok).chain(Common {
+        streams,
+        left: MAX_SCAN as usize,
+    });
     let mut found = Vec::new();
     while found.len() < limit {
         let page = candidates
@@ -143,26 +146,66 @@ fn by_terms(
     Ok(found)
 }
 
-/// The first condition is walked from the newest id down, the others are looked up per id.
-fn statement(terms: &[Term<'_>]) -> String {
-    let Some((first, others)) = terms.split_first() else {
-        return String::new();
-    };
-    let mut holds = String::from("1");
-    for (at, term) in others.iter().enumerate() {
-        holds.push_str(&format!(
-            " AND EXISTS(SELECT 1 FROM {table} o WHERE o.{column} = ?{number} AND o.id = w.id)",
-            table = term.table,
-            column = term.column,
-            number = at + 5,
-        ));
+/// The ids of a range in runs, newest first.
+fn ids_of(
+    runs: impl Iterator<Item = rusqlite::Result<Vec<u64>>>,
+    range: Range<u64>,
+) -> impl Iterator<Item = rusqlite::Result<u64>> {
+    runs.flat_map(|run| match run {
+        Ok(ids) => ids.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error)],
+    })
+    .filter(move |id| !matches!(id, Ok(id) if !range.contains(id)))
+}
+
+/// What all descending streams have in common, until so many ids have been looked at.
+struct Common<I: Iterator> {
+    streams: Vec<Peekable<I>>,
+    left: usize,
+}
+
+// === impl Common ===
+
+impl<I: Iterator<Item = rusqlite::Result<u64>>> Common<I> {
+    /// The lowest of the next ids; `None` at the end of any stream.
+    fn lowest(&mut self) -> rusqlite::Result<Option<u64>> {
+        let mut lowest = u64::MAX;
+        for stream in &mut self.streams {
+            match stream.peek() {
+                Some(Ok(id)) => lowest = lowest.min(*id),
+                Some(Err(_)) => return stream.next().transpose(),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(lowest))
     }
-    format!(
-        "SELECT CASE WHEN {holds} THEN w.id END FROM {table} w
-         WHERE w.{column} = ?4 AND w.id >= ?1 AND w.id < ?2 ORDER BY w.id DESC LIMIT ?3",
-        table = first.table,
-        column = first.column,
-    )
+
+    fn advance(&mut self) -> rusqlite::Result<Option<u64>> {
+        while self.left > 0 {
+            let Some(lowest) = self.lowest()? else { break };
+            let left = self.left;
+            for stream in &mut self.streams {
+                let is_above = |id: &I::Item| matches!(id, Ok(id) if *id > lowest);
+                while self.left > 0 && stream.next_if(is_above).is_some() {
+                    self.left -= 1;
+                }
+            }
+            if self.left == left {
+                self.streams.iter_mut().for_each(|stream| drop(stream.next()));
+                self.left -= 1;
+                return Ok(Some(lowest));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<I: Iterator<Item = rusqlite::Result<u64>>> Iterator for Common<I> {
+    type Item = rusqlite::Result<u64>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose()
+    }
 }
 
 /// Matching messages that the index does not know yet, newest first.
