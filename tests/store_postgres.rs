@@ -222,7 +222,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
         what: what.into(),
         priority: 1,
         due_at: 5,
-        message: Some(message(id)),
+        message: Some(Box::new(message(id))),
         ..QueueItem::default()
     };
     let for_partition = |part, id| HandOver {

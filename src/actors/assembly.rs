@@ -286,7 +286,7 @@ impl Handler<DeliverBatch> for Assembly {
             return;
         }
         for message in batch.deliveries.into_iter().filter_map(|one| one.message) {
-            self.take(message, ctx);
+            self.take(*message, ctx);
         }
     }
 }

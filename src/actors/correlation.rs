@@ -72,7 +72,7 @@ pub struct Correlation {
 
 /// A message that was handed over, and which attempt that was.
 struct Recent {
-    message: Message,
+    message: Box<Message>,
     attempt: u32,
 }
 
@@ -220,7 +220,7 @@ impl Correlation {
         let mut answers = Vec::new();
         for sent in batch.sent {
             answers.extend(traced::answer(
-                sent.message.as_ref(),
+                sent.message.as_deref(),
                 sent.attempt,
                 &sent.operator_message_id,
             ));
@@ -295,7 +295,7 @@ impl Correlation {
         self.spill(ctx);
     }
 
-    fn remember(&mut self, message: Message, attempt: u32, cache: usize) {
+    fn remember(&mut self, message: Box<Message>, attempt: u32, cache: usize) {
         self.recent_order.push_back(message.id);
         self.recent.insert(message.id, Recent { message, attempt });
         while self.recent_order.len() > cache {

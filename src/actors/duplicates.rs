@@ -142,7 +142,7 @@ impl Admitted {
         hub: &Arc<Hub>,
         sender: u32,
         is_group: bool,
-        checked: &mut Vec<(u32, Message)>,
+        checked: &mut Vec<(u32, Box<Message>)>,
     ) -> Self {
         let (answer, mut found) = {
             let plan = hub.plan();

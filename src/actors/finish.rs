@@ -188,7 +188,7 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
         if let Some(stored) = loaded.next().flatten() {
             ended.attempts = ended.attempts.max(stored.attempts);
-            ended.message = Some(stored.message);
+            ended.message = Some(Box::new(stored.message));
         }
     }
     finals.retain(|ended| ended.message.is_some());

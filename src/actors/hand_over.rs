@@ -23,7 +23,7 @@ pub struct Parcel {
 
 impl Parcel {
     /// An item for a queue, without its message and its partition.
-    pub fn new(hub: &Hub, queue: u32, message: Message, item: QueueItem) -> Self {
+    pub fn new(hub: &Hub, queue: u32, message: Box<Message>, item: QueueItem) -> Self {
         Self {
             queue,
             item: QueueItem {
@@ -41,7 +41,7 @@ impl Parcel {
 
     /// What it carries.
     pub fn message(&self) -> Option<&Message> {
-        self.item.message.as_ref()
+        self.item.message.as_deref()
     }
 
     fn partition(&self) -> Partition {

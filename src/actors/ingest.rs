@@ -127,15 +127,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         Some(_) => Tokens::UNLIMITED,
     };
     let mut results = Vec::with_capacity(count);
-    let mut checked: Vec<(u32, Message)> = Vec::with_capacity(count);
+    let mut checked: Vec<(u32, Box<Message>)> = Vec::with_capacity(count);
     for Submission { sequence, message } in submissions {
-        let message = message.unwrap_or_default();
+        let mut message = message.unwrap_or_default();
         let verdict = match tokens.spend(&message) {
             false => Err(CommandStatus::ESME_RTHROTTLED),
-            true => check(&hub, sender, message, replay.as_ref(), now),
+            true => check(&hub, sender, &mut message, replay.as_ref(), now),
         };
         match verdict {
-            Ok(message) => checked.push((sequence, message)),
+            Ok(()) => checked.push((sequence, message)),
             Err(status) => results.push(refusal(sequence, status)),
         }
     }

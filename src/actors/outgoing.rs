@@ -30,7 +30,7 @@ pub struct InFlight {
     pub attempt: u32,
     pub what: What,
     /// Kept when it is needed after the answer.
-    pub message: Option<Message>,
+    pub message: Option<Box<Message>>,
     pub receipt_expected: bool,
     /// Since when a receipt waited to be delivered: the final state (Unix milliseconds).
     pub since: i64,

@@ -39,7 +39,7 @@ enum Verdict {
 
 /// Looks, in its own time, whether these ends of parts are the ends of their messages.
 pub fn conclude_later(hub: &Arc<Hub>, finals: &[Final]) {
-    let parent = |ended: &Final| ended.message.as_ref().and_then(content::parent_of);
+    let parent = |ended: &Final| ended.message.as_deref().and_then(content::parent_of);
     let mut parents: Vec<u64> = finals.iter().filter_map(parent).collect();
     if parents.is_empty() {
         return;
@@ -122,7 +122,7 @@ fn ended(whole: Message, fin: &FinRow, parts: &[Stored]) -> Final {
         at: fin.at,
         operator: fin.operator,
         attempts: parts.iter().map(|part| part.attempts).max().unwrap_or(0),
-        message: Some(whole),
+        message: Some(Box::new(whole)),
         ..Final::default()
     }
 }

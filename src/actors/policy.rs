@@ -134,7 +134,7 @@ pub async fn refresh(hub: &Hub) -> Result<(), StoreError> {
 pub async fn screen(
     hub: &Hub,
     sender: u32,
-    checked: &mut Vec<(u32, Message)>,
+    checked: &mut Vec<(u32, Box<Message>)>,
 ) -> Vec<(u32, CommandStatus)> {
     let plan = hub.full_plan();
     let mut refused = take_tokens(hub, &plan, sender, checked).await;
@@ -162,7 +162,7 @@ async fn hear(
     hub: &Hub,
     plan: &Plan,
     sender: u32,
-    checked: &[(u32, Message)],
+    checked: &[(u32, Box<Message>)],
 ) -> Result<(), (StoreError, Vec<u32>)> {
     let mut wishes = checked.iter().filter_map(|(sequence, message)| {
         if message.kind() != Kind::Mo || message.source.is_empty() {
@@ -190,7 +190,7 @@ async fn take_tokens(
     hub: &Hub,
     plan: &Plan,
     sender: u32,
-    checked: &mut Vec<(u32, Message)>,
+    checked: &mut Vec<(u32, Box<Message>)>,
 ) -> Vec<(u32, CommandStatus)> {
     let account = match plan.account_by_id(sender) {
         Some(account) if !plan.limits().is_empty() => account,

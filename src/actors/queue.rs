@@ -51,7 +51,7 @@ pub struct Queue {
     hub: Arc<Hub>,
     port: Arc<QueuePort>,
     /// In front of `waiting` of the same priority, with bodies.
-    ready: [VecDeque<(Item, Message)>; PRIORITIES],
+    ready: [VecDeque<(Item, Box<Message>)>; PRIORITIES],
     waiting: [Waiting; PRIORITIES],
     /// Not before their time: Unix milliseconds → items.
     scheduled: BTreeMap<i64, Vec<Item>>,

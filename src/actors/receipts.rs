@@ -121,7 +121,7 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
         what: What::Receipt.into(),
         expires_at: i64::MAX,
         part: partition::WHOLE.into(),
-        message: Some(receipt),
+        message: Some(Box::new(receipt)),
         ..QueueItem::default()
     }
 }

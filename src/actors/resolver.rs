@@ -400,7 +400,7 @@ impl Resolver {
 
 fn told(message: Message, origin: &str) -> Resolved {
     Resolved {
-        message: Some(message),
+        message: Some(Box::new(message)),
         origin: origin.to_owned(),
         refused: false,
     }
@@ -446,7 +446,10 @@ impl Handler<DeliverBatch> for Resolver {
 
     fn handle(&mut self, batch: DeliverBatch, ctx: &mut Self::Context) {
         let messages = batch.deliveries.into_iter();
-        self.take(messages.filter_map(|delivery| delivery.message), ctx);
+        self.take(
+            messages.filter_map(|delivery| delivery.message.map(|boxed| *boxed)),
+            ctx,
+        );
         if self.hub.draining.load(Ordering::Relaxed) {
             self.give_back();
         }

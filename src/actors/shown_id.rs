@@ -142,7 +142,7 @@ pub fn shortened(id: u64) -> u32 {
 }
 
 /// Marks the messages of one submit_multi, which have been given ids that follow one another.
-pub fn group(messages: &mut [(u32, Message)]) {
+pub fn group(messages: &mut [(u32, Box<Message>)]) {
     let size = messages.len() as u32;
     let Some(first) = messages.first().map(|(_, message)| message.id) else {
         return;
@@ -162,9 +162,11 @@ mod tests {
 
     #[test]
     fn a_group_is_known_by_its_first() {
-        let message = |id| Message {
-            id,
-            ..Message::default()
+        let message = |id| {
+            Box::new(Message {
+                id,
+                ..Message::default()
+            })
         };
         let mut messages = vec![(0, message(70)), (1, message(71)), (2, message(72))];
         group(&mut messages);

@@ -30,7 +30,7 @@ pub struct Staged {
 
 impl Staged {
     /// A message as it is.
-    pub fn single(hub: &Hub, message: Message) -> Self {
+    pub fn single(hub: &Hub, message: Box<Message>) -> Self {
         Self {
             parcel: parcel(hub, message),
             parts: Vec::new(),
@@ -42,7 +42,7 @@ impl Staged {
     ///
     /// # Errors
     /// It cannot be written for that peer.
-    pub fn new(hub: &Hub, mut message: Message) -> Result<Self, Refused> {
+    pub fn new(hub: &Hub, mut message: Box<Message>) -> Result<Self, Refused> {
         let plan = hub.plan();
         let Some(taste) = plan.taste_of(message.queue) else {
             return Ok(Self::single(hub, message));
@@ -59,10 +59,12 @@ impl Staged {
                 hub.metrics.divided.inc();
                 hub.reserve_parts(message.sender, parts.len() as u64);
                 let trace_context = traced::below_submission(&message);
-                let part = |(part, id): (Message, &u64)| Message {
-                    id: *id,
-                    trace_context: trace_context.clone(),
-                    ..part
+                let part = |(part, id): (Message, &u64)| {
+                    Box::new(Message {
+                        id: *id,
+                        trace_context: trace_context.clone(),
+                        ..part
+                    })
                 };
                 let parts = parts.into_iter().zip(&ids).map(part);
                 let parts = parts.map(|part| parcel(hub, part)).collect();
@@ -176,7 +178,7 @@ pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
     }
 }
 
-fn parcel(hub: &Hub, message: Message) -> Parcel {
+fn parcel(hub: &Hub, message: Box<Message>) -> Parcel {
     let item = QueueItem {
         id: message.id,
         what: What::Message.into(),

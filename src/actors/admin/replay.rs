@@ -164,7 +164,7 @@ async fn submit(hub: &Arc<Hub>, found: Vec<Stored>, how: &Replaying, to: u32) ->
             .enumerate()
             .map(|(at, message)| Submission {
                 sequence: at as u32,
-                message: Some(message),
+                message: Some(Box::new(message)),
             });
         let batch = SubmitBatch {
             sender,

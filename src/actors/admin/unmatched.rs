@@ -66,7 +66,7 @@ async fn matched(hub: &Arc<Hub>, order: &MatchReceipt) -> Result<MessageView, Re
         Refusal::conflict(format!("receipt {} cannot be read: {error}", row.id))
     })?;
     let mut ends = correlation::final_of(order.message, receipt, row.operator, clock::now_ms());
-    ends.message = Some(history.stored.message);
+    ends.message = Some(Box::new(history.stored.message));
     ends.attempts = history.stored.attempts;
     let mut batch = WriteBatch {
         unpark: vec![row.id],

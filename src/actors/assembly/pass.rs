@@ -42,7 +42,7 @@ pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
     };
     whole.queue = queue;
     let sender = whole.sender;
-    let mut staged = match Staged::new(&hub, whole) {
+    let mut staged = match Staged::new(&hub, Box::new(whole)) {
         Ok(staged) => vec![staged],
         Err(error) => {
             tracing::warn!(%error, "a text cannot be written for its peer");
@@ -108,7 +108,7 @@ pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
             expires_at: 0,
             body: bytes::Bytes::new(),
         });
-        staged.push(Staged::single(&hub, Message { queue, ..part }));
+        staged.push(Staged::single(&hub, Box::new(Message { queue, ..part })));
     }
     if !homeless.is_empty() {
         end(&hub, homeless, MessageState::Rejected).await;
@@ -134,7 +134,7 @@ async fn end(hub: &Arc<Hub>, parts: Vec<Message>, state: MessageState) -> Passed
         id: part.id,
         state: state.into(),
         at,
-        message: Some(part),
+        message: Some(Box::new(part)),
         ..Final::default()
     });
     finish::finish(hub, WriteBatch::default(), finals.collect()).await;

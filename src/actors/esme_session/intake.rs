@@ -14,7 +14,7 @@ impl EsmeSession {
     pub(super) fn submit(&mut self, sequence: u32, message: crate::pb::Message) {
         self.submissions.push(Submission {
             sequence,
-            message: Some(message),
+            message: Some(Box::new(message)),
         });
     }
 

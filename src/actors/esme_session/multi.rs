@@ -154,12 +154,12 @@ impl EsmeSession {
             .enumerate()
             .map(|(at, one)| Submission {
                 sequence: at as u32,
-                message: Some(crate::pb::Message {
+                message: Some(Box::new(crate::pb::Message {
                     dest_ton: u32::from(one.ton),
                     dest_npi: u32::from(one.npi),
                     destination: one.address.clone(),
                     ..template.clone()
-                }),
+                })),
             })
             .collect();
         self.multis.push(Multi {

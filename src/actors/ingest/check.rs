@@ -70,16 +70,16 @@ impl Tokens {
 pub(super) fn check(
     hub: &Hub,
     sender: u32,
-    mut message: Message,
+    message: &mut Message,
     replay: Option<&ReplayOrder>,
     now: i64,
-) -> Result<Message, CommandStatus> {
+) -> Result<(), CommandStatus> {
     let plan = hub.plan();
     if message.destination.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
     if replay.is_none() {
-        rewrite::incoming(&plan, sender, &mut message)?;
+        rewrite::incoming(&plan, sender, message)?;
     }
     message.sender = sender;
     message.accepted_at = now;
@@ -94,16 +94,16 @@ pub(super) fn check(
     message.expires_at = times.expires_at;
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
-        policy::check(hub, account, &message)?;
+        policy::check(hub, account, message)?;
     }
     let to = replay.map_or(0, |order| order.to);
-    let target =
-        match to == 0 && plan.wants_network(&message) && !hub.networks.tell(&plan, &mut message) {
-            // It is accepted now, and routed when its network is known.
-            true => plan.resolve_queue,
-            false if to != 0 => Some(to),
-            false => plan.first_target(&message, 0, hub),
-        };
+    let target = match to == 0 && plan.wants_network(message) && !hub.networks.tell(&plan, message)
+    {
+        // It is accepted now, and routed when its network is known.
+        true => plan.resolve_queue,
+        false if to != 0 => Some(to),
+        false => plan.first_target(message, 0, hub),
+    };
     let Some(queue) = target else {
         tracing::warn!(
             to = %address::mask(&message.destination),
@@ -124,7 +124,7 @@ pub(super) fn check(
         hub.metrics.account_full.inc();
         return Err(CommandStatus::ESME_RMSGQFUL);
     }
-    Ok(message)
+    Ok(())
 }
 
 /// Weighted sharing goes by the id, which is known only now; without weights nothing changes.

@@ -46,7 +46,7 @@ impl OperatorSession {
                 let kind = ingest::kind_of(self.hub(), self.options.operator, &deliver);
                 self.submissions.push(Submission {
                     sequence,
-                    message: Some(convert::message_of(deliver, kind)),
+                    message: Some(Box::new(convert::message_of(deliver, kind))),
                 });
             }
             Body::AlertNotification(alert) => {

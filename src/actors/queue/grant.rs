@@ -234,7 +234,7 @@ impl Queue {
         content::segments(message).min(burst)
     }
 
-    fn next_ready(&mut self) -> Option<(Item, Message)> {
+    fn next_ready(&mut self) -> Option<(Item, Box<Message>)> {
         self.ready
             .iter_mut()
             .rev()
@@ -308,7 +308,7 @@ impl Queue {
                 (What::Receipt, None) => continue,
             };
             self.trace_wait(item.attempts, item.what, &body, ctx);
-            self.ready[usize::from(item.priority)].push_back((*item, body));
+            self.ready[usize::from(item.priority)].push_back((*item, Box::new(body)));
         }
     }
 

@@ -26,7 +26,7 @@ impl Queue {
         if seconds == self.expired_upto {
             return;
         }
-        let mut expired: Vec<(Item, Option<Message>)> = Vec::new();
+        let mut expired: Vec<(Item, Option<Box<Message>>)> = Vec::new();
         for level in 0..PRIORITIES {
             if self.ready[level]
                 .iter()
@@ -36,7 +36,7 @@ impl Queue {
                     .into_iter()
                     .partition(|(item, _)| item.expires <= seconds);
                 self.ready[level] = fresh;
-                let late: std::collections::VecDeque<(Item, Message)> = late;
+                let late: std::collections::VecDeque<(Item, Box<Message>)> = late;
                 expired.extend(
                     late.into_iter()
                         .map(|(item, message)| (item, Some(message))),
@@ -86,7 +86,7 @@ impl Queue {
 
     pub(super) fn expire_items(
         &mut self,
-        items: Vec<(Item, Option<Message>)>,
+        items: Vec<(Item, Option<Box<Message>>)>,
         ctx: &mut Context<Self>,
     ) {
         self.counters.expired += items.len() as u64;
@@ -114,7 +114,7 @@ impl Queue {
     /// Ends waiting messages; a receipt that expires is given up (told, so that it stays away).
     fn end(
         &mut self,
-        items: Vec<(Item, Option<Message>)>,
+        items: Vec<(Item, Option<Box<Message>>)>,
         state: MessageState,
         by: &str,
         ctx: &mut Context<Self>,
@@ -240,7 +240,7 @@ impl Queue {
                 .map(|stored| stored.message);
             match message {
                 Some(message) if queue.alternative(&message).is_some() => {
-                    queue.move_away(vec![(item, message)], due_at, ctx);
+                    queue.move_away(vec![(item, Box::new(message))], due_at, ctx);
                 }
                 _ => queue.schedule(item, due_at),
             }
@@ -260,7 +260,7 @@ impl Queue {
     /// to and fro.
     fn move_away(
         &mut self,
-        items: Vec<(Item, Message)>,
+        items: Vec<(Item, Box<Message>)>,
         due_at: i64,
         ctx: &mut Context<Self>,
     ) -> usize {
@@ -386,7 +386,10 @@ impl Queue {
             match loaded {
                 Ok(loaded) => items.extend(page.iter().zip(loaded).filter_map(|(item, stored)| {
                     let stored = stored?;
-                    stored.fin.is_none().then_some((*item, stored.message))
+                    stored
+                        .fin
+                        .is_none()
+                        .then_some((*item, Box::new(stored.message)))
                 })),
                 Err(_) => page
                     .into_iter()

@@ -106,7 +106,7 @@ impl Queue {
                     id: item.id,
                     state: state.into(),
                     at,
-                    message: Some(stored.message),
+                    message: Some(Box::new(stored.message)),
                     operator: queue,
                     attempts: u32::from(item.attempts) + 1,
                     ..Final::default()

@@ -217,7 +217,7 @@ impl Rig {
             id: message.id,
             priority,
             expires_at: message.expires_at,
-            message: Some(message),
+            message: Some(Box::new(message)),
             part,
             ..QueueItem::default()
         });

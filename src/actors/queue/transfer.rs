@@ -206,7 +206,7 @@ impl Queue {
                 body: Bytes::new(),
             });
             let queued = item.for_another_queue();
-            let parcel = Parcel::new(&self.hub, transfer.to, message, queued);
+            let parcel = Parcel::new(&self.hub, transfer.to, Box::new(message), queued);
             moved.push((item, parcel));
         }
         if !moved.is_empty() {

@@ -108,7 +108,11 @@ fn each_run(
     entries: &mut [Entry],
     mut each: impl FnMut(Of<'_>, &[u64]) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let ids = |run: &[Entry]| run.iter().map(|entry| entry.id as u64).collect::<Vec<u64>>();
+    let ids = |run: &[Entry]| {
+        run.iter()
+            .map(|entry| entry.id as u64)
+            .collect::<Vec<u64>>()
+    };
     entries.sort_by_key(|entry| (entry.sender, entry.id));
     for run in entries.chunk_by(|left, right| left.sender == right.sender) {
         each(Of::Sender(run[0].sender), &ids(run))?;

@@ -125,7 +125,8 @@ impl Runs {
             }
         }
         self.delete(index, value, &touched)?;
-        left.iter().try_for_each(|run| self.write(index, value, run))
+        left.iter()
+            .try_for_each(|run| self.write(index, value, run))
     }
 
     /// Up to `limit` ids of a value after one id, ascending.
@@ -248,7 +249,10 @@ mod tests {
     #[test]
     fn octets_that_are_cut_end_the_run() {
         let (last, octets) = encode(&[5, 1000, 100_000]);
-        assert_eq!(ids(last as i64, &octets[..octets.len() - 1]), [100_000, 1000]);
+        assert_eq!(
+            ids(last as i64, &octets[..octets.len() - 1]),
+            [100_000, 1000]
+        );
         assert_eq!(ids(3, &[4]), [3], "below 0");
     }
 

@@ -191,7 +191,9 @@ impl<I: Iterator<Item = rusqlite::Result<u64>>> Common<I> {
                 }
             }
             if self.left == left {
-                self.streams.iter_mut().for_each(|stream| drop(stream.next()));
+                self.streams
+                    .iter_mut()
+                    .for_each(|stream| drop(stream.next()));
                 self.left -= 1;
                 return Ok(Some(lowest));
             }
