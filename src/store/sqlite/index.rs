@@ -275,11 +275,12 @@ impl Index {
 fn prepare(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
-    connection.execute_batch(
+    connection.execute_batch(&format!(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;
-         PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;
-         PRAGMA mmap_size=0;",
-    )?;
+         PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-{};
+         PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0;",
+        schema::WRITER_CACHE_KIB
+    ))?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == 0 {
         connection.execute_batch(&format!(

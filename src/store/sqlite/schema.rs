@@ -25,10 +25,11 @@ const LOCK_FILE: &str = "smsc.lock";
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// How long a statement waits for a lock, should an operator's sqlite3 hold one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Page cache of the writer, KiB.
-const WRITER_CACHE_KIB: u32 = 32 * 1024;
-/// Page cache of a reader, KiB: the operating system's cache is behind it.
-pub const READER_CACHE_KIB: u32 = 8 * 1024;
+/// Page cache of a connection that writes, KiB. Writing is at the right edge of the tables, or sorted,
+/// and the operating system's cache is behind it: a larger one only grows for half an hour.
+pub const WRITER_CACHE_KIB: u32 = 8 * 1024;
+/// Page cache of a reader, KiB.
+const READER_CACHE_KIB: u32 = 2 * 1024;
 /// The WAL file is cut back to this after a checkpoint.
 const WAL_LIMIT: u64 = 256 * 1024 * 1024;
 
