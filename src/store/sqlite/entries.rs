@@ -71,9 +71,10 @@ pub fn read_each(main: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Entry>>
 
 /// Adds entries; those that are there stay.
 pub fn insert(index: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()> {
+    let (mut sources, mut senders) = (SOURCES.writer(index)?, SENDERS.writer(index)?);
     each_run(entries, |of, ids| match of {
-        Of::Source(source) => SOURCES.insert(index, &source, ids),
-        Of::Sender(sender) => SENDERS.insert(index, &sender, ids),
+        Of::Source(source) => sources.insert(&source, ids),
+        Of::Sender(sender) => senders.insert(&sender, ids),
     })?;
     entries.sort_by(|left, right| left.destination.cmp(&right.destination));
     let mut row = index.prepare_cached("INSERT OR IGNORE INTO dst_idx VALUES(?1, ?2)")?;
@@ -85,9 +86,10 @@ pub fn insert(index: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()>
 
 /// Removes the entries of messages that are gone.
 pub fn delete(index: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()> {
+    let (mut sources, mut senders) = (SOURCES.writer(index)?, SENDERS.writer(index)?);
     each_run(entries, |of, ids| match of {
-        Of::Source(source) => SOURCES.remove(index, &source, ids),
-        Of::Sender(sender) => SENDERS.remove(index, &sender, ids),
+        Of::Source(source) => sources.remove(&source, ids),
+        Of::Sender(sender) => senders.remove(&sender, ids),
     })?;
     entries.sort_by(|left, right| left.destination.cmp(&right.destination));
     let mut row = index.prepare_cached("DELETE FROM dst_idx WHERE dst = ?1 AND id = ?2")?;
@@ -132,7 +134,7 @@ pub fn delete_address(index: &Connection, address: &[u8], ids: &[u64]) -> rusqli
     for id in ids {
         row.execute((Readable(address), *id as i64))?;
     }
-    SOURCES.remove(index, &Readable(address), ids)
+    SOURCES.writer(index)?.remove(&Readable(address), ids)
 }
 
 /// Up to `limit` ids with this address on either side, after one id, ascending.

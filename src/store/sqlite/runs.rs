@@ -9,7 +9,7 @@
 //! (protobuf's); a run of one id has none.
 
 use prost::encoding::{decode_varint, encode_varint};
-use rusqlite::{Connection, ToSql};
+use rusqlite::{CachedStatement, Connection, ToSql};
 
 /// Ids in a row at most: with distances of four octets it stays within SQLite's page of 4 KiB
 /// without an overflow page ((4096 - 12) * 64 / 255 - 23 octets, sqlite.org/fileformat.html §1.6).
@@ -23,6 +23,16 @@ pub struct Runs {
     table: &'static str,
     column: &'static str,
 }
+
+/// Changes runs; its statements are prepared once for as many values as there are.
+pub struct Writer<'c> {
+    newest_first: CachedStatement<'c>,
+    oldest_first: CachedStatement<'c>,
+    write: CachedStatement<'c>,
+    delete: CachedStatement<'c>,
+}
+
+// === impl Runs ===
 
 impl Runs {
     pub const fn new(table: &'static str, column: &'static str) -> Self {
@@ -56,77 +66,18 @@ impl Runs {
         format!("SELECT last, ids FROM {table} WHERE {column} = ?1 AND last > ?2 ORDER BY last")
     }
 
-    /// Adds ids, ascending; those that are there stay once.
-    pub fn insert(
-        self,
-        index: &Connection,
-        value: &dyn ToSql,
-        new: &[u64],
-    ) -> rusqlite::Result<()> {
-        let Some(&first) = new.first() else {
-            return Ok(());
-        };
-        let mut joined: Vec<u64> = Vec::new();
-        let mut gone = Vec::new();
-        {
-            let mut statement = index.prepare_cached(&self.newest_first())?;
-            let mut rows = statement.query((value, 0, i64::MAX))?;
-            while let Some(row) = rows.next()? {
-                let last = row.get::<_, i64>(0)?;
-                let run = ids(last, row.get_ref(1)?.as_blob()?);
-                let overlaps = last as u64 >= first;
-                if overlaps || (gone.is_empty() && run.len() < SHORT) {
-                    gone.push(last);
-                    joined.extend(run);
-                }
-                if !overlaps {
-                    break;
-                }
-            }
-        }
-        self.delete(index, value, &gone)?;
-        if joined.is_empty() {
-            return self.write(index, value, new);
-        }
-        joined.extend_from_slice(new);
-        joined.sort_unstable();
-        joined.dedup();
-        self.write(index, value, &joined)
-    }
-
-    /// Removes ids, ascending.
-    pub fn remove(
-        self,
-        index: &Connection,
-        value: &dyn ToSql,
-        gone: &[u64],
-    ) -> rusqlite::Result<()> {
-        let [first, .., last] = gone else {
-            let [only] = gone else { return Ok(()) };
-            return self.remove(index, value, &[*only, *only]);
-        };
-        let (mut touched, mut left) = (Vec::new(), Vec::new());
-        {
-            let mut statement = index.prepare_cached(&self.oldest_first())?;
-            let mut rows = statement.query((value, *first as i64 - 1))?;
-            while let Some(row) = rows.next()? {
-                let key = row.get::<_, i64>(0)?;
-                let mut run = ids(key, row.get_ref(1)?.as_blob()?);
-                if run.last().is_some_and(|lowest| lowest > last) {
-                    break;
-                }
-                let before = run.len();
-                run.retain(|id| gone.binary_search(id).is_err());
-                if run.len() < before {
-                    run.reverse();
-                    touched.push(key);
-                    left.push(run);
-                }
-            }
-        }
-        self.delete(index, value, &touched)?;
-        left.iter()
-            .try_for_each(|run| self.write(index, value, run))
+    /// Prepares changes.
+    pub fn writer(self, index: &Connection) -> rusqlite::Result<Writer<'_>> {
+        let Self { table, column } = self;
+        let of_value = format!("{table} WHERE {column} = ?1");
+        Ok(Writer {
+            newest_first: index.prepare_cached(&format!(
+                "SELECT last, ids FROM {of_value} ORDER BY last DESC"
+            ))?,
+            oldest_first: index.prepare_cached(&self.oldest_first())?,
+            write: index.prepare_cached(&format!("INSERT INTO {table} VALUES(?1, ?2, ?3)"))?,
+            delete: index.prepare_cached(&format!("DELETE FROM {of_value} AND last = ?2"))?,
+        })
     }
 
     /// Up to `limit` ids of a value after one id, ascending.
@@ -148,23 +99,80 @@ impl Runs {
         found.truncate(limit);
         Ok(found)
     }
+}
 
-    fn delete(self, index: &Connection, value: &dyn ToSql, keys: &[i64]) -> rusqlite::Result<()> {
-        let Self { table, column } = self;
-        let sql = format!("DELETE FROM {table} WHERE {column} = ?1 AND last = ?2");
-        let mut statement = index.prepare_cached(&sql)?;
-        keys.iter()
-            .try_for_each(|last| statement.execute((value, last)).map(drop))
+// === impl Writer ===
+
+impl Writer<'_> {
+    /// Adds ids, ascending; those that are there stay once.
+    pub fn insert(&mut self, value: &dyn ToSql, new: &[u64]) -> rusqlite::Result<()> {
+        let (Some(first), Some(highest)) = (new.first(), new.last()) else {
+            return Ok(());
+        };
+        let (mut touched, mut joined) = (Vec::new(), Vec::new());
+        let mut rows = self.newest_first.query([value])?;
+        while let Some(row) = rows.next()? {
+            let last = row.get::<_, i64>(0)?;
+            let run = ids(last, row.get_ref(1)?.as_blob()?);
+            if run.last().is_some_and(|lowest| lowest > highest) {
+                continue;
+            }
+            let overlaps = last as u64 >= *first;
+            if overlaps || (touched.is_empty() && run.len() < SHORT) {
+                touched.push(last);
+                joined.extend(run);
+            }
+            if !overlaps {
+                break;
+            }
+        }
+        drop(rows);
+        if touched.is_empty() {
+            return self.write(value, new);
+        }
+        self.delete(value, &touched)?;
+        joined.extend_from_slice(new);
+        joined.sort_unstable();
+        joined.dedup();
+        self.write(value, &joined)
     }
 
-    fn write(self, index: &Connection, value: &dyn ToSql, new: &[u64]) -> rusqlite::Result<()> {
-        let sql = format!("INSERT INTO {} VALUES(?1, ?2, ?3)", self.table);
-        let mut statement = index.prepare_cached(&sql)?;
-        for run in new.chunks(RUN) {
-            let (last, octets) = encode(run);
-            statement.execute((value, last as i64, octets))?;
+    /// Removes ids, ascending.
+    pub fn remove(&mut self, value: &dyn ToSql, gone: &[u64]) -> rusqlite::Result<()> {
+        let (Some(first), Some(highest)) = (gone.first(), gone.last()) else {
+            return Ok(());
+        };
+        let (mut touched, mut left) = (Vec::new(), Vec::new());
+        let mut rows = self.oldest_first.query((value, *first as i64 - 1))?;
+        while let Some(row) = rows.next()? {
+            let last = row.get::<_, i64>(0)?;
+            let mut run = ids(last, row.get_ref(1)?.as_blob()?);
+            if run.last().is_some_and(|lowest| lowest > highest) {
+                break;
+            }
+            let before = run.len();
+            run.retain(|id| gone.binary_search(id).is_err());
+            if run.len() < before {
+                run.reverse();
+                touched.push(last);
+                left.push(run);
+            }
         }
-        Ok(())
+        drop(rows);
+        self.delete(value, &touched)?;
+        left.iter().try_for_each(|run| self.write(value, run))
+    }
+
+    fn delete(&mut self, value: &dyn ToSql, keys: &[i64]) -> rusqlite::Result<()> {
+        keys.iter()
+            .try_for_each(|last| self.delete.execute((value, last)).map(drop))
+    }
+
+    fn write(&mut self, value: &dyn ToSql, new: &[u64]) -> rusqlite::Result<()> {
+        new.chunks(RUN).try_for_each(|run| {
+            let (last, octets) = encode(run);
+            self.write.execute((value, last as i64, octets)).map(drop)
+        })
     }
 }
 
@@ -226,7 +234,7 @@ mod tests {
     fn a_thousand_messages_of_one_sender_are_a_handful_of_rows() {
         let index = table();
         let new: Vec<u64> = (0..1000).map(|at| (at << 20) + at * 7).collect();
-        RUNS.insert(&index, &"a", &new).unwrap();
+        RUNS.writer(&index).unwrap().insert(&"a", &new).unwrap();
         let rows = rows(&index);
         assert_eq!(rows.len(), 5);
         let longest = rows.iter().map(|run| {
@@ -241,7 +249,7 @@ mod tests {
     fn what_comes_one_by_one_is_gathered() {
         let index = table();
         for id in 1..=300 {
-            RUNS.insert(&index, &"a", &[id]).unwrap();
+            RUNS.writer(&index).unwrap().insert(&"a", &[id]).unwrap();
         }
         assert_eq!(rows(&index).len(), 3);
     }
@@ -269,10 +277,10 @@ mod tests {
                 let (name, known) = (value.to_string(), &mut model[usize::from(value)]);
                 let ids: Vec<u64> = ids.into_iter().collect();
                 if add {
-                    RUNS.insert(&index, &name, &ids).unwrap();
+                    RUNS.writer(&index).unwrap().insert(&name, &ids).unwrap();
                     known.extend(ids);
                 } else {
-                    RUNS.remove(&index, &name, &ids).unwrap();
+                    RUNS.writer(&index).unwrap().remove(&name, &ids).unwrap();
                     known.retain(|id| ids.binary_search(id).is_err());
                 }
             }
