@@ -53,8 +53,10 @@ pub struct Cluster {
     woken: Arc<Notify>,
     next_poll: Instant,
     declared: HashSet<Resource>,
-    /// On their way out.
-    releasing: HashSet<Resource>,
+    /// Given back while a step was under way, which may have asked for them before.
+    given_back: Vec<Resource>,
+    /// How often something was given back: a view that was asked for before does not know.
+    releases: u64,
     burying: HashSet<(u8, u64)>,
     /// Beats with something free that we left to others.
     patience: u32,
@@ -114,7 +116,8 @@ impl Cluster {
             wanted: work::Wanted::default(),
             next_poll: now,
             declared: HashSet::new(),
-            releasing: HashSet::new(),
+            given_back: Vec::new(),
+            releases: 0,
             burying: HashSet::new(),
             patience: 0,
             counts: counts::Counts::default(),
@@ -185,6 +188,7 @@ impl Cluster {
         let asked = Instant::now();
         let settings = self.hub.config().cluster.clone();
         self.next_beat = asked + settings.heartbeat;
+        let releases = self.releases;
         let reply = self.store.beat(self.card.clone());
         // A database that is silent must not keep the next beat from being tried.
         let reply = async move { tokio::time::timeout(settings.lease, reply).await };
@@ -196,7 +200,7 @@ impl Cluster {
                         .hub
                         .tenure
                         .renew(asked + cluster.lease.saturating_sub(settings.margin));
-                    cluster.look(view, ctx);
+                    cluster.look(view, releases == cluster.releases, ctx);
                 }
                 Ok(Err(StoreError::Fenced)) if cluster.leaving => {}
                 Ok(Err(StoreError::Fenced)) => {
@@ -218,7 +222,7 @@ impl Cluster {
         self.hub.metrics.leases_lost.inc();
         self.stood_back = true;
         self.hub.tenure.lose_everything();
-        self.releasing.clear();
+        self.given_back.clear();
         for port in self.hub.queues() {
             work::in_order(&port.addr, DisownPartitions {});
         }
@@ -261,8 +265,8 @@ impl Cluster {
         }));
     }
 
-    /// Acts on what the cluster looks like.
-    fn look(&mut self, view: View, ctx: &mut Context<Self>) {
+    /// Acts on what the cluster looks like. `is_fresh`: nothing was given back since it was asked for.
+    fn look(&mut self, view: View, is_fresh: bool, ctx: &mut Context<Self>) {
         if self.leaving {
             return;
         }
@@ -309,7 +313,9 @@ impl Cluster {
                 .iter()
                 .filter(|held| held.node == self.me.node && held.epoch == self.me.epoch)
                 .map(|held| held.resource)
-                .filter(|resource| !holdings.has(resource) && !self.releasing.contains(resource))
+                .filter(|resource| {
+                    is_fresh && !holdings.has(resource) && !holdings.is_leaving(resource)
+                })
                 .collect()
         };
         self.hub.tenure.set_view(view);

@@ -34,6 +34,8 @@ pub struct Holdings {
     partitions: HashSet<Partition, ahash::RandomState>,
     binds: HashSet<(u32, u32)>,
     janitor: bool,
+    /// Given up here, and perhaps still this node's in the database.
+    leaving: HashSet<Resource>,
 }
 
 /// What is known of the whole cluster, as of the last beat.
@@ -127,9 +129,11 @@ impl Tenure {
         true
     }
 
-    /// Gives resources up: from now on nobody here acts in their name.
+    /// Gives resources up: from now on nobody here acts in their name, and whatever says that they are
+    /// this node's is too old until [`Tenure::left`].
     pub fn lose(&self, resources: &[Resource]) {
         let mut holdings = self.change();
+        holdings.leaving.extend(resources);
         for resource in resources {
             match *resource {
                 Resource::Queue(partition) => {
@@ -140,6 +144,14 @@ impl Tenure {
                 }
                 Resource::Janitor => holdings.janitor = false,
             }
+        }
+    }
+
+    /// They may be gained again.
+    pub fn left(&self, resources: &[Resource]) {
+        let mut holdings = self.change();
+        for resource in resources {
+            holdings.leaving.remove(resource);
         }
     }
 
@@ -185,6 +197,11 @@ impl Holdings {
                 Resource::Bind { operator, slot } => self.binds.contains(&(operator, slot)),
                 Resource::Janitor => self.janitor,
             }
+    }
+
+    /// Whether this node is giving it back.
+    pub fn is_leaving(&self, resource: &Resource) -> bool {
+        self.leaving.contains(resource)
     }
 
     /// The partitions held of one queue.
@@ -272,6 +289,32 @@ mod tests {
             dead_for: Duration::ZERO,
             since: 0,
         }
+    }
+
+    #[test]
+    fn what_is_given_back_is_leaving_until_that_is_known() {
+        let slot = [Resource::Bind {
+            operator: 3,
+            slot: 1,
+        }];
+        let tenure = Tenure::member();
+        let stands = || {
+            let holdings = tenure.hold();
+            (holdings.has(&slot[0]), holdings.is_leaving(&slot[0]))
+        };
+        assert!(tenure.gain(tenure.generation(), &slot, || {}));
+        assert_eq!(stands(), (true, false));
+        tenure.lose(&slot);
+        assert_eq!(stands(), (false, true));
+        tenure.left(&slot);
+        assert_eq!(stands(), (false, false));
+        tenure.lose(&slot);
+        tenure.lose_everything();
+        assert_eq!(
+            stands(),
+            (false, false),
+            "with the lease all of that is over"
+        );
     }
 
     #[test]

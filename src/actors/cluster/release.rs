@@ -14,19 +14,28 @@ const LOOK: Duration = Duration::from_millis(50);
 // === impl Cluster ===
 
 impl Cluster {
+    /// What was given back may come again, by what is asked for from now on.
+    pub(super) fn forget_given_back(&mut self) {
+        if self.working || self.given_back.is_empty() {
+            return;
+        }
+        self.hub.tenure.left(&std::mem::take(&mut self.given_back));
+        self.releases += 1;
+        self.wanted.adopt.clear();
+    }
+
     pub(super) fn give_back(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
         let resources: Vec<Resource> = {
             let holdings = self.hub.tenure.hold();
             resources
                 .into_iter()
                 .filter(|resource| holdings.has(resource))
-                .filter(|resource| !self.releasing.contains(resource))
                 .collect()
         };
         if resources.is_empty() {
             return;
         }
-        self.releasing.extend(resources.iter().copied());
+        self.hub.tenure.lose(&resources);
         let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
         let generation = hub.tenure.generation();
         let work = async move {
@@ -39,9 +48,8 @@ impl Cluster {
                     if cluster.hub.tenure.generation() != generation {
                         return;
                     }
-                    for resource in &resources {
-                        cluster.releasing.remove(resource);
-                    }
+                    cluster.given_back.extend(resources);
+                    cluster.forget_given_back();
                     match released {
                         Ok(()) => cluster.store.wake(&cluster.hub.other_nodes()),
                         // Ours in the database still: taken up again with the next beat.
@@ -53,7 +61,7 @@ impl Cluster {
     }
 }
 
-/// Drains resources and gives them back to the cluster.
+/// Drains resources that were given up here, and gives them back to the cluster.
 async fn release(
     hub: &Hub,
     store: &dyn ClusterStore,
@@ -63,7 +71,6 @@ async fn release(
     if hub.tenure.generation() != generation {
         return Err(StoreError::Fenced);
     }
-    hub.tenure.lose(resources);
     let mut by_queue: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
     let mut slots = Vec::new();
     for resource in resources {
@@ -141,6 +148,7 @@ pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
             .filter(|resource| holdings.has(resource))
             .collect()
     };
+    hub.tenure.lose(&mine);
     if let Err(error) = release(&hub, store.as_ref(), hub.tenure.generation(), &mine).await {
         tracing::warn!(%error, "other nodes take over when the lease is over");
     }

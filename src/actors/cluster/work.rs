@@ -49,6 +49,7 @@ impl Cluster {
         let work = step(Arc::clone(&self.hub), Arc::clone(&self.store), wanted);
         ctx.spawn(work.into_actor(self).map(|done, cluster, ctx| {
             cluster.working = false;
+            cluster.forget_given_back();
             match done {
                 Ok(done) => {
                     if done.binds_came {
@@ -83,9 +84,9 @@ async fn step(
         gained.extend(store.claim(wanted.claim).await?);
     }
     {
-        // An earlier step may have brought them since the view was read.
+        // Since the view was read, an earlier step may have brought them, or they are given back.
         let holdings = hub.tenure.hold();
-        gained.retain(|resource| !holdings.has(resource));
+        gained.retain(|resource| !holdings.has(resource) && !holdings.is_leaving(resource));
     }
     let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
         .into_iter()
