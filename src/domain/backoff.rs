@@ -37,6 +37,8 @@ const FEW: u32 = 2;
 const DEVIATIONS: f64 = 3.0;
 /// Half the rate has not helped when there is still so much of the share of refusals.
 const STEADY: f64 = 0.5;
+/// Refusals that go on below this part of the refused rate are judged again: they keep it from climbing.
+const NEAR: f64 = 0.9;
 /// After a refusal the rate does not climb for this time.
 const QUIET: Duration = Duration::from_secs(2);
 /// Share of the refused rate that is added each second.
@@ -292,7 +294,7 @@ impl Limit {
             }
             Stage::Judging { sent, refusals } => {
                 let sent = sent_total.saturating_sub(sent) as f64;
-                if refusals == 0 && self.is_judged(now, sent) {
+                if refusals == 0 && self.is_judged(now, refusals, sent) {
                     self.stage = Stage::Helped;
                 }
             }
@@ -316,10 +318,13 @@ impl Limit {
         }
     }
 
-    /// Whether a share of refusals can be told from what was sent since the last halving.
-    fn is_judged(&self, now: Instant, sent: f64) -> bool {
-        let enough = EXPECTED / self.share.unwrap_or(1.0);
-        now.duration_since(self.halved) >= SETTLES + SECOND && sent >= SAMPLE.max(enough)
+    /// Whether a share of refusals can be told from these of so many messages.
+    fn is_judged(&self, now: Instant, refusals: u32, sent: f64) -> bool {
+        let is_enough = match self.share {
+            Some(share) => sent >= EXPECTED / share,
+            None => f64::from(refusals) >= EXPECTED || sent >= EXPECTED / MANY,
+        };
+        now.duration_since(self.halved) >= SETTLES + SECOND && sent >= SAMPLE && is_enough
     }
 
     /// Takes note of a refusal; whether the rate is to be halved for it.
@@ -336,6 +341,12 @@ impl Limit {
             }
             Stage::Helped => {
                 self.share = None;
+                if !are_many && self.rate < NEAR * self.refused {
+                    self.stage = Stage::Judging {
+                        sent: sent_total,
+                        refusals: 0,
+                    };
+                }
                 return are_many;
             }
             Stage::Judging { sent, refusals } => {
@@ -348,7 +359,7 @@ impl Limit {
             self.share = None;
             return true;
         }
-        if !self.is_judged(now, sent) {
+        if !self.is_judged(now, refusals, sent) {
             return false;
         }
         let are_few = share < MANY || own > 0.0 && !exceeds(refusals, own, sent);

@@ -228,14 +228,9 @@ fn behind(offered: f64, mut refuses: impl FnMut(u64) -> bool) -> f64 {
 fn one_that_refuses_some_by_chance_gets_all_that_there_is_to_send() {
     for offered in [3.0, 10.0, 25.0, 300.0] {
         for percent in [3, 10, 30] {
-            for seed in 1..20u64 {
-                let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                let late = behind(offered, |_| {
-                    random = random
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    (random >> 33) % 100 < percent
-                });
+            for seed in 1..20 {
+                let mut draw = draws(seed);
+                let late = behind(offered, |_| draw() < percent);
                 assert!(late < 120.0, "{percent} % of {offered} a second: {late} s");
             }
             // Or evenly, by one bind or by two that count alike.
@@ -245,6 +240,38 @@ fn one_that_refuses_some_by_chance_gets_all_that_there_is_to_send() {
                 assert!(
                     late < 120.0,
                     "{clump} of {period} at {offered} a second: {late} s"
+                );
+            }
+        }
+    }
+}
+
+/// Draws of a hundred, the same for the same seed.
+fn draws(seed: u64) -> impl FnMut() -> u64 {
+    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    move || {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % 100
+    }
+}
+
+/// A limit that bad luck has brought must not stay because a few go on to be refused.
+#[test]
+fn one_that_began_badly_gets_all_that_there_is_to_send() {
+    for offered in [10.0, 25.0, 100.0] {
+        for percent in [2, 4, 7, 10, 20] {
+            for seed in 1..60 {
+                let mut draw = draws(seed);
+                let bad_start = (10.0 * offered) as u64;
+                let late = behind(offered, |number| {
+                    let share = if number < bad_start { 40 } else { percent };
+                    draw() < share
+                });
+                assert!(
+                    late < 120.0,
+                    "seed {seed}, {percent} % of {offered} a second: {late} s"
                 );
             }
         }
