@@ -32,6 +32,14 @@ pub struct Writer<'c> {
     delete: CachedStatement<'c>,
 }
 
+/// Says whether ids belong to a value; those asked for one after another descend, and each run is read
+/// once.
+pub struct Lookup<'c> {
+    statement: CachedStatement<'c>,
+    /// The run with the last id or just above it.
+    run: Vec<u64>,
+}
+
 // === impl Runs ===
 
 impl Runs {
@@ -77,6 +85,18 @@ impl Runs {
             oldest_first: index.prepare_cached(&self.oldest_first())?,
             write: index.prepare_cached(&format!("INSERT INTO {table} VALUES(?1, ?2, ?3)"))?,
             delete: index.prepare_cached(&format!("DELETE FROM {of_value} AND last = ?2"))?,
+        })
+    }
+
+    /// Prepares look-ups, for one value each.
+    pub fn lookup(self, index: &Connection) -> rusqlite::Result<Lookup<'_>> {
+        let Self { table, column } = self;
+        Ok(Lookup {
+            statement: index.prepare_cached(&format!(
+                "SELECT last, ids FROM {table} WHERE {column} = ?1 AND last >= ?2
+                 ORDER BY last LIMIT 1"
+            ))?,
+            run: Vec::new(),
         })
     }
 
@@ -173,6 +193,22 @@ impl Writer<'_> {
             let (last, octets) = encode(run);
             self.write.execute((value, last as i64, octets)).map(drop)
         })
+    }
+}
+
+// === impl Lookup ===
+
+impl Lookup<'_> {
+    /// Whether the value has this id, which is below those that were asked for before.
+    pub fn has(&mut self, value: &dyn ToSql, id: u64) -> rusqlite::Result<bool> {
+        if self.run.last().is_none_or(|lowest| *lowest > id) {
+            let mut rows = self.statement.query((value, id as i64))?;
+            self.run = match rows.next()? {
+                Some(row) => ids(row.get(0)?, row.get_ref(1)?.as_blob()?),
+                None => Vec::new(),
+            };
+        }
+        Ok(self.run.binary_search_by(|known| id.cmp(known)).is_ok())
     }
 }
 
@@ -301,6 +337,10 @@ mod tests {
                 let expected: Vec<u64> = known.iter().rev().copied()
                     .filter(|id| (after..below).contains(id)).collect();
                 prop_assert_eq!(found, expected);
+                let mut lookup = RUNS.lookup(&index).unwrap();
+                for id in (1..2000).rev().step_by(3) {
+                    prop_assert_eq!(lookup.has(&name, id).unwrap(), known.contains(&id), "{}", id);
+                }
             }
             let total: usize = model.iter().map(BTreeSet::len).sum();
             prop_assert_eq!(rows(&index).concat().len(), total, "none twice");

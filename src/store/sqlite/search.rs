@@ -4,16 +4,16 @@
 //! search for something rare cannot occupy the thread for long. A list shorter than the limit may
 //! therefore be continued with `before` set to its last id.
 
-use std::iter::Peekable;
 use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::{Connection, ToSql};
 
+use super::entries;
 use super::reader::load;
 use super::record::{Readable, octets_of};
+use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
-use super::{entries, runs};
 use crate::pb::MessageState;
 use crate::store::{Search, StoreError, Stored};
 
@@ -24,10 +24,10 @@ const MAX_LIMIT: usize = 10_000;
 /// Candidates loaded at once when a state has to be compared.
 const PAGE: usize = 256;
 
-/// One condition that the index answers: how it reads the ids of a value, and the value.
+/// One condition that the index answers.
 struct Term<'a> {
-    /// Runs of ids as [`Runs::newest_first`](super::runs::Runs::newest_first) reads them.
-    statement: String,
+    /// Where the ids of the value are; `None` for a destination.
+    runs: Option<Runs>,
     value: Box<dyn ToSql + 'a>,
 }
 
@@ -54,15 +54,15 @@ pub fn search(
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
 fn terms(search: &Search) -> Vec<Term<'_>> {
     let to = search.to.as_deref().map(|to| Term {
-        statement: entries::DESTINATIONS_NEWEST_FIRST.to_owned(),
+        runs: None,
         value: Box::new(Readable(to.as_bytes())),
     });
     let from = search.from.as_deref().map(|from| Term {
-        statement: entries::SOURCES.newest_first(),
+        runs: Some(entries::SOURCES),
         value: Box::new(Readable(from.as_bytes())),
     });
     let sender = search.sender.map(|sender| Term {
-        statement: entries::SENDERS.newest_first(),
+        runs: Some(entries::SENDERS),
         value: Box::new(sender),
     });
     [to, from, sender].into_iter().flatten().collect()
@@ -115,21 +115,36 @@ fn by_terms(
     let upto = meta(&snapshot, "indexed_upto")? as i64;
     let tail = tail(main, search, [from.max(upto + 1), below])?;
     let end = below.min(upto + 1);
-    let mut statements = Vec::with_capacity(terms.len());
-    for term in terms {
-        statements.push(snapshot.prepare_cached(&term.statement)?);
+    let Some((first, others)) = terms.split_first() else {
+        return Ok(Vec::new());
+    };
+    // The first condition is walked from the newest id down, the others are looked up per id: a
+    // subscriber's few messages are found however many its sender has sent since.
+    let mut walk = snapshot.prepare_cached(&match first.runs {
+        None => entries::DESTINATIONS_NEWEST_FIRST.to_owned(),
+        Some(runs) => runs.newest_first(),
+    })?;
+    let runs = walk.query_map((&first.value, from, end), |row| {
+        Ok(runs::ids(row.get(0)?, octets_of(row.get_ref(1)?)))
+    })?;
+    let mut lookups = Vec::with_capacity(others.len());
+    for term in others {
+        if let Some(runs) = term.runs {
+            lookups.push((runs.lookup(&snapshot)?, &term.value));
+        }
     }
-    let mut streams = Vec::with_capacity(terms.len());
-    for (statement, term) in statements.iter_mut().zip(terms) {
-        let runs = statement.query_map((&term.value, from, end), |row| {
-            Ok(runs::ids(row.get(0)?, octets_of(row.get_ref(1)?)))
-        })?;
-        streams.push(ids_of(runs, from as u64..end as u64).peekable());
-    }
-    let mut candidates = tail.into_iter().map(Ok).chain(Common {
-        streams,
-        left: MAX_SCAN as usize,
-    });
+    let mut has_all = |id: u64| {
+        for (lookup, value) in &mut lookups {
+            if !lookup.has(value, id)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(id))
+    };
+    let indexed = ids_of(runs, from as u64..end as u64)
+        .take(MAX_SCAN as usize)
+        .filter_map(|id| id.and_then(&mut has_all).transpose());
+    let mut candidates = tail.into_iter().map(Ok).chain(indexed);
     let mut found = Vec::new();
     while found.len() < limit {
         let page = candidates
@@ -156,58 +171,6 @@ fn ids_of(
         Err(error) => vec![Err(error)],
     })
     .filter(move |id| !matches!(id, Ok(id) if !range.contains(id)))
-}
-
-/// What all descending streams have in common, until so many ids have been looked at.
-struct Common<I: Iterator> {
-    streams: Vec<Peekable<I>>,
-    left: usize,
-}
-
-// === impl Common ===
-
-impl<I: Iterator<Item = rusqlite::Result<u64>>> Common<I> {
-    /// The lowest of the next ids; `None` at the end of any stream.
-    fn lowest(&mut self) -> rusqlite::Result<Option<u64>> {
-        let mut lowest = u64::MAX;
-        for stream in &mut self.streams {
-            match stream.peek() {
-                Some(Ok(id)) => lowest = lowest.min(*id),
-                Some(Err(_)) => return stream.next().transpose(),
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(lowest))
-    }
-
-    fn advance(&mut self) -> rusqlite::Result<Option<u64>> {
-        while self.left > 0 {
-            let Some(lowest) = self.lowest()? else { break };
-            let left = self.left;
-            for stream in &mut self.streams {
-                let is_above = |id: &I::Item| matches!(id, Ok(id) if *id > lowest);
-                while self.left > 0 && stream.next_if(is_above).is_some() {
-                    self.left -= 1;
-                }
-            }
-            if self.left == left {
-                self.streams
-                    .iter_mut()
-                    .for_each(|stream| drop(stream.next()));
-                self.left -= 1;
-                return Ok(Some(lowest));
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl<I: Iterator<Item = rusqlite::Result<u64>>> Iterator for Common<I> {
-    type Item = rusqlite::Result<u64>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.advance().transpose()
-    }
 }
 
 /// Matching messages that the index does not know yet, newest first.
@@ -245,5 +208,59 @@ fn is_in(stored: &Stored, state: Option<MessageState>) -> bool {
         (None, _) | (Some(MessageState::Enroute), None) => true,
         (Some(_), None) => false,
         (Some(state), Some(fin)) => fin.state == state,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscriber_s_message_is_found_below_more_of_its_sender_than_a_request_reads() {
+        const OLD: u64 = 5 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        let main = schema::open_main(&folder.path().join(schema::MAIN_FILE), 1000).unwrap();
+        main.execute(
+            "INSERT INTO msg VALUES(?1, 5, 7, 1, 0, 0, 0, 'ACME', '447700900123', 0, x'')",
+            [OLD as i64],
+        )
+        .unwrap();
+        let path = folder.path().join(schema::INDEX_FILE);
+        let index = Connection::open(&path).unwrap();
+        let newer = (OLD + 1)..(OLD + 1 + MAX_SCAN as u64);
+        let ids: Vec<u64> = std::iter::once(OLD).chain(newer).collect();
+        let transaction = index.unchecked_transaction().unwrap();
+        transaction
+            .execute_batch(&format!(
+                "CREATE TABLE meta(key, value); {}",
+                entries::ddl()
+            ))
+            .unwrap();
+        transaction
+            .execute(
+                "INSERT INTO meta VALUES('indexed_upto', ?1)",
+                [OLD as i64 + MAX_SCAN],
+            )
+            .unwrap();
+        transaction
+            .execute(
+                "INSERT INTO dst_idx VALUES('447700900123', ?1)",
+                [OLD as i64],
+            )
+            .unwrap();
+        let mut senders = entries::SENDERS.writer(&transaction).unwrap();
+        senders.insert(&7, &ids).unwrap();
+        drop(senders);
+        transaction.commit().unwrap();
+
+        let wanted = Search {
+            to: Some("447700900123".to_owned()),
+            sender: Some(7),
+            limit: 10,
+            ..Search::default()
+        };
+        let found = search(&main, Some(&path), &wanted).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].message.id, OLD);
     }
 }
