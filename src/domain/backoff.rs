@@ -6,10 +6,12 @@
 //! too much was sent, half as much brings fewer refusals; an operator that refuses the same part of it
 //! means something else, such as one network behind it, and the rest must not be starved for that: its
 //! refusals do not count until the limit has gone, and that share of them is expected for ten minutes: only
-//! more than chance makes of it counts then. While nothing is refused, the rate climbs by a
-//! twentieth a second, and faster where it was never refused, until it is the configured one, or twice
-//! the one that the limit began with: then the limit goes. Time comes in. Nothing is counted per message
-//! while there is no limit.
+//! more than chance makes of it counts then. Refusals that go on far below the refused rate are judged
+//! again, and after two minutes they only slow the climb: whatever was concluded from bad luck ends.
+//!
+//! While nothing is refused, the rate climbs by a twentieth a second, and faster where it was never
+//! refused, until it is the configured one, or twice the one that the limit began with: then the limit
+//! goes. Time comes in. Nothing is counted per message while there is no limit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -41,6 +43,10 @@ const STEADY: f64 = 0.5;
 const NEAR: f64 = 0.9;
 /// After a refusal the rate does not climb for this time.
 const QUIET: Duration = Duration::from_secs(2);
+/// So long after it was halved, a refusal only slows the climb: few refusals must not hold it for good.
+const HELD: Duration = Duration::from_secs(120);
+/// To this part.
+const CREEP: f64 = 0.1;
 /// Share of the refused rate that is added each second.
 const CLIMB: f64 = 0.05;
 /// Share of the rate that is added each second above the refused one.
@@ -383,15 +389,17 @@ impl Limit {
     fn climb(&mut self, now: Instant) {
         let seconds = now.duration_since(self.climbed).as_secs_f64();
         self.climbed = now;
-        if now < self.quiet_until {
-            return;
-        }
+        let part = match now < self.quiet_until {
+            false => 1.0,
+            true if now.duration_since(self.halved) >= HELD => CREEP,
+            true => return,
+        };
         let step = match self.stage {
             Stage::Futile { .. } => CLIMB_ABOVE * self.refused.max(self.rate),
             _ if self.rate < self.refused => CLIMB * self.refused,
             _ => CLIMB_ABOVE * self.rate,
         };
-        self.rate += seconds * step.max(LEAST_CLIMB);
+        self.rate += seconds * part * step.max(LEAST_CLIMB);
     }
 }
 

@@ -278,6 +278,19 @@ fn one_that_began_badly_gets_all_that_there_is_to_send() {
     }
 }
 
+/// Refusals that come so evenly that they are never many put a climb off; they do not stop it.
+#[test]
+fn few_refusals_do_not_hold_it_for_good() {
+    for seed in 1..200 {
+        let mut draw = draws(seed);
+        let late = behind(10.0, |number| match number < 100 {
+            true => draw() < 40,
+            false => number % 14 == 0,
+        });
+        assert!(late < 120.0, "seed {seed}: {late} s");
+    }
+}
+
 proptest! {
     /// However fast it began, an operator is refused little in the long run and used well.
     #[test]
