@@ -66,6 +66,8 @@ pub mod receipts;
 pub mod registry;
 pub mod resolver;
 pub mod rewrite;
+#[cfg(test)]
+mod rig;
 pub mod seats;
 pub mod settings;
 pub mod shown_id;

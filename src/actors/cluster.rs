@@ -408,3 +408,6 @@ impl Handler<LeaveCluster> for Cluster {
         Box::pin(leave.into_actor(self))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The cluster port: what nodes that share a store ask of it beyond [`Store`].
+//! The cluster port: what nodes that share a store ask of it beyond [`Store`](super::Store).
 //!
 //! A node is a row with a lease; its *epoch* is new at every join. Everything that only one node may
 //! have (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::balance::BlockStore;
-use super::{Active, Reply, Store, StoreError};
+use super::{Active, Reply, StoreError};
 use crate::pb::QueueItem;
 
 /// One partition of a queue.
@@ -113,7 +113,7 @@ pub struct Handed {
 }
 
 /// A store that several nodes share. Calls never block unless they say so.
-pub trait ClusterStore: Store + BlockStore {
+pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
     /// are refused before the first join and after being fenced, until the next. Blocks.
     fn join(

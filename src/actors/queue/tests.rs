@@ -5,15 +5,10 @@ use std::sync::Mutex;
 use actix::{Addr, Recipient};
 
 use super::*;
-use crate::actors::plan::Plan;
 use crate::actors::ports::{SessionPort, lock};
 use crate::actors::posted::Posted;
-use crate::actors::settings::settle;
+use crate::actors::rig::{self, Node};
 use crate::actors::supervise::{self, Escalate};
-use crate::actors::{correlation, receipts, throttle};
-use crate::config::{Account, Config, Operator, Route};
-use crate::domain::id::IdGenerator;
-use crate::domain::route::Step;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::queue_command::Verb;
@@ -21,10 +16,7 @@ use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
     DeliverBatch, DisownPartitions, Failed, MessageState, ReleasePartitions, ReportHeld,
 };
-use crate::store::sqlite::{SqliteOptions, SqliteStore};
-use crate::store::{Store, WriteBatch};
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::traces::Traces;
+use crate::store::WriteBatch;
 
 /// Makes the actor that gets it panic.
 struct Explode;
@@ -85,68 +77,17 @@ struct Rig {
     port: Arc<QueuePort>,
     got: Arc<Mutex<Vec<u64>>>,
     holds: Arc<Mutex<Vec<u64>>>,
-    sender: u32,
-    _folder: tempfile::TempDir,
+    node: Node,
 }
 
 const SESSION: u64 = 7;
 
 async fn rig() -> Rig {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().to_owned();
-    let config = Config {
-        data_dir: path.clone(),
-        account: vec![Account {
-            system_id: "test".to_owned(),
-            password: "test".into(),
-            ..Account::default()
-        }],
-        operator: vec![Operator {
-            id: "up".to_owned(),
-            address: "127.0.0.1:9".to_owned(),
-            system_id: "smsc".to_owned(),
-            ..Operator::default()
-        }],
-        route: vec![Route {
-            to: vec![Step::single("up".to_owned())],
-            ..Route::default()
-        }],
-        ..Config::default()
-    };
-    let (store, plan, desk) = tokio::task::spawn_blocking(move || {
-        let options = SqliteOptions {
-            min_free_mib: 0,
-            ..SqliteOptions::new(path)
-        };
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));
-        let settled = settle(config, None, store.as_ref()).expect("it is valid");
-        let plan = Plan::build(settled.config, store.as_ref()).expect("a plan");
-        (store, plan, settled.desk)
-    })
-    .await
-    .expect("no panic");
-    let queue = plan.operators().next().expect("an operator").id;
-    let sender = plan.account("test").expect("an account").id;
-    let (correlation, _) = supervise::slot(correlation::MAILBOX);
-    let (receipts, _) = supervise::slot(receipts::MAILBOX);
-    let (throttle, _) = supervise::slot(throttle::MAILBOX);
-    let metrics = Arc::new(Metrics::new(&mut Default::default()));
-    let ids = IdGenerator::new(0, 0);
-    let hub = Hub::new(
-        store,
-        None,
-        ids,
-        Arc::clone(&metrics),
-        Traces::off(&metrics),
-        plan,
-        desk,
-        correlation,
-        receipts,
-        throttle,
-    );
+    let node = rig::node(1, None).await;
+    let hub = Arc::clone(&node.hub);
     let (addr, slot) = supervise::slot::<Queue>(MAILBOX);
     let port = Arc::new(QueuePort::new(
-        queue,
+        node.operator,
         "operator:up".to_owned(),
         QueueKind::Operator,
         addr.clone(),
@@ -178,8 +119,7 @@ async fn rig() -> Rig {
         port,
         got,
         holds,
-        sender,
-        _folder: folder,
+        node,
     }
 }
 
@@ -197,7 +137,7 @@ impl Rig {
             .next_block(now, count)
             .map(|id| Message {
                 id,
-                sender: self.sender,
+                sender: self.node.account,
                 queue: self.port.id,
                 accepted_at: now,
                 due_at: now,

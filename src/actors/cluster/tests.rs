@@ -1,0 +1,300 @@
+//! The cluster actor over a cluster that answers when the test wants it to.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use super::*;
+use crate::actors::ports::{BindPort, lock};
+use crate::actors::rig::{self, Node};
+use crate::actors::supervise::{self, Escalate, Health};
+use crate::store::balance::{BlockOrder, BlockStore};
+use crate::store::cluster::{Handed, Held, NodeView, Partition};
+use crate::store::{Active, Reply};
+
+const ME: Membership = Membership { node: 0, epoch: 1 };
+const OTHER: Membership = Membership { node: 1, epoch: 2 };
+
+/// A cluster in memory, as this node sees it; the other node takes at once what is given back.
+#[derive(Default)]
+struct Shelf {
+    state: Mutex<State>,
+    woken: Arc<Notify>,
+}
+
+/// An answer that is kept back.
+type Late = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct State {
+    /// Who else is there.
+    others: bool,
+    held: BTreeMap<Resource, Membership>,
+    /// Calls whose answers are kept back.
+    slow: Vec<Call>,
+    late: Vec<(Call, Late)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Beat,
+    Claim,
+}
+
+// === impl Shelf ===
+
+impl Shelf {
+    /// Answers now, or when the test says so; either way what is true now.
+    fn answer<T: Send + 'static>(&self, state: &mut State, call: Call, answer: T) -> Reply<T> {
+        let (sender, reply) = Reply::pair();
+        let send = move || drop(sender.send(Ok(answer)));
+        match state.slow.contains(&call) {
+            true => state.late.push((call, Box::new(send))),
+            false => send(),
+        }
+        reply
+    }
+
+    /// From now on answers to such calls are kept back.
+    fn keep_back(&self, call: Call) {
+        lock(&self.state).slow.push(call);
+    }
+
+    fn is_waited_for(&self, call: Call) -> bool {
+        let state = lock(&self.state);
+        state.late.iter().any(|(late, _)| *late == call)
+    }
+
+    /// Sends the answers that were kept back, and keeps none back any more.
+    fn let_go(&self, call: Call) {
+        let mut state = lock(&self.state);
+        state.slow.retain(|slow| *slow != call);
+        for (_, send) in state.late.extract_if(.., |(late, _)| *late == call) {
+            send();
+        }
+    }
+
+    fn holder(&self, resource: Resource) -> Option<Membership> {
+        lock(&self.state).held.get(&resource).copied()
+    }
+}
+
+impl State {
+    fn view(&self) -> View {
+        let node = |member: Membership| NodeView {
+            node: member.node,
+            epoch: member.epoch,
+            card: NodeCard {
+                roles: vec!["delivery".to_owned()],
+                ..NodeCard::default()
+            },
+            lives_for: Some(Duration::from_secs(5)),
+            dead_for: Duration::ZERO,
+            since: 0,
+        };
+        let members = [ME, OTHER].into_iter().take(1 + usize::from(self.others));
+        let held = self.held.iter().map(|(resource, holder)| Held {
+            resource: *resource,
+            node: holder.node,
+            epoch: holder.epoch,
+        });
+        View {
+            nodes: members.map(node).collect(),
+            held: held.collect(),
+            now: 0,
+        }
+    }
+}
+
+impl ClusterStore for Shelf {
+    fn join(&self, _: NodeCard, _: Duration, _: Option<u8>) -> Result<Membership, StoreError> {
+        Ok(ME)
+    }
+
+    fn beat(&self, _: NodeCard) -> Reply<View> {
+        let mut state = lock(&self.state);
+        let view = state.view();
+        self.answer(&mut state, Call::Beat, view)
+    }
+
+    fn bury(&self, _: u8, _: u64, _: Duration) -> Reply<bool> {
+        Reply::ready(Ok(false))
+    }
+
+    fn declare(&self, _: Vec<Resource>) -> Reply<()> {
+        Reply::ready(Ok(()))
+    }
+
+    fn claim(&self, mut resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+        let mut state = lock(&self.state);
+        resources.retain(|resource| *state.held.entry(*resource).or_insert(ME) == ME);
+        self.answer(&mut state, Call::Claim, resources)
+    }
+
+    fn release(&self, resources: Vec<Resource>) -> Reply<()> {
+        let mut state = lock(&self.state);
+        for resource in resources {
+            state.held.insert(resource, OTHER);
+        }
+        Reply::ready(Ok(()))
+    }
+
+    fn take_seat(&self, _: u32, _: u32) -> Reply<Option<u32>> {
+        Reply::ready(Ok(None))
+    }
+
+    fn give_seat(&self, _: u32, _: u32) -> Reply<()> {
+        Reply::ready(Ok(()))
+    }
+
+    fn take_over(&self, _: Vec<Partition>) -> Reply<Vec<Active>> {
+        Reply::ready(Ok(Vec::new()))
+    }
+
+    fn collect(&self, _: usize) -> Reply<Vec<Handed>> {
+        Reply::ready(Ok(Vec::new()))
+    }
+
+    fn barrier(&self) -> Reply<()> {
+        Reply::ready(Ok(()))
+    }
+
+    fn wake(&self, _: &[u8]) {}
+
+    fn woken(&self) -> Arc<Notify> {
+        Arc::clone(&self.woken)
+    }
+
+    fn order(&self, _: Vec<u8>, _: Vec<u8>) -> Reply<()> {
+        Reply::ready(Ok(()))
+    }
+
+    fn orders(&self) -> Reply<Vec<Vec<u8>>> {
+        Reply::ready(Ok(Vec::new()))
+    }
+
+    fn count_unfinished(&self, _: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>> {
+        Reply::ready(Ok(Vec::new()))
+    }
+
+    fn recount_unfinished(&self, _: Vec<u32>) -> Reply<()> {
+        Reply::ready(Ok(()))
+    }
+
+    fn leave(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl BlockStore for Shelf {
+    fn order_block(&self, _: BlockOrder) -> Reply<i64> {
+        Reply::ready(Ok(0))
+    }
+}
+
+/// A node on its own, and the two bind slots of its operator; the first one is `first_of`'s.
+async fn started(first_of: Option<Membership>) -> (Arc<Shelf>, Node, [Resource; 2]) {
+    let shelf = Arc::new(Shelf::default());
+    let node = rig::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
+    tokio::time::pause();
+    let operator = node.operator;
+    let slots = [0, 1].map(|slot| Resource::Bind { operator, slot });
+    lock(&shelf.state)
+        .held
+        .extend(first_of.map(|holder| (slots[0], holder)));
+    let (_, slot) = supervise::slot(MAILBOX);
+    let (supervisor, _) = supervise::slot(1);
+    let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+    let (hub, store) = (Arc::clone(&node.hub), Arc::<Shelf>::clone(&shelf));
+    slot.start(
+        &actix::Arbiter::current(),
+        Health::new("cluster"),
+        escalate,
+        move || Cluster::new(hub, store, supervisor, ME),
+    );
+    (shelf, node, slots)
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("in vain: {what}");
+}
+
+impl Node {
+    fn has(&self, resource: Resource) -> bool {
+        self.hub.tenure.hold().has(&resource)
+    }
+
+    /// A session that uses a slot until it is removed.
+    fn bind(&self, resource: Resource) -> u64 {
+        let Resource::Bind { operator, slot } = resource else {
+            panic!("not a slot: {resource:?}");
+        };
+        let session = self.hub.binds.next_session();
+        let port = BindPort::new(session, None);
+        port.owner.store(operator, Ordering::Relaxed);
+        port.slot.store(slot, Ordering::Relaxed);
+        self.hub.binds.add(port);
+        session
+    }
+}
+
+/// While time passes, what was given back stays with the other node.
+async fn stays_away(node: &Node, shelf: &Shelf, given_back: Resource) {
+    for _ in 0..1000 {
+        assert!(!node.has(given_back), "taken up again");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(shelf.holder(given_back), Some(OTHER));
+}
+
+#[actix::test]
+async fn a_slot_too_many_goes_to_a_node_that_joins() {
+    let (shelf, node, [kept, given_back]) = started(None).await;
+    until("both", || node.has(kept) && node.has(given_back)).await;
+    lock(&shelf.state).others = true;
+    until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
+    stays_away(&node, &shelf, given_back).await;
+    assert!(node.has(kept));
+}
+
+#[actix::test]
+async fn a_view_from_before_a_release_brings_nothing_back() {
+    let (shelf, node, [_, given_back]) = started(None).await;
+    until("its slot", || node.has(given_back)).await;
+    let session = node.bind(given_back);
+    lock(&shelf.state).others = true;
+    until("given up", || !node.has(given_back)).await;
+    // While its session ends, the next view is asked for: the slot is this node's in it.
+    shelf.keep_back(Call::Beat);
+    until("a view under way", || shelf.is_waited_for(Call::Beat)).await;
+    node.hub.binds.remove(session);
+    until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
+    shelf.let_go(Call::Beat);
+    stays_away(&node, &shelf, given_back).await;
+}
+
+#[actix::test]
+async fn a_step_asked_for_before_a_release_brings_nothing_back() {
+    let (shelf, node, [other, given_back]) = started(Some(OTHER)).await;
+    // Claimed, and not known here yet: the next view says that it is to be taken up.
+    shelf.keep_back(Call::Claim);
+    until("a claim", || shelf.is_waited_for(Call::Claim)).await;
+    lock(&shelf.state).held.remove(&other);
+    tokio::time::sleep(node.hub.config().cluster.heartbeat * 2).await;
+    assert!(!node.has(given_back));
+    // The step for that waits for its own claim, and what came by the first one is given back meanwhile.
+    shelf.let_go(Call::Claim);
+    shelf.keep_back(Call::Claim);
+    until("its slot", || node.has(given_back)).await;
+    until("the next claim", || shelf.holder(other) == Some(ME)).await;
+    lock(&shelf.state).others = true;
+    until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
+    shelf.let_go(Call::Claim);
+    stays_away(&node, &shelf, given_back).await;
+    assert!(node.has(other));
+}

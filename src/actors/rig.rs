@@ -1,0 +1,86 @@
+//! For tests: a hub over a store in a temporary folder, one account and one operator.
+
+use std::sync::Arc;
+
+use super::hub::Hub;
+use super::plan::Plan;
+use super::settings::settle;
+use super::{correlation, receipts, supervise, throttle};
+use crate::config::{Account, Config, Operator, Route};
+use crate::domain::id::IdGenerator;
+use crate::domain::route::Step;
+use crate::store::Store;
+use crate::store::cluster::ClusterStore;
+use crate::store::sqlite::{SqliteOptions, SqliteStore};
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
+
+/// The hub of a process without actors, for the account `test` and the operator `up`, which has `binds`.
+pub struct Node {
+    pub hub: Arc<Hub>,
+    pub operator: u32,
+    pub account: u32,
+    _folder: tempfile::TempDir,
+}
+
+/// A member of a cluster where there is one.
+pub async fn node(binds: u32, cluster: Option<Arc<dyn ClusterStore>>) -> Node {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_owned();
+    let config = Config {
+        data_dir: path.clone(),
+        account: vec![Account {
+            system_id: "test".to_owned(),
+            password: "test".into(),
+            ..Account::default()
+        }],
+        operator: vec![Operator {
+            id: "up".to_owned(),
+            address: "127.0.0.1:9".to_owned(),
+            system_id: "smsc".to_owned(),
+            binds,
+            ..Operator::default()
+        }],
+        route: vec![Route {
+            to: vec![Step::single("up".to_owned())],
+            ..Route::default()
+        }],
+        ..Config::default()
+    };
+    let (store, plan, desk) = tokio::task::spawn_blocking(move || {
+        let options = SqliteOptions {
+            min_free_mib: 0,
+            ..SqliteOptions::new(path)
+        };
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));
+        let settled = settle(config, None, store.as_ref()).expect("it is valid");
+        let plan = Plan::build(settled.config, store.as_ref()).expect("a plan");
+        (store, plan, settled.desk)
+    })
+    .await
+    .expect("no panic");
+    let operator = plan.operators().next().expect("an operator").id;
+    let account = plan.account("test").expect("an account").id;
+    let (correlation, _) = supervise::slot(correlation::MAILBOX);
+    let (receipts, _) = supervise::slot(receipts::MAILBOX);
+    let (throttle, _) = supervise::slot(throttle::MAILBOX);
+    let metrics = Arc::new(Metrics::new(&mut Default::default()));
+    let hub = Hub::new(
+        store,
+        cluster,
+        IdGenerator::new(0, 0),
+        Arc::clone(&metrics),
+        Traces::off(&metrics),
+        plan,
+        desk,
+        correlation,
+        receipts,
+        throttle,
+    );
+    Node {
+        hub,
+        operator,
+        account,
+        _folder: folder,
+    }
+}
