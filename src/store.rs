@@ -35,6 +35,9 @@ use crate::pb::{Message, MessageState, QueueItem};
 
 pub use self::gauges::{CommitHistograms, Histogram};
 
+/// Rows walked per request of a person: a search for something rare must not keep a store busy for long.
+const MAX_SCAN: i64 = 500_000;
+
 /// Rows to be made durable together, in one transaction with whatever else waits.
 #[derive(Debug, Default, Clone)]
 pub struct WriteBatch {
@@ -313,6 +316,14 @@ pub struct Search {
     pub limit: usize,
 }
 
+/// A page of messages.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    pub messages: Vec<Stored>,
+    /// `before` of the next page, which may be empty; `None` when everything was looked at.
+    pub next_before: Option<u64>,
+}
+
 /// What the store says of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoreStats {
@@ -369,8 +380,9 @@ pub trait Store:
     /// One message with all that happened to it.
     fn history(&self, id: u64) -> Reply<Option<History>>;
 
-    /// Messages, newest first.
-    fn search(&self, search: Search) -> Reply<Vec<Stored>>;
+    /// Messages, newest first. One request reads a bounded number of rows: a page may be short, or
+    /// empty, although there are more.
+    fn search(&self, search: Search) -> Reply<Found>;
 
     /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
@@ -403,6 +415,20 @@ pub trait Store:
 
     /// Writes what waits and stops. Blocks.
     fn close(&self);
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Ends at the last message found when that are as many as wanted, else at the lowest id that was
+    /// looked at, if there may be more below.
+    fn ended(messages: Vec<Stored>, limit: usize, looked_upto: Option<u64>) -> Self {
+        let last = messages.last().filter(|_| messages.len() >= limit);
+        Self {
+            next_before: last.map(|stored| stored.message.id).or(looked_upto),
+            messages,
+        }
+    }
 }
 
 // === impl Search ===

@@ -18,7 +18,7 @@ use smsc::pb::delivery::What;
 use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use smsc::store::{
-    FinRow, HandOver, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
+    FinRow, HandOver, Search, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
 };
 
 const DAY_MS: u64 = 86_400_000;
@@ -316,6 +316,45 @@ fn a_day_is_dropped_and_what_is_active_stays() {
     store.write(late).wait().unwrap();
     assert_eq!(store.retire((first + DAY_MS) as i64, 10).wait(), Ok(2));
     assert!(active(&store).is_empty());
+}
+
+/// A search walks 500,000 rows for a request, and says where the next one begins.
+#[test]
+fn what_is_below_more_than_a_request_walks_is_found() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    store.write(accept(&[id(1)])).wait().unwrap();
+    let rejected = FinRow {
+        state: MessageState::Rejected,
+        ..fin(id(1), 0)
+    };
+    let rows = WriteBatch {
+        fin: vec![rejected],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    let above = id(2);
+    database.query(&format!(
+        "WITH newer AS (SELECT {above} + n AS id FROM generate_series(0, 499999) n),
+           accepted AS (INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at,
+               source, destination, numbering, payload_kind, body)
+             SELECT id, 0, 1, 7, 3, 0, 0, 0, 'ACME', '447700900123', 0, 1, '' FROM newer)
+         INSERT INTO fin SELECT id, 0, 2, '', 0, 0 FROM newer"
+    ));
+    for sender in [None, Some(1)] {
+        let mut wanted = Search {
+            state: Some(MessageState::Rejected),
+            sender,
+            limit: 10,
+            ..Search::default()
+        };
+        let empty = store.search(wanted.clone()).wait().unwrap();
+        assert_eq!((empty.messages.len(), empty.next_before), (0, Some(above)));
+        wanted.before = empty.next_before;
+        let last = store.search(wanted).wait().unwrap();
+        assert_eq!((last.messages.len(), last.next_before), (1, None));
+        assert_eq!(last.messages[0].message.id, id(1));
+    }
 }
 
 #[test]

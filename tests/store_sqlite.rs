@@ -141,8 +141,8 @@ fn a_damaged_index_is_built_again() {
             ..Search::default()
         };
         until("searchable", || {
-            let found = store.search(search.clone()).wait().unwrap();
-            found.len() == 1 && store.stats().index_lag == 0
+            let page = store.search(search.clone()).wait().unwrap();
+            page.messages.len() == 1 && store.stats().index_lag == 0
         });
         store.spill_correlations(1, vec![(1, 2)]).wait().unwrap();
         assert_eq!(store.find_correlations(vec![1]).wait(), Ok(vec![Some(2)]));
@@ -165,14 +165,14 @@ fn search_by_destination_names_the_setting_that_is_off() {
     };
     let error = store.search(search).wait().unwrap_err().to_string();
     assert!(error.contains("store.search_index"), "{error}");
-    let found = store
+    let page = store
         .search(Search {
             limit: 5,
             ..Search::default()
         })
         .wait()
         .unwrap();
-    assert_eq!(found.len(), 1);
+    assert_eq!(page.messages.len(), 1);
 }
 
 #[test]

@@ -91,8 +91,9 @@ async fn address(hub: &Hub, alert: &mut AlertNotification) -> Option<u32> {
         limit: NEWEST,
         ..Search::default()
     };
-    let found = hub.store.search(search).await.ok()?;
-    let message = found
+    let page = hub.store.search(search).await.ok()?;
+    let message = page
+        .messages
         .into_iter()
         .map(|stored| stored.message)
         .find(|message| !content::is_internal(message) && hub.is_account(message.sender))?;

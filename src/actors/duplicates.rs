@@ -326,8 +326,8 @@ pub fn restore(hub: &Hub) -> Result<(), StoreError> {
     while left > 0 {
         search.limit = PAGE.min(left);
         let page = hub.store.search(search.clone()).wait()?;
-        left -= page.len();
-        let messages = page.iter().map(|stored| &stored.message);
+        left -= page.messages.len();
+        let messages = page.messages.iter().map(|stored| &stored.message);
         found.extend(messages.filter_map(|message| {
             let account = plan.account_by_id(message.sender)?;
             let ends = message.accepted_at + millis(account.config.duplicate_window);
@@ -335,8 +335,8 @@ pub fn restore(hub: &Hub) -> Result<(), StoreError> {
             let key = || key_of(plan.name_of(message.sender), message);
             counts.then(|| (key(), crate::actors::shown_id::number(message), ends - wall))
         }));
-        search.before = page.last().map(|stored| stored.message.id);
-        if page.len() < search.limit {
+        search.before = page.next_before;
+        if search.before.is_none() {
             break;
         }
     }

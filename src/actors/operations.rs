@@ -127,7 +127,7 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
             .map(|stored| stored.message.id)
             .collect();
         cancelled += cancel_each(asker, ids, fail).await.unwrap_or(0);
-        match page.next_below {
+        match page.next_before {
             Some(next) => below = next,
             None if cancelled > 0 => return Ok(()),
             None => return Err(fail),

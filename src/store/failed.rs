@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use super::{ChangeKind, ChangeRow, History, ParkedRow, Reply, Search, Stored};
+use super::{ChangeKind, ChangeRow, Found, History, ParkedRow, Reply, Search, Stored};
 use crate::domain::address::normalise;
 use crate::pb::MessageState;
 
@@ -14,8 +14,6 @@ use crate::pb::MessageState;
 pub const MAX_LOOKED: usize = 20_000;
 /// Messages loaded at once.
 pub const PAGE: usize = 500;
-/// Final states walked per request while looking for the wanted ones.
-pub const MAX_SCAN: i64 = 500_000;
 
 /// States that nobody wanted: what the list of failed messages shows unless it is asked for another.
 /// DELETED is not among them, because somebody ordered it.
@@ -39,14 +37,6 @@ pub struct FailedSearch {
     pub replayed: Option<bool>,
 }
 
-/// A page of them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct FailedPage {
-    pub found: Vec<Stored>,
-    /// `before` of the next page; `None` when everything was looked at.
-    pub next_before: Option<u64>,
-}
-
 /// Which parked receipts to list, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParkedSearch {
@@ -62,7 +52,7 @@ pub struct ParkedSearch {
 /// What a store tells of failures.
 pub trait FailedStore {
     /// Failed messages, newest accepted first.
-    fn failed(&self, search: FailedSearch) -> Reply<FailedPage>;
+    fn failed(&self, search: FailedSearch) -> Reply<Found>;
 
     /// Messages with all that happened to them, in the order asked; `None` for an unknown id.
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>>;
@@ -108,7 +98,7 @@ impl FailedSearch {
 
     /// The page that is made of what was loaded, ids descending: `looked_upto` is the lowest id that
     /// was looked at, `None` when there is nothing below.
-    pub fn page(&self, mut found: Vec<Stored>, looked_upto: Option<u64>) -> FailedPage {
+    pub fn page(&self, mut found: Vec<Stored>, looked_upto: Option<u64>) -> Found {
         let next_before = match found.len() > self.which.limit {
             true => found
                 .get(self.which.limit.saturating_sub(1))
@@ -116,7 +106,10 @@ impl FailedSearch {
             false => looked_upto,
         };
         found.truncate(self.which.limit);
-        FailedPage { found, next_before }
+        Found {
+            messages: found,
+            next_before,
+        }
     }
 }
 
@@ -245,9 +238,9 @@ mod tests {
             ids.iter().map(one).collect()
         };
         let more = search.page(found(&[9, 7, 5]), Some(3));
-        assert_eq!((more.found.len(), more.next_before), (2, Some(7)));
+        assert_eq!((more.messages.len(), more.next_before), (2, Some(7)));
         let sparse = search.page(found(&[9]), Some(3));
-        assert_eq!((sparse.found.len(), sparse.next_before), (1, Some(3)));
+        assert_eq!((sparse.messages.len(), sparse.next_before), (1, Some(3)));
         assert_eq!(search.page(found(&[9, 7]), None).next_before, None);
     }
 

@@ -52,8 +52,8 @@ use self::inbox::Inbox;
 use super::cluster::Membership;
 use super::gauges::Gauges;
 use super::{
-    Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
-    WriteBatch,
+    Active, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored,
+    Ticket, WriteBatch,
 };
 
 /// How often new messages that wait for the database are looked at.
@@ -376,7 +376,7 @@ impl Store for PgStore {
             .ask(async move { reader::history(&shared.reader().await?, id).await })
     }
 
-    fn search(&self, search: Search) -> Reply<Vec<Stored>> {
+    fn search(&self, search: Search) -> Reply<Found> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { search::search(&shared.reader().await?, &search).await })

@@ -57,8 +57,8 @@ use self::upkeep::Upkeep;
 use self::worker::Worker;
 use super::gauges::Gauges;
 use super::{
-    Active, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored, Ticket,
-    WriteBatch,
+    Active, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored,
+    Ticket, WriteBatch,
 };
 
 pub use self::backup::backup;
@@ -359,7 +359,7 @@ impl Store for SqliteStore {
             .ask(move |connection| reader::history(connection, id).map_err(sql_failed))
     }
 
-    fn search(&self, search: Search) -> Reply<Vec<Stored>> {
+    fn search(&self, search: Search) -> Reply<Found> {
         let index = self
             .search_index
             .then(|| self.shared.folder.join(INDEX_FILE));

@@ -26,8 +26,11 @@ fn accept_all(h: &Harness, accept: Vec<Message>) {
 }
 
 fn found(h: &Harness, search: Search) -> Vec<u64> {
-    let found = h.store().search(search).wait().unwrap();
-    found.iter().map(|stored| stored.message.id).collect()
+    let page = h.store().search(search).wait().unwrap();
+    page.messages
+        .iter()
+        .map(|stored| stored.message.id)
+        .collect()
 }
 
 fn exported(h: &Harness, from: u64, below: u64) -> Vec<Exported> {

@@ -28,8 +28,8 @@ fn pages(h: &Harness, mut search: FailedSearch) -> Vec<u64> {
     let mut all = Vec::new();
     loop {
         let page = h.store().failed(search.clone()).wait().unwrap();
-        assert!(page.found.len() <= search.which.limit);
-        all.extend(page.found.iter().map(|stored| stored.message.id));
+        assert!(page.messages.len() <= search.which.limit);
+        all.extend(page.messages.iter().map(|stored| stored.message.id));
         match page.next_before {
             Some(next) => search.which.before = Some(next),
             None => return all,

@@ -244,8 +244,8 @@ pub fn search(h: &mut Harness) {
             limit,
             ..Search::default()
         };
-        let found = h.store().search(search).wait().unwrap();
-        found
+        let page = h.store().search(search).wait().unwrap();
+        page.messages
             .iter()
             .map(|stored| stored.message.id)
             .collect::<Vec<_>>()

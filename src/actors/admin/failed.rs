@@ -21,7 +21,7 @@ pub(super) async fn list(hub: Arc<Hub>, ask: ListFailed) -> Result<MessageList, 
     let page = hub.store.failed(search(&hub, ask)?).await?;
     let plan = hub.full_plan();
     let ids: Vec<u64> = page
-        .found
+        .messages
         .iter()
         .filter(|stored| !is_carried(&plan, stored))
         .map(|stored| stored.message.id)

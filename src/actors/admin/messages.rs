@@ -40,8 +40,7 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
         "" => None,
         name => Some(sender(&hub, name)?),
     };
-    let limit = ask.limit as usize;
-    let found = hub
+    let page = hub
         .store
         .search(Search {
             to: (!ask.to.is_empty()).then_some(ask.to),
@@ -51,19 +50,16 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
             until: (ask.until != 0).then_some(ask.until),
             state,
             before: (ask.before != 0).then_some(ask.before),
-            limit,
+            limit: ask.limit as usize,
         })
         .await?;
-    let next_before = match found.last() {
-        Some(last) if found.len() >= limit => last.message.id,
-        _ => 0,
-    };
     Ok(MessageList {
-        messages: found
+        messages: page
+            .messages
             .into_iter()
             .map(|stored| list_entry(&hub, stored))
             .collect(),
-        next_before,
+        next_before: page.next_before.unwrap_or_default(),
     })
 }
 

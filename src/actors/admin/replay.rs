@@ -131,7 +131,7 @@ async fn find(
         search.which.limit = most - found.len();
         let page = hub.store.failed(search.clone()).await?;
         let whole = |stored: &Stored| !failed::is_carried(&plan, stored);
-        found.extend(page.found.into_iter().filter(whole));
+        found.extend(page.messages.into_iter().filter(whole));
         match page.next_before {
             Some(next) if found.len() < most && started.elapsed() < NO_LONGER / 2 => {
                 search.which.before = Some(next);

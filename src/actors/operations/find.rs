@@ -12,7 +12,7 @@ use crate::domain::address::normalise;
 use crate::domain::rewrite::Number;
 use crate::pb::{Kind, MessageState};
 use crate::smpp::CommandStatus;
-use crate::store::{History, Search, StoreError, Stored};
+use crate::store::{Found, History, Search, StoreError};
 
 /// Messages looked at per page.
 const PAGE: usize = 1_000;
@@ -25,13 +25,6 @@ const NEWEST: usize = 10_000;
 pub(super) struct Between {
     pub source: Number,
     pub destination: Number,
-}
-
-/// Messages that wait between two addresses, newest first.
-pub(super) struct Page {
-    pub messages: Vec<Stored>,
-    /// Where the next page begins; `None` when this was the last one.
-    pub next_below: Option<u64>,
 }
 
 /// The message with this id, or all of one submit_multi, if it is of this account and source.
@@ -102,8 +95,9 @@ async fn by_short_id(
         limit: NEWEST,
         ..Search::default()
     };
-    let found = asker.hub.store.search(search).await.map_err(failed)?;
-    Ok(found
+    let page = asker.hub.store.search(search).await.map_err(failed)?;
+    Ok(page
+        .messages
         .iter()
         .map(|stored| shown_id::number(&stored.message))
         .find(|id| shown_id::shortened(*id) == short))
@@ -118,7 +112,7 @@ pub(super) async fn waiting(
     asker: &Asker,
     between: &Between,
     below: Option<u64>,
-) -> Result<Page, CommandStatus> {
+) -> Result<Found, CommandStatus> {
     let Between {
         source,
         destination,
@@ -138,27 +132,17 @@ pub(super) async fn waiting(
         limit: PAGE,
         ..Search::default()
     };
-    let found = asker.hub.store.search(search).await.map_err(failed)?;
-    let next_below = match found.last() {
-        Some(last) if found.len() >= PAGE => Some(last.message.id),
-        _ => None,
-    };
-    let messages = found
-        .into_iter()
-        .filter(|stored| {
-            let message = &stored.message;
-            // What others carry or are carried by is not the sender's business.
-            !content::is_internal(message)
-                && message.kind() == Kind::Mt
-                && message.sender == asker.account
-                && is_same(&original_source(message).digits, &source.digits)
-                && is_same(&original_destination(message).digits, &destination.digits)
-        })
-        .collect();
-    Ok(Page {
-        messages,
-        next_below,
-    })
+    let mut page = asker.hub.store.search(search).await.map_err(failed)?;
+    page.messages.retain(|stored| {
+        let message = &stored.message;
+        // What others carry or are carried by is not the sender's business.
+        !content::is_internal(message)
+            && message.kind() == Kind::Mt
+            && message.sender == asker.account
+            && is_same(&original_source(message).digits, &source.digits)
+            && is_same(&original_destination(message).digits, &destination.digits)
+    });
+    Ok(page)
 }
 
 /// An address as the store searches for it; `None` for any.

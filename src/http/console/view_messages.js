@@ -80,7 +80,7 @@ export function search({ name, title, query, fields, question, list }) {
       before = page.next_before;
       list.update(found);
       older.hidden = !before;
-      setText(said, found.length ? `${found.length}${before ? " or more" : ""} found` : "");
+      setText(said, found.length || before ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
       if (error.status === 400 || error.status === 404) list.say(nothing("The search is not understood", error.message));
       failed(error);

@@ -25,6 +25,8 @@ const QUERY: &[&str] = &[
 ];
 
 /// A page of messages, newest first.
+///
+/// A page may hold fewer than `limit` entries although `next_before` says that there are more.
 #[utoipa::path(get, path = "/v1/messages", tag = "messages",
     params(
         ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),

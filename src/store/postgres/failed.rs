@@ -10,13 +10,12 @@ use deadpool_postgres::Client;
 use super::PgStore;
 use super::reader::{histories, load, read_parked};
 use super::record::id_at;
-use crate::store::failed::{
-    FailedPage, FailedSearch, FailedStore, MAX_LOOKED, MAX_SCAN, PAGE, ParkedSearch,
-};
-use crate::store::{History, ParkedRow, Reply, StoreError};
+use super::search::end_of_walk;
+use crate::store::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::store::{Found, History, MAX_SCAN, ParkedRow, Reply, StoreError};
 
 impl FailedStore for PgStore {
-    fn failed(&self, search: FailedSearch) -> Reply<FailedPage> {
+    fn failed(&self, search: FailedSearch) -> Reply<Found> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { failed(&shared.reader().await?, &search).await })
@@ -35,7 +34,10 @@ impl FailedStore for PgStore {
     }
 }
 
-async fn failed(client: &Client, search: &FailedSearch) -> Result<FailedPage, StoreError> {
+/// Final states, newest first.
+const WALK: &str = "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+
+async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreError> {
     let ids = search.which.ids();
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -44,7 +46,10 @@ async fn failed(client: &Client, search: &FailedSearch) -> Result<FailedPage, St
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
             Some(last) if is_full => Some(*last),
-            _ => end_of_walk(client, ids.start, below).await?,
+            _ => {
+                let (from, below) = (ids.start as i64, below as i64);
+                end_of_walk(client, WALK, &[&from, &below, &MAX_SCAN]).await?
+            }
         };
         let loaded = load(client, &candidates).await?.into_iter().flatten();
         found.extend(loaded.filter(|stored| search.fits(stored)));
@@ -64,9 +69,7 @@ async fn candidates(
     below: u64,
 ) -> Result<Vec<u64>, StoreError> {
     let sql = format!(
-        "SELECT f.id FROM (SELECT id, state FROM fin WHERE id >= $1 AND id < $2
-           ORDER BY id DESC LIMIT $3) f
-         WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
+        "SELECT f.id FROM ({WALK}) f WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
         search.states()
     );
     let statement = client.prepare_cached(&sql).await?;
@@ -75,21 +78,6 @@ async fn candidates(
         .query(&statement, &[&from, &below, &MAX_SCAN, &most])
         .await?;
     rows.iter().map(|row| id_at(row, 0)).collect()
-}
-
-/// The lowest id that [`candidates`] has walked over; `None` when it has walked over all.
-async fn end_of_walk(client: &Client, from: u64, below: u64) -> Result<Option<u64>, StoreError> {
-    let statement = client
-        .prepare_cached(
-            "SELECT min(w.id), count(*) FROM (SELECT id FROM fin WHERE id >= $1 AND id < $2
-               ORDER BY id DESC LIMIT $3) w",
-        )
-        .await?;
-    let row = client
-        .query_one(&statement, &[&(from as i64), &(below as i64), &MAX_SCAN])
-        .await?;
-    let (lowest, count): (Option<i64>, i64) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(lowest.filter(|_| count >= MAX_SCAN).map(|id| id as u64))
 }
 
 async fn unmatched(client: &Client, search: &ParkedSearch) -> Result<Vec<ParkedRow>, StoreError> {

@@ -1,8 +1,8 @@
 //! Lists messages for people: by destination, by state, newest first.
 //!
 //! Called with a connection of the pool; keeps true that one request reads a bounded number of rows,
-//! so that a search for something rare cannot occupy the database for long. A list shorter than the
-//! limit may therefore be continued with `before` set to its last id.
+//! so that a search for something rare cannot occupy the database for long. A page says where the next
+//! one begins, also when nothing is on it.
 
 use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -10,22 +10,20 @@ use tokio_postgres::types::ToSql;
 use super::reader::load;
 use super::record::{id_at, text_of};
 use crate::pb::MessageState;
-use crate::store::{Search, StoreError, Stored};
+use crate::store::{Found, MAX_SCAN, Search, StoreError};
 
-/// Rows looked at per request.
-const MAX_SCAN: i64 = 500_000;
 /// Largest answer.
 const MAX_LIMIT: usize = 10_000;
 
 /// Answers a search.
-pub async fn search(client: &Client, search: &Search) -> Result<Vec<Stored>, StoreError> {
+pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreError> {
     let limit = search.limit.min(MAX_LIMIT) as i64;
     let ids = search.ids();
     let (from, below) = (ids.start as i64, ids.end as i64);
     let (to, source) = (forms(&search.to), forms(&search.from));
     let sender = search.sender.map(|sender| sender as i32);
     let state = search.state.map(|state| i32::from(state) as i16);
-    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &below, &MAX_SCAN, &limit];
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &below, &MAX_SCAN];
     let mut terms = String::new();
     let mut term = |sql: &str, value| {
         values.push(value);
@@ -40,41 +38,64 @@ pub async fn search(client: &Client, search: &Search) -> Result<Vec<Stored>, Sto
     if let Some(sender) = &sender {
         term("sender = ?", sender);
     }
-    // The inner SELECT bounds the walk: without it a rare state would read every partition.
-    let walk = |table| {
-        format!(
-            "SELECT id FROM {table} WHERE id >= $1 AND id < $2{terms} ORDER BY id DESC LIMIT $3"
-        )
+    // Without other terms the final states themselves are walked.
+    let is_final = !matches!(search.state, None | Some(MessageState::Enroute));
+    let table = if is_final && terms.is_empty() {
+        "fin"
+    } else {
+        "msg"
     };
-    let sql = match &state {
-        None => format!(
-            "SELECT m.id FROM ({}) m ORDER BY m.id DESC LIMIT $4",
-            walk("msg")
-        ),
-        Some(_) if search.state == Some(MessageState::Enroute) => format!(
-            "SELECT m.id FROM ({}) m WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)
-             ORDER BY m.id DESC LIMIT $4",
-            walk("msg")
-        ),
+    // Bounded: without that a rare state would read every partition.
+    let walk = format!(
+        "SELECT id FROM {table} WHERE id >= $1 AND id < $2{terms} ORDER BY id DESC LIMIT $3"
+    );
+    let walked = values.len();
+    values.push(&limit);
+    let condition = match &state {
+        None => String::new(),
+        Some(_) if !is_final => {
+            "WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)".to_owned()
+        }
         Some(state) => {
-            // Without other terms the final states themselves are walked.
-            let table = if terms.is_empty() { "fin" } else { "msg" };
-            let inner = walk(table);
             values.push(state);
             format!(
-                "SELECT m.id FROM ({inner}) m WHERE EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id
-                   AND f.state = ${}) ORDER BY m.id DESC LIMIT $4",
+                "WHERE EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id AND f.state = ${})",
                 values.len()
             )
         }
     };
+    let sql = format!(
+        "SELECT m.id FROM ({walk}) m {condition} ORDER BY m.id DESC LIMIT ${}",
+        walked + 1
+    );
     let statement = client.prepare_cached(&sql).await?;
     let rows = client.query(&statement, &values).await?;
     let ids = rows
         .iter()
         .map(|row| id_at(row, 0))
         .collect::<Result<Vec<u64>, _>>()?;
-    Ok(load(client, &ids).await?.into_iter().flatten().collect())
+    let looked_upto = match state {
+        Some(_) if ids.len() < limit as usize => {
+            end_of_walk(client, &walk, &values[..walked]).await?
+        }
+        // All that was walked over is on the page.
+        _ => None,
+    };
+    let found = load(client, &ids).await?.into_iter().flatten().collect();
+    Ok(Found::ended(found, limit as usize, looked_upto))
+}
+
+/// The lowest id that a walk of at most [`MAX_SCAN`] ids has come to; `None` when it has come to its end.
+pub(super) async fn end_of_walk(
+    client: &Client,
+    walk: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Option<u64>, StoreError> {
+    let sql = format!("SELECT min(w.id), count(*) FROM ({walk}) w");
+    let statement = client.prepare_cached(&sql).await?;
+    let row = client.query_one(&statement, values).await?;
+    let (lowest, count): (Option<i64>, i64) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(lowest.filter(|_| count >= MAX_SCAN).map(|id| id as u64))
 }
 
 /// An address as it may be stored: with and without its plus.

@@ -8,13 +8,11 @@ use rusqlite::{Connection, Row, ToSql};
 use super::SqliteStore;
 use super::reader::{history, load, read_parked};
 use super::schema::sql_failed;
-use crate::store::failed::{
-    FailedPage, FailedSearch, FailedStore, MAX_LOOKED, MAX_SCAN, PAGE, ParkedSearch,
-};
-use crate::store::{History, ParkedRow, Reply};
+use crate::store::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::store::{Found, History, MAX_SCAN, ParkedRow, Reply};
 
 impl FailedStore for SqliteStore {
-    fn failed(&self, search: FailedSearch) -> Reply<FailedPage> {
+    fn failed(&self, search: FailedSearch) -> Reply<Found> {
         self.admin
             .ask(move |connection| failed(connection, &search).map_err(sql_failed))
     }
@@ -32,7 +30,7 @@ impl FailedStore for SqliteStore {
     }
 }
 
-fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<FailedPage> {
+fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Found> {
     let ids = search.which.ids();
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -41,7 +39,7 @@ fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Fa
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
             Some(last) if is_full => Some(*last),
-            _ => end_of_walk(connection, ids.start, below)?,
+            _ => end_of_walk(connection, "fin", ids.start, below)?,
         };
         let loaded = load(connection, &candidates)?.into_iter().flatten();
         found.extend(loaded.filter(|stored| search.fits(stored)));
@@ -74,13 +72,19 @@ fn candidates(
         .collect()
 }
 
-/// The lowest id that [`candidates`] has walked over; `None` when it has walked over all.
-fn end_of_walk(connection: &Connection, from: u64, below: u64) -> rusqlite::Result<Option<u64>> {
+/// The lowest id of a table that a walk from the newest down has come to; `None` when it has walked over
+/// all.
+pub(super) fn end_of_walk(
+    connection: &Connection,
+    table: &str,
+    from: u64,
+    below: u64,
+) -> rusqlite::Result<Option<u64>> {
     let (lowest, count): (Option<i64>, i64) = connection
-        .prepare_cached(
-            "SELECT min(id), count(*) FROM (SELECT id FROM fin WHERE id >= ?1 AND id < ?2
-               ORDER BY id DESC LIMIT ?3)",
-        )?
+        .prepare_cached(&format!(
+            "SELECT min(id), count(*) FROM (SELECT id FROM {table} WHERE id >= ?1 AND id < ?2
+               ORDER BY id DESC LIMIT ?3)"
+        ))?
         .query_row((from as i64, below as i64, MAX_SCAN), |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;

@@ -1,24 +1,24 @@
 //! Lists messages for people: by address, sender and time through the index, by state, newest first.
 //!
 //! Called on the admin thread; keeps true that one request reads a bounded number of rows, so that a
-//! search for something rare cannot occupy the thread for long. A list shorter than the limit may
-//! therefore be continued with `before` set to its last id.
+//! search for something rare cannot occupy the thread for long. A page says where the next one begins,
+//! also when nothing is on it.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::{Connection, ToSql};
 
 use super::entries;
+use super::failed::end_of_walk;
 use super::reader::load;
 use super::record::{Readable, octets_of};
 use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
 use crate::pb::MessageState;
-use crate::store::{Search, StoreError, Stored};
+use crate::store::{Found, MAX_SCAN, Search, StoreError, Stored};
 
-/// Rows looked at per request.
-const MAX_SCAN: i64 = 500_000;
 /// Largest answer.
 const MAX_LIMIT: usize = 10_000;
 /// Candidates loaded at once when a state has to be compared.
@@ -36,19 +36,18 @@ pub fn search(
     main: &Connection,
     index: Option<&Path>,
     search: &Search,
-) -> Result<Vec<Stored>, StoreError> {
+) -> Result<Found, StoreError> {
     let limit = search.limit.min(MAX_LIMIT);
     let ids = search.ids();
-    let range = [ids.start as i64, ids.end as i64];
     let terms = terms(search);
     if terms.is_empty() {
-        return by_state(main, search.state, range, limit).map_err(sql_failed);
+        return by_state(main, search.state, ids, limit).map_err(sql_failed);
     }
     let index = index.ok_or_else(|| {
         failed("search by address or sender is switched off: set store.search_index = true")
     })?;
     let index = schema::open_reader(index)?;
-    by_terms(main, &index, &terms, search, range, limit).map_err(sql_failed)
+    by_terms(main, &index, &terms, search, ids, limit).map_err(sql_failed)
 }
 
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
@@ -71,9 +70,10 @@ fn terms(search: &Search) -> Vec<Term<'_>> {
 fn by_state(
     main: &Connection,
     state: Option<MessageState>,
-    [from, below]: [i64; 2],
+    range: Range<u64>,
     limit: usize,
-) -> rusqlite::Result<Vec<Stored>> {
+) -> rusqlite::Result<Found> {
+    let (from, below) = (range.start as i64, range.end as i64);
     // The inner SELECT bounds the walk: without it a rare state would read the whole table.
     let (sql, value): (&str, &dyn ToSql) = match &state {
         None => (
@@ -99,7 +99,15 @@ fn by_state(
     let ids = statement
         .query_map(&values[..], |row| Ok(row.get::<_, i64>(0)? as u64))?
         .collect::<rusqlite::Result<Vec<u64>>>()?;
-    Ok(load(main, &ids)?.into_iter().flatten().collect())
+    let looked_upto = match state {
+        // All that was walked over is on the page.
+        None => None,
+        Some(_) if ids.len() >= limit => None,
+        Some(MessageState::Enroute) => end_of_walk(main, "msg", range.start, range.end)?,
+        Some(_) => end_of_walk(main, "fin", range.start, range.end)?,
+    };
+    let found = load(main, &ids)?.into_iter().flatten().collect();
+    Ok(Found::ended(found, limit, looked_upto))
 }
 
 fn by_terms(
@@ -107,16 +115,17 @@ fn by_terms(
     index: &Connection,
     terms: &[Term<'_>],
     search: &Search,
-    [from, below]: [i64; 2],
+    range: Range<u64>,
     limit: usize,
-) -> rusqlite::Result<Vec<Stored>> {
+) -> rusqlite::Result<Found> {
+    let (from, below) = (range.start as i64, range.end as i64);
     // The mark and the entries come from one snapshot, so nothing falls between index and tail.
     let snapshot = index.unchecked_transaction()?;
     let upto = meta(&snapshot, "indexed_upto")? as i64;
     let tail = tail(main, search, [from.max(upto + 1), below])?;
     let end = below.min(upto + 1);
     let Some((first, others)) = terms.split_first() else {
-        return Ok(Vec::new());
+        return Ok(Found::default());
     };
     // The first condition is walked from the newest id down, the others are looked up per id: a
     // subscriber's few messages are found however many its sender has sent since.
@@ -141,8 +150,10 @@ fn by_terms(
         }
         Ok(Some(id))
     };
+    let walked = Cell::new((0, None));
     let indexed = ids_of(runs, from as u64..end as u64)
         .take(MAX_SCAN as usize)
+        .inspect(|id| walked.set((walked.get().0 + 1, id.as_ref().ok().copied())))
         .filter_map(|id| id.and_then(&mut has_all).transpose());
     let mut candidates = tail.into_iter().map(Ok).chain(indexed);
     let mut found = Vec::new();
@@ -158,7 +169,9 @@ fn by_terms(
         let matching = loaded.filter(|stored| is_in(stored, search.state));
         found.extend(matching.take(limit - found.len()));
     }
-    Ok(found)
+    let (count, lowest) = walked.get();
+    let looked_upto = lowest.filter(|_| count >= MAX_SCAN);
+    Ok(Found::ended(found, limit, looked_upto))
 }
 
 /// The ids of a range in runs, newest first.
@@ -215,52 +228,83 @@ fn is_in(stored: &Stored, state: Option<MessageState>) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_subscriber_s_message_is_found_below_more_of_its_sender_than_a_request_reads() {
-        const OLD: u64 = 5 << 20;
-        let folder = tempfile::tempdir().unwrap();
-        let main = schema::open_main(&folder.path().join(schema::MAIN_FILE), 1000).unwrap();
-        main.execute(
-            "INSERT INTO msg VALUES(?1, 5, 7, 1, 0, 0, 0, 'ACME', '447700900123', 0, x'')",
-            [OLD as i64],
-        )
+    const OLD: u64 = 5 << 20;
+    /// More than one request walks.
+    const NEWER: Range<u64> = OLD + 1..OLD + 1 + MAX_SCAN as u64;
+    /// The lowest id of [`NEWER`] that a request comes to.
+    const WALKED_TO: u64 = OLD + 1;
+
+    /// One failed message to a subscriber below many newer ones of its sender.
+    fn one_below_many(folder: &Path) -> (Connection, std::path::PathBuf) {
+        let main = schema::open_main(&folder.join(schema::MAIN_FILE), 1000).unwrap();
+        let number = i32::from;
+        main.execute_batch(&format!(
+            "INSERT INTO msg VALUES({OLD}, 5, 7, 1, 0, 0, 0, 'ACME', '447700900123', 0, x'');
+             INSERT INTO fin(id, at, state, error, operator, tell) VALUES({OLD}, 6, {}, '', 0, 0);
+             WITH RECURSIVE newer(id) AS (
+               VALUES({}) UNION ALL SELECT id + 1 FROM newer WHERE id + 1 < {})
+             INSERT INTO fin(id, at, state, error, operator, tell) SELECT id, 6, {}, '', 0, 0 FROM newer;",
+            number(MessageState::Rejected),
+            NEWER.start,
+            NEWER.end,
+            number(MessageState::Delivered),
+        ))
         .unwrap();
-        let path = folder.path().join(schema::INDEX_FILE);
+        let path = folder.join(schema::INDEX_FILE);
         let index = Connection::open(&path).unwrap();
-        let newer = (OLD + 1)..(OLD + 1 + MAX_SCAN as u64);
-        let ids: Vec<u64> = std::iter::once(OLD).chain(newer).collect();
         let transaction = index.unchecked_transaction().unwrap();
         transaction
             .execute_batch(&format!(
-                "CREATE TABLE meta(key, value); {}",
-                entries::ddl()
+                "CREATE TABLE meta(key, value); {};
+                 INSERT INTO meta VALUES('indexed_upto', {});
+                 INSERT INTO dst_idx VALUES('447700900123', {OLD});",
+                entries::ddl(),
+                NEWER.end,
             ))
             .unwrap();
-        transaction
-            .execute(
-                "INSERT INTO meta VALUES('indexed_upto', ?1)",
-                [OLD as i64 + MAX_SCAN],
-            )
-            .unwrap();
-        transaction
-            .execute(
-                "INSERT INTO dst_idx VALUES('447700900123', ?1)",
-                [OLD as i64],
-            )
-            .unwrap();
+        let ids: Vec<u64> = std::iter::once(OLD).chain(NEWER).collect();
         let mut senders = entries::SENDERS.writer(&transaction).unwrap();
         senders.insert(&7, &ids).unwrap();
         drop(senders);
         transaction.commit().unwrap();
+        (main, path)
+    }
 
-        let wanted = Search {
-            to: Some("447700900123".to_owned()),
-            sender: Some(7),
+    #[test]
+    fn what_is_below_more_than_a_request_walks_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (main, index) = one_below_many(folder.path());
+        let find = |wanted: &Search| {
+            let found = search(&main, Some(&index), wanted).unwrap();
+            let ids: Vec<u64> = found.messages.iter().map(|one| one.message.id).collect();
+            (ids, found.next_before)
+        };
+        let rejected = Search {
+            state: Some(MessageState::Rejected),
             limit: 10,
             ..Search::default()
         };
-        let found = search(&main, Some(&path), &wanted).unwrap();
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].message.id, OLD);
+        let of_sender = Search {
+            sender: Some(7),
+            ..rejected.clone()
+        };
+        for wanted in [&rejected, &of_sender] {
+            assert_eq!(find(wanted), (vec![], Some(WALKED_TO)), "{wanted:?}");
+            let next = Search {
+                before: Some(WALKED_TO),
+                ..wanted.clone()
+            };
+            assert_eq!(find(&next), (vec![OLD], None), "{next:?}");
+        }
+        let to_subscriber = Search {
+            to: Some("447700900123".to_owned()),
+            ..of_sender.clone()
+        };
+        assert_eq!(find(&to_subscriber), (vec![OLD], None), "it has but one");
+        let one = Search {
+            limit: 1,
+            ..to_subscriber
+        };
+        assert_eq!(find(&one), (vec![OLD], Some(OLD)), "the page is full");
     }
 }
