@@ -20,6 +20,7 @@ pub mod opt_out;
 pub mod postgres;
 mod record;
 pub mod redis;
+mod search;
 pub mod settings;
 pub mod sqlite;
 
@@ -31,12 +32,11 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use self::search::MAX_SCAN;
 use crate::pb::{Message, MessageState, QueueItem};
 
 pub use self::gauges::{CommitHistograms, Histogram};
-
-/// Rows walked per request of a person: a search for something rare must not keep a store busy for long.
-const MAX_SCAN: i64 = 500_000;
+pub use self::search::{Found, Search};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
 #[derive(Debug, Default, Clone)]
@@ -296,34 +296,6 @@ pub struct History {
     pub changes: Vec<ChangeRow>,
 }
 
-/// Which messages to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Search {
-    /// Destination, exact, without a leading plus.
-    pub to: Option<String>,
-    /// Source address, exact, without a leading plus.
-    pub from: Option<String>,
-    /// Interned name of the account or operator that brought it.
-    pub sender: Option<u32>,
-    /// Accepted at this time or later, Unix milliseconds.
-    pub since: Option<i64>,
-    /// Accepted before this time, Unix milliseconds.
-    pub until: Option<i64>,
-    /// Keep only messages in this state; `Enroute` means not final.
-    pub state: Option<MessageState>,
-    /// Only ids below this one (paging).
-    pub before: Option<u64>,
-    pub limit: usize,
-}
-
-/// A page of messages.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
-    pub messages: Vec<Stored>,
-    /// `before` of the next page, which may be empty; `None` when everything was looked at.
-    pub next_before: Option<u64>,
-}
-
 /// What the store says of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoreStats {
@@ -415,31 +387,6 @@ pub trait Store:
 
     /// Writes what waits and stops. Blocks.
     fn close(&self);
-}
-
-// === impl Found ===
-
-impl Found {
-    /// Ends at the last message found when that are as many as wanted, else at the lowest id that was
-    /// looked at, if there may be more below.
-    fn ended(messages: Vec<Stored>, limit: usize, looked_upto: Option<u64>) -> Self {
-        let last = messages.last().filter(|_| messages.len() >= limit);
-        Self {
-            next_before: last.map(|stored| stored.message.id).or(looked_upto),
-            messages,
-        }
-    }
-}
-
-// === impl Search ===
-
-impl Search {
-    /// The ids that its times and its page leave: from the first up to the second, without it.
-    pub fn ids(&self) -> std::ops::Range<u64> {
-        let until = self.until.map_or(i64::MAX as u64, archive::first_id);
-        let before = self.before.unwrap_or(i64::MAX as u64);
-        self.since.map_or(0, archive::first_id)..until.min(before).min(i64::MAX as u64)
-    }
 }
 
 // === impl SentRow ===
