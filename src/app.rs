@@ -466,8 +466,8 @@ impl App {
 
     /// Stops intake, waits for windows in flight, then closes the store.
     pub async fn stop(self) {
-        tracing::info!("stopping: finishing windows in flight");
         self.hub.draining.store(true, Ordering::Relaxed);
+        tracing::info!("stopping: finishing windows in flight");
         // Binds that wait for their next attempt have nothing to finish.
         self.hub.binds.all().iter().for_each(|port| port.wake());
         let drain = self.hub.config().smpp.drain_timeout;
