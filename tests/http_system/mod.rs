@@ -6,8 +6,10 @@
 // Polling from outside blocks nobody but the test.
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../harness/ports.rs"]
+mod ports;
+
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -45,7 +47,7 @@ impl System {
     /// Likewise, with more keys of the table `[store]`.
     pub fn start_with(more: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let [http, smpp, nobody] = free_ports();
+        let [http, smpp, nobody] = std::array::from_fn(|_| ports::free_port());
         let config = format!(
             r#"
             data_dir = "{data}"
@@ -267,11 +269,4 @@ fn agent() -> ureq::Agent {
         .http_status_as_error(false)
         .build()
         .into()
-}
-
-/// Ports that nobody has at this moment; all differ.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let sockets: [TcpListener; N] =
-        std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-    sockets.map(|socket| socket.local_addr().unwrap().port())
 }
