@@ -1,5 +1,6 @@
 //! Finished messages: found by every filter, exported in every format, relieved of text and number.
 
+mod harness;
 mod http_system;
 
 use std::fs::File;

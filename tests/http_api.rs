@@ -1,5 +1,6 @@
 //! The HTTP side of a running SMSC: health, metrics, the admin API, and the commands that show it.
 
+mod harness;
 mod http_system;
 
 use http_system::{System, TOKEN, run};

@@ -6,15 +6,14 @@
 // Polling from outside blocks nobody but the test.
 #![allow(clippy::disallowed_methods)]
 
-#[path = "../harness/ports.rs"]
-mod ports;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::harness::free_port;
 
 pub const TOKEN: &str = "change-me";
 /// Longest wait for anything that the SMSC does by itself.
@@ -47,7 +46,7 @@ impl System {
     /// Likewise, with more keys of the table `[store]`.
     pub fn start_with(more: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let [http, smpp, nobody] = std::array::from_fn(|_| ports::free_port());
+        let [http, smpp, nobody] = std::array::from_fn(|_| free_port());
         let config = format!(
             r#"
             data_dir = "{data}"
