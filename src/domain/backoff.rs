@@ -45,7 +45,7 @@ const NEAR: f64 = 0.9;
 const QUIET: Duration = Duration::from_secs(2);
 /// So long after it was halved, a refusal only slows the climb: few refusals must not hold it for good.
 const HELD: Duration = Duration::from_secs(120);
-/// To this part.
+/// A climb that is slowed has this part of its speed.
 const CREEP: f64 = 0.1;
 /// Share of the refused rate that is added each second.
 const CLIMB: f64 = 0.05;

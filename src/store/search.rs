@@ -36,20 +36,6 @@ pub struct Found {
     pub next_before: Option<u64>,
 }
 
-// === impl Found ===
-
-impl Found {
-    /// Ends at the last message found when that are as many as wanted, else at the lowest id that was
-    /// looked at, if there may be more below.
-    pub(super) fn ended(messages: Vec<Stored>, limit: usize, looked_upto: Option<u64>) -> Self {
-        let last = messages.last().filter(|_| messages.len() >= limit);
-        Self {
-            next_before: last.map(|stored| stored.message.id).or(looked_upto),
-            messages,
-        }
-    }
-}
-
 // === impl Search ===
 
 impl Search {

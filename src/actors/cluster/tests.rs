@@ -26,8 +26,8 @@ type Late = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct State {
-    /// Who else is there.
-    others: bool,
+    /// Whether the other node is a member.
+    is_joined: bool,
     held: BTreeMap<Resource, Membership>,
     /// Calls whose answers are kept back.
     slow: Vec<Call>,
@@ -91,7 +91,9 @@ impl State {
             dead_for: Duration::ZERO,
             since: 0,
         };
-        let members = [ME, OTHER].into_iter().take(1 + usize::from(self.others));
+        let members = [ME, OTHER]
+            .into_iter()
+            .take(1 + usize::from(self.is_joined));
         let held = self.held.iter().map(|(resource, holder)| Held {
             resource: *resource,
             node: holder.node,
@@ -191,8 +193,8 @@ impl BlockStore for Shelf {
     }
 }
 
-/// A node on its own, and the two bind slots of its operator; the first one is `first_of`'s.
-async fn started(first_of: Option<Membership>) -> (Arc<Shelf>, Node, [Resource; 2]) {
+/// A node, and the two bind slots of its operator, of which somebody may hold the first.
+async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, Node, [Resource; 2]) {
     let shelf = Arc::new(Shelf::default());
     let node = rig::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
     tokio::time::pause();
@@ -200,7 +202,7 @@ async fn started(first_of: Option<Membership>) -> (Arc<Shelf>, Node, [Resource; 
     let slots = [0, 1].map(|slot| Resource::Bind { operator, slot });
     lock(&shelf.state)
         .held
-        .extend(first_of.map(|holder| (slots[0], holder)));
+        .extend(first_held_by.map(|holder| (slots[0], holder)));
     let (_, slot) = supervise::slot(MAILBOX);
     let (supervisor, _) = supervise::slot(1);
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
@@ -256,7 +258,7 @@ async fn stays_away(node: &Node, shelf: &Shelf, given_back: Resource) {
 async fn a_slot_too_many_goes_to_a_node_that_joins() {
     let (shelf, node, [kept, given_back]) = started(None).await;
     until("both", || node.has(kept) && node.has(given_back)).await;
-    lock(&shelf.state).others = true;
+    lock(&shelf.state).is_joined = true;
     until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
     stays_away(&node, &shelf, given_back).await;
     assert!(node.has(kept));
@@ -267,7 +269,7 @@ async fn a_view_from_before_a_release_brings_nothing_back() {
     let (shelf, node, [_, given_back]) = started(None).await;
     until("its slot", || node.has(given_back)).await;
     let session = node.bind(given_back);
-    lock(&shelf.state).others = true;
+    lock(&shelf.state).is_joined = true;
     until("given up", || !node.has(given_back)).await;
     // While its session ends, the next view is asked for: the slot is this node's in it.
     shelf.keep_back(Call::Beat);
@@ -292,7 +294,7 @@ async fn a_step_asked_for_before_a_release_brings_nothing_back() {
     shelf.keep_back(Call::Claim);
     until("its slot", || node.has(given_back)).await;
     until("the next claim", || shelf.holder(other) == Some(ME)).await;
-    lock(&shelf.state).others = true;
+    lock(&shelf.state).is_joined = true;
     until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
     shelf.let_go(Call::Claim);
     stays_away(&node, &shelf, given_back).await;

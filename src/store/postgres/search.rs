@@ -74,15 +74,16 @@ pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreErro
         .iter()
         .map(|row| id_at(row, 0))
         .collect::<Result<Vec<u64>, _>>()?;
-    let looked_upto = match state {
-        Some(_) if ids.len() < limit as usize => {
-            end_of_walk(client, &walk, &values[..walked]).await?
-        }
+    let next_before = match state {
+        _ if ids.len() >= limit as usize => ids.last().copied(),
         // All that was walked over is on the page.
-        _ => None,
+        None => None,
+        Some(_) => end_of_walk(client, &walk, &values[..walked]).await?,
     };
-    let found = load(client, &ids).await?.into_iter().flatten().collect();
-    Ok(Found::ended(found, limit as usize, looked_upto))
+    Ok(Found {
+        messages: load(client, &ids).await?.into_iter().flatten().collect(),
+        next_before,
+    })
 }
 
 /// The lowest id that a walk of at most [`MAX_SCAN`] ids has come to; `None` when it has come to its end.

@@ -8,6 +8,7 @@ use rusqlite::{Connection, Row, ToSql};
 use super::SqliteStore;
 use super::reader::{history, load, read_parked};
 use super::schema::sql_failed;
+use super::search::end_of_walk;
 use crate::store::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::store::{Found, History, MAX_SCAN, ParkedRow, Reply};
 
@@ -39,7 +40,7 @@ fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Fo
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
             Some(last) if is_full => Some(*last),
-            _ => end_of_walk(connection, "fin", ids.start, below)?,
+            _ => end_of_walk(connection, "fin", ids.start..below)?,
         };
         let loaded = load(connection, &candidates)?.into_iter().flatten();
         found.extend(loaded.filter(|stored| search.fits(stored)));
@@ -70,25 +71,6 @@ fn candidates(
             Ok(row.get::<_, i64>(0)? as u64)
         })?
         .collect()
-}
-
-/// The lowest id of a table that a walk from the newest down has come to; `None` when it has walked over
-/// all.
-pub(super) fn end_of_walk(
-    connection: &Connection,
-    table: &str,
-    from: u64,
-    below: u64,
-) -> rusqlite::Result<Option<u64>> {
-    let (lowest, count): (Option<i64>, i64) = connection
-        .prepare_cached(&format!(
-            "SELECT min(id), count(*) FROM (SELECT id FROM {table} WHERE id >= ?1 AND id < ?2
-               ORDER BY id DESC LIMIT ?3)"
-        ))?
-        .query_row((from as i64, below as i64, MAX_SCAN), |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-    Ok(lowest.filter(|_| count >= MAX_SCAN).map(|id| id as u64))
 }
 
 fn unmatched(connection: &Connection, search: &ParkedSearch) -> rusqlite::Result<Vec<ParkedRow>> {

@@ -11,7 +11,6 @@ use std::path::Path;
 use rusqlite::{Connection, ToSql};
 
 use super::entries;
-use super::failed::end_of_walk;
 use super::reader::load;
 use super::record::{Readable, octets_of};
 use super::runs::{self, Runs};
@@ -40,14 +39,14 @@ pub fn search(
     let limit = search.limit.min(MAX_LIMIT);
     let ids = search.ids();
     let terms = terms(search);
-    if terms.is_empty() {
+    let Some((first, others)) = terms.split_first() else {
         return by_state(main, search.state, ids, limit).map_err(sql_failed);
-    }
+    };
     let index = index.ok_or_else(|| {
         failed("search by address or sender is switched off: set store.search_index = true")
     })?;
     let index = schema::open_reader(index)?;
-    by_terms(main, &index, &terms, search, ids, limit).map_err(sql_failed)
+    by_terms(main, &index, (first, others), search, ids, limit).map_err(sql_failed)
 }
 
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
@@ -99,21 +98,41 @@ fn by_state(
     let ids = statement
         .query_map(&values[..], |row| Ok(row.get::<_, i64>(0)? as u64))?
         .collect::<rusqlite::Result<Vec<u64>>>()?;
-    let looked_upto = match state {
+    let next_before = match state {
+        _ if ids.len() >= limit => ids.last().copied(),
         // All that was walked over is on the page.
         None => None,
-        Some(_) if ids.len() >= limit => None,
-        Some(MessageState::Enroute) => end_of_walk(main, "msg", range.start, range.end)?,
-        Some(_) => end_of_walk(main, "fin", range.start, range.end)?,
+        Some(MessageState::Enroute) => end_of_walk(main, "msg", range)?,
+        Some(_) => end_of_walk(main, "fin", range)?,
     };
-    let found = load(main, &ids)?.into_iter().flatten().collect();
-    Ok(Found::ended(found, limit, looked_upto))
+    Ok(Found {
+        messages: load(main, &ids)?.into_iter().flatten().collect(),
+        next_before,
+    })
+}
+
+/// The lowest id of a table that a walk of at most [`MAX_SCAN`] ids has come to, from the newest down;
+/// `None` when it has come to its end.
+pub(super) fn end_of_walk(
+    main: &Connection,
+    table: &str,
+    range: Range<u64>,
+) -> rusqlite::Result<Option<u64>> {
+    let (lowest, count): (Option<i64>, i64) = main
+        .prepare_cached(&format!(
+            "SELECT min(id), count(*) FROM (SELECT id FROM {table} WHERE id >= ?1 AND id < ?2
+               ORDER BY id DESC LIMIT ?3)"
+        ))?
+        .query_row((range.start as i64, range.end as i64, MAX_SCAN), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    Ok(lowest.filter(|_| count >= MAX_SCAN).map(|id| id as u64))
 }
 
 fn by_terms(
     main: &Connection,
     index: &Connection,
-    terms: &[Term<'_>],
+    (first, others): (&Term<'_>, &[Term<'_>]),
     search: &Search,
     range: Range<u64>,
     limit: usize,
@@ -124,9 +143,6 @@ fn by_terms(
     let upto = meta(&snapshot, "indexed_upto")? as i64;
     let tail = tail(main, search, [from.max(upto + 1), below])?;
     let end = below.min(upto + 1);
-    let Some((first, others)) = terms.split_first() else {
-        return Ok(Found::default());
-    };
     // The first condition is walked from the newest id down, the others are looked up per id: a
     // subscriber's few messages are found however many its sender has sent since.
     let mut walk = snapshot.prepare_cached(&match first.runs {
@@ -170,8 +186,14 @@ fn by_terms(
         found.extend(matching.take(limit - found.len()));
     }
     let (count, lowest) = walked.get();
-    let looked_upto = lowest.filter(|_| count >= MAX_SCAN);
-    Ok(Found::ended(found, limit, looked_upto))
+    let next_before = match found.last() {
+        Some(last) if found.len() >= limit => Some(last.message.id),
+        _ => lowest.filter(|_| count >= MAX_SCAN),
+    };
+    Ok(Found {
+        messages: found,
+        next_before,
+    })
 }
 
 /// The ids of a range in runs, newest first.
@@ -229,10 +251,8 @@ mod tests {
     use super::*;
 
     const OLD: u64 = 5 << 20;
-    /// More than one request walks.
+    /// As many as one request walks.
     const NEWER: Range<u64> = OLD + 1..OLD + 1 + MAX_SCAN as u64;
-    /// The lowest id of [`NEWER`] that a request comes to.
-    const WALKED_TO: u64 = OLD + 1;
 
     /// One failed message to a subscriber below many newer ones of its sender.
     fn one_below_many(folder: &Path) -> (Connection, std::path::PathBuf) {
@@ -289,9 +309,9 @@ mod tests {
             ..rejected.clone()
         };
         for wanted in [&rejected, &of_sender] {
-            assert_eq!(find(wanted), (vec![], Some(WALKED_TO)), "{wanted:?}");
+            assert_eq!(find(wanted), (vec![], Some(NEWER.start)), "{wanted:?}");
             let next = Search {
-                before: Some(WALKED_TO),
+                before: Some(NEWER.start),
                 ..wanted.clone()
             };
             assert_eq!(find(&next), (vec![OLD], None), "{next:?}");
