@@ -20,17 +20,16 @@ use actix::{
     Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseActFuture, Supervised,
     WrapFuture,
 };
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use self::shares::{BindNeed, QueueNeed, Shares, everything};
+use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, post};
 use crate::actors::supervisor::Supervisor;
 use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
 use crate::store::StoreError;
-use crate::store::cluster::{ClusterStore, Membership, NodeCard, Resource, View};
+use crate::store::cluster::{ClusterStore, Hint, Membership, NodeCard, Resource, View};
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
@@ -50,7 +49,6 @@ pub struct Cluster {
     /// Claims, takeovers and the inbox, one after another.
     working: bool,
     wanted: work::Wanted,
-    woken: Arc<Notify>,
     next_poll: Instant,
     declared: HashSet<Resource>,
     /// Given back while a step was under way, which may have asked for them before.
@@ -58,8 +56,10 @@ pub struct Cluster {
     /// How often something was given back: a view that was asked for before does not know.
     releases: u64,
     burying: HashSet<(u8, u64)>,
-    /// Beats with something free that we left to others.
-    patience: u32,
+    /// Since when something free is left to others.
+    patient_since: Option<Instant>,
+    /// What the card says is new to the others.
+    has_news: bool,
     counts: counts::Counts,
     /// Nothing is held until a beat succeeds: at first, and after the lease was lost.
     stood_back: bool,
@@ -105,7 +105,6 @@ impl Cluster {
         Self {
             card: card(&hub.config()),
             lease: hub.config().cluster.lease,
-            woken: store.woken(),
             hub,
             store,
             supervisor,
@@ -119,7 +118,8 @@ impl Cluster {
             given_back: Vec::new(),
             releases: 0,
             burying: HashSet::new(),
-            patience: 0,
+            patient_since: None,
+            has_news: true,
             counts: counts::Counts::default(),
             stood_back: true,
             leaving: false,
@@ -136,7 +136,8 @@ impl Cluster {
         let changed = serving != self.card.serving
             || tripped != self.card.tripped
             || self.card.draining != self.hub.draining.load(Ordering::Relaxed);
-        if now >= self.next_beat || changed {
+        if !self.beating && (now >= self.next_beat || changed) {
+            self.has_news |= changed;
             self.card.serving = serving;
             self.card.tripped = tripped;
             self.card.to_do = self.to_do();
@@ -181,19 +182,18 @@ impl Cluster {
     }
 
     fn beat(&mut self, ctx: &mut Context<Self>) {
-        if self.beating {
-            return;
-        }
         self.beating = true;
         let asked = Instant::now();
         let settings = self.hub.config().cluster.clone();
         self.next_beat = asked + settings.heartbeat;
         let releases = self.releases;
+        let has_news = std::mem::take(&mut self.has_news);
         let reply = self.store.beat(self.card.clone());
         // A database that is silent must not keep the next beat from being tried.
         let reply = async move { tokio::time::timeout(settings.lease, reply).await };
         ctx.spawn(reply.into_actor(self).map(move |reply, cluster, ctx| {
             cluster.beating = false;
+            cluster.has_news |= has_news && !matches!(reply, Ok(Ok(_)));
             match reply {
                 Ok(Ok(view)) => {
                     cluster
@@ -201,6 +201,9 @@ impl Cluster {
                         .tenure
                         .renew(asked + cluster.lease.saturating_sub(settings.margin));
                     cluster.look(view, releases == cluster.releases, ctx);
+                    if has_news {
+                        cluster.tell_others();
+                    }
                 }
                 Ok(Err(StoreError::Fenced)) if cluster.leaving => {}
                 Ok(Err(StoreError::Fenced)) => {
@@ -295,18 +298,20 @@ impl Cluster {
             })
             .collect();
         self.declare(&queues, &binds, ctx);
+        let patience = self.hub.config().cluster.heartbeat * WAIT_FOR_OTHERS;
         let wish = Shares {
             me: self.me.node,
             view: &view,
             queues: &queues,
             binds: &binds,
-            patience: self.patience,
+            others_had_time: self
+                .patient_since
+                .is_some_and(|since| since.elapsed() >= patience),
         }
         .wish();
-        self.patience = match wish.claim.is_empty() {
-            true => self.patience.saturating_add(1),
-            false => 0,
-        };
+        self.patient_since = wish
+            .is_patient
+            .then(|| self.patient_since.unwrap_or_else(Instant::now));
         let holdings_lack: Vec<Resource> = {
             let holdings = self.hub.tenure.hold();
             view.held
@@ -360,12 +365,18 @@ impl Cluster {
                         tracing::warn!(dead = key.0, epoch = key.1, %name, "a dead node is taken over");
                         cluster.hub.metrics.nodes_buried.inc();
                         cluster.next_beat = Instant::now();
+                        cluster.tell_others();
                     }
                     Ok(false) => {}
                     Err(error) => tracing::warn!(dead = key.0, %error, "a dead node is still writing"),
                 }
             }));
         }
+    }
+
+    /// Has the others look at once at what this node has changed.
+    fn tell_others(&self) {
+        self.store.wake(&self.hub.other_nodes(), Hint::Shares);
     }
 
     fn slots_changed(&self) {
@@ -379,7 +390,8 @@ impl Actor for Cluster {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(TICK, |cluster, ctx| cluster.tick(ctx));
-        self.listen(ctx);
+        self.listen(Hint::Inbox, ctx);
+        self.listen(Hint::Shares, ctx);
         self.tick(ctx);
     }
 }

@@ -33,7 +33,7 @@ use crate::domain::id::IdGenerator;
 use crate::domain::partition;
 use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, ThrottleSnapshot};
 use crate::store::Store;
-use crate::store::cluster::{ClusterStore, Partition};
+use crate::store::cluster::{ClusterStore, Hint, Partition};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Traces;
 
@@ -241,7 +241,7 @@ impl Hub {
         nodes.sort_unstable();
         nodes.dedup();
         if !nodes.is_empty() {
-            cluster.wake(&nodes);
+            cluster.wake(&nodes, Hint::Inbox);
         }
     }
 

@@ -20,6 +20,7 @@ use crate::config::WhenFull;
 use crate::pb::bind_command::Verb;
 use crate::pb::order::What;
 use crate::pb::{BindCommand, MakeRoom, Order};
+use crate::store::cluster::Hint;
 
 /// How often answers and seats are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -136,7 +137,7 @@ async fn take_from_others(
             .await
             .is_ok()
         {
-            cluster.wake(&others);
+            cluster.wake(&others, Hint::Inbox);
         }
     }
     // The others find the order a little later than it was left.

@@ -112,6 +112,15 @@ pub struct Handed {
     pub items: Vec<QueueItem>,
 }
 
+/// What a node is woken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// The inbox, or an order, waits for it.
+    Inbox,
+    /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
+    Shares,
+}
+
 /// A store that several nodes share. Calls never block unless they say so.
 pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
@@ -159,11 +168,11 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Resolves when every write that was asked for before this call has ended.
     fn barrier(&self) -> Reply<()>;
 
-    /// Tells nodes that the inbox has something for them; a hint that may get lost.
-    fn wake(&self, nodes: &[u8]);
+    /// Tells nodes what to look at; a hint that may get lost.
+    fn wake(&self, nodes: &[u8], hint: Hint);
 
-    /// Notified when this node is woken.
-    fn woken(&self) -> Arc<Notify>;
+    /// Notified when this node is given that hint.
+    fn woken(&self, hint: Hint) -> Arc<Notify>;
 
     /// Leaves an encoded [`crate::pb::Order`] for each of these nodes; call [`ClusterStore::wake`]
     /// afterwards.
@@ -180,6 +189,6 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// [`ClusterStore::count_unfinished`] answers. Reads everything active.
     fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()>;
 
-    /// Gives back everything and stops being a member; what is left is found by others. Blocks.
+    /// Gives back everything and stops being a member; the others are told to look. Blocks.
     fn leave(&self) -> Result<(), StoreError>;
 }

@@ -22,14 +22,18 @@ use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_libra
 const LEASE: &str = "60s";
 /// Short, so that a test need not wait long for a takeover.
 const SHORT_LEASE: &str = "3s";
+const HEARTBEAT: &str = "300ms";
+/// So long that a test is over before any node beats without a reason.
+const SELDOM: &str = "1h";
+const LEASE_OF_SELDOM: &str = "4h";
 const CLUSTER: &str = r#"margin = "500ms"
-heartbeat = "300ms"
 poll = "300ms""#;
 
 /// How a cluster is to be.
 pub struct ClusterBuilder {
     plans: Vec<NodePlan>,
     lease: &'static str,
+    heartbeat: &'static str,
     redis: bool,
     gated: bool,
     each: Box<dyn Fn(SmscBuilder) -> SmscBuilder>,
@@ -74,6 +78,12 @@ impl ClusterBuilder {
     /// For a test in which nodes are lost: others take over soon.
     pub fn short_lease(mut self) -> Self {
         self.lease = SHORT_LEASE;
+        self
+    }
+
+    /// Nodes look at the cluster when they are told to, and at no other time.
+    pub fn without_heartbeat(mut self) -> Self {
+        (self.lease, self.heartbeat) = (LEASE_OF_SELDOM, SELDOM);
         self
     }
 
@@ -128,8 +138,9 @@ impl ClusterBuilder {
                 let mut smsc = (self.each)(Smsc::new())
                     .toml(&format!("[postgres]\nurl = {url:?}"))
                     .toml(&format!(
-                        "[cluster]\nlease = {:?}\n{CLUSTER}\n{}",
+                        "[cluster]\nlease = {:?}\nheartbeat = {:?}\n{CLUSTER}\n{}",
                         self.lease,
+                        self.heartbeat,
                         plan.roles.as_deref().unwrap_or_default()
                     ));
                 if let Some(redis) = &redis {
@@ -181,6 +192,7 @@ impl Cluster {
         ClusterBuilder {
             plans: (0..nodes).map(|_| NodePlan::default()).collect(),
             lease: LEASE,
+            heartbeat: HEARTBEAT,
             redis: false,
             gated: false,
             each: Box::new(|smsc| smsc),

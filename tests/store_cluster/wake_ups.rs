@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use smsc::store::cluster::{ClusterStore, NodeCard};
+use smsc::store::cluster::{ClusterStore, Hint, NodeCard};
 use tokio::sync::Notify;
 
 use crate::database::{Database, Node};
 
 /// Far more than a wake-up takes.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Nothing that was asked for is under way for so long.
+const QUIET: Duration = Duration::from_millis(300);
 
 fn is_woken(woken: &Arc<Notify>, patience: Duration) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -25,11 +27,20 @@ fn is_woken(woken: &Arc<Notify>, patience: Duration) -> bool {
 
 /// A hint may get lost while connections are made: asks until it comes.
 fn wakes(from: &Node, to: &Node) -> bool {
-    let woken = to.store.woken();
-    (0..300).any(|_| {
-        from.store.wake(&[to.me.node]);
-        is_woken(&woken, PATIENCE / 300)
+    [Hint::Inbox, Hint::Shares].into_iter().all(|hint| {
+        (0..300).any(|_| {
+            from.store.wake(&[to.me.node], hint);
+            is_woken(&to.store.woken(hint), PATIENCE / 300)
+        })
     })
+}
+
+/// By every hint: it may have missed some.
+fn is_told_to_look(node: &Node) -> bool {
+    let hints = [Hint::Inbox, Hint::Shares].into_iter();
+    hints
+        .map(|hint| node.store.woken(hint))
+        .all(|woken| is_woken(&woken, PATIENCE))
 }
 
 #[test]
@@ -37,16 +48,49 @@ fn nodes_wake_each_other() {
     let database = Database::new();
     let [one, two] = [database.node(), database.node()];
     for node in [&one, &two] {
-        assert!(is_woken(&node.store.woken(), PATIENCE), "when it listens");
+        assert!(is_told_to_look(node), "when it listens");
     }
     assert!(wakes(&one, &two));
     assert!(wakes(&two, &one));
     // Both listen and have sent: from here on nothing gets lost, and many wishes are few wake-ups.
     for _ in 0..20 {
-        (0..100).for_each(|_| one.store.wake(&[two.me.node, one.me.node, 77]));
-        assert!(is_woken(&one.store.woken(), PATIENCE));
-        assert!(is_woken(&two.store.woken(), PATIENCE));
+        (0..100).for_each(|_| {
+            one.store
+                .wake(&[two.me.node, one.me.node, 77], Hint::Inbox)
+        });
+        assert!(is_woken(&one.store.woken(Hint::Inbox), PATIENCE));
+        assert!(is_woken(&two.store.woken(Hint::Inbox), PATIENCE));
     }
+}
+
+#[test]
+fn a_hint_is_none_of_the_other_kind() {
+    let database = Database::new();
+    let [one, two] = [database.node(), database.node()];
+    for node in [&one, &two] {
+        assert!(is_told_to_look(node), "when it listens");
+    }
+    assert!(wakes(&one, &two));
+    let [inbox, shares] = [Hint::Inbox, Hint::Shares].map(|hint| two.store.woken(hint));
+    for (sent, other, hint) in [
+        (&inbox, &shares, Hint::Inbox),
+        (&shares, &inbox, Hint::Shares),
+    ] {
+        // What `wakes` asked for twice may still be under way.
+        while is_woken(other, QUIET) || is_woken(sent, QUIET) {}
+        one.store.wake(&[two.me.node], hint);
+        assert!(is_woken(sent, PATIENCE));
+        assert!(!is_woken(other, QUIET), "{hint:?}");
+    }
+}
+
+#[test]
+fn who_leaves_has_the_others_share_anew() {
+    let database = Database::new();
+    let [one, two] = [database.node(), database.node()];
+    assert!(is_told_to_look(&two), "when it listens");
+    one.store.leave().expect("left");
+    assert!(is_woken(&two.store.woken(Hint::Shares), PATIENCE));
 }
 
 #[test]
@@ -54,7 +98,7 @@ fn a_node_whose_connections_were_cut_goes_on() {
     let database = Database::new();
     let [one, two] = [database.node(), database.node()];
     for node in [&one, &two] {
-        assert!(is_woken(&node.store.woken(), PATIENCE), "when it listens");
+        assert!(is_told_to_look(node), "when it listens");
         node.store.beat(NodeCard::default()).wait().expect("lives");
     }
     for _ in 0..3 {
@@ -65,10 +109,7 @@ fn a_node_whose_connections_were_cut_goes_on() {
         for node in [&one, &two] {
             let beat = node.store.beat(NodeCard::default()).wait();
             assert_eq!(beat.expect("lives").nodes.len(), 2);
-            assert!(
-                is_woken(&node.store.woken(), PATIENCE),
-                "it may have missed one"
-            );
+            assert!(is_told_to_look(node), "it may have missed one");
         }
         assert!(wakes(&one, &two));
         assert!(wakes(&two, &one));

@@ -7,7 +7,7 @@ use prost::Message as _;
 use crate::actors::hub::Hub;
 use crate::pb::order::What;
 use crate::pb::{Message, Order, Refusal};
-use crate::store::cluster::Partition;
+use crate::store::cluster::{Hint, Partition};
 
 /// Leaves a command for every other living node; whether there is one.
 pub(in crate::actors) async fn to_others(hub: &Hub, what: What) -> Result<bool, Refusal> {
@@ -25,7 +25,7 @@ async fn send(hub: &Hub, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
     };
     let order = Order { what: Some(what) }.encode_to_vec();
     cluster.order(nodes.clone(), order).await?;
-    cluster.wake(&nodes);
+    cluster.wake(&nodes, Hint::Inbox);
     Ok(true)
 }
 

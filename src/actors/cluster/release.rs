@@ -51,7 +51,7 @@ impl Cluster {
                     cluster.given_back.extend(resources);
                     cluster.forget_given_back();
                     match released {
-                        Ok(()) => cluster.store.wake(&cluster.hub.other_nodes()),
+                        Ok(()) => cluster.tell_others(),
                         // Ours in the database still: taken up again with the next beat.
                         Err(error) => tracing::warn!(%error, "could not be given back"),
                     }
@@ -152,15 +152,9 @@ pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
     if let Err(error) = release(&hub, store.as_ref(), hub.tenure.generation(), &mine).await {
         tracing::warn!(%error, "other nodes take over when the lease is over");
     }
-    let others = hub.other_nodes();
-    let left = tokio::task::spawn_blocking({
-        let store = Arc::clone(&store);
-        move || store.leave()
-    });
-    match left.await {
+    match tokio::task::spawn_blocking(move || store.leave()).await {
         Ok(Ok(())) => tracing::info!("left the cluster"),
         Ok(Err(error)) => tracing::warn!(%error, "left the cluster without saying so"),
         Err(error) => tracing::warn!(%error, "left the cluster without saying so"),
     }
-    store.wake(&others);
 }

@@ -31,6 +31,8 @@ pub struct BindNeed {
 pub struct Wish {
     pub claim: Vec<Resource>,
     pub release: Vec<Resource>,
+    /// A bind slot is free that this node has room for and leaves to nodes with fewer binds.
+    pub is_patient: bool,
 }
 
 /// All there is to share, and this node.
@@ -39,12 +41,12 @@ pub struct Shares<'a> {
     pub view: &'a View,
     pub queues: &'a [QueueNeed],
     pub binds: &'a [BindNeed],
-    /// Consecutive beats for which something free was not taken although others could.
-    pub patience: u32,
+    /// Others have had [`WAIT_FOR_OTHERS`] to take what this node left to them.
+    pub others_had_time: bool,
 }
 
-/// Beats that a free bind slot waits for a node with fewer binds.
-const WAIT_FOR_OTHERS: u32 = 3;
+/// Heartbeats that a free bind slot waits for a node with fewer binds.
+pub const WAIT_FOR_OTHERS: u32 = 3;
 
 /// Everything that there is to hold.
 pub fn everything(queues: &[QueueNeed], binds: &[BindNeed]) -> impl Iterator<Item = Resource> {
@@ -168,11 +170,15 @@ impl Shares<'_> {
                 continue;
             }
             for resource in slots_of(need) {
-                let room = mine.len() < most && (own < fair || self.patience >= WAIT_FOR_OTHERS);
-                if room && !holders.contains_key(&resource) {
+                if mine.len() >= most || holders.contains_key(&resource) {
+                    continue;
+                }
+                if own < fair || self.others_had_time {
                     mine.push(resource);
                     own += 1;
                     wish.claim.push(resource);
+                } else {
+                    wish.is_patient = true;
                 }
             }
         }
@@ -254,7 +260,7 @@ mod tests {
                     view: &view,
                     queues,
                     binds,
-                    patience: round,
+                    others_had_time: round >= WAIT_FOR_OTHERS,
                 }
                 .wish();
                 view.held.retain(|held| {
@@ -365,6 +371,35 @@ mod tests {
             counts.iter().all(|held| (1..=3).contains(held)),
             "{counts:?}"
         );
+    }
+
+    #[test]
+    fn what_one_node_gave_back_it_leaves_to_the_others() {
+        let binds = [1, 2, 3].map(|operator| BindNeed { operator, slots: 1 });
+        let mut view = View {
+            nodes: vec![node(0, &[])],
+            ..View::default()
+        };
+        view = settle(view, &[], &binds);
+        view.nodes.push(node(1, &[]));
+        let look = |view: &View, others_had_time| {
+            let shares = Shares {
+                me: 0,
+                view,
+                queues: &[],
+                binds: &binds,
+                others_had_time,
+            };
+            shares.wish()
+        };
+        let first = look(&view, false);
+        assert_eq!(first.release.len(), 1);
+        view.held
+            .retain(|held| !first.release.contains(&held.resource));
+        let second = look(&view, false);
+        assert_eq!(second.claim, [], "the other node has not looked yet");
+        assert!(second.is_patient);
+        assert_eq!(look(&view, true).claim, first.release, "nobody wants it");
     }
 
     #[test]

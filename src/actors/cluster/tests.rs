@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use tokio::sync::Notify;
+
 use super::*;
 use crate::actors::ports::{BindPort, lock};
 use crate::actors::rig::{self, Node};
@@ -18,7 +20,8 @@ const OTHER: Membership = Membership { node: 1, epoch: 2 };
 #[derive(Default)]
 struct Shelf {
     state: Mutex<State>,
-    woken: Arc<Notify>,
+    /// By hint.
+    woken: [Arc<Notify>; 2],
 }
 
 /// An answer that is kept back.
@@ -32,6 +35,9 @@ struct State {
     /// Calls whose answers are kept back.
     slow: Vec<Call>,
     late: Vec<(Call, Late)>,
+    beats: usize,
+    /// How often the other node was told to share anew.
+    told: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +121,7 @@ impl ClusterStore for Shelf {
     fn beat(&self, _: NodeCard) -> Reply<View> {
         let mut state = lock(&self.state);
         let view = state.view();
+        state.beats += 1;
         self.answer(&mut state, Call::Beat, view)
     }
 
@@ -160,10 +167,13 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(()))
     }
 
-    fn wake(&self, _: &[u8]) {}
+    fn wake(&self, nodes: &[u8], hint: Hint) {
+        let is_told = hint == Hint::Shares && nodes.contains(&OTHER.node);
+        lock(&self.state).told += usize::from(is_told);
+    }
 
-    fn woken(&self) -> Arc<Notify> {
-        Arc::clone(&self.woken)
+    fn woken(&self, hint: Hint) -> Arc<Notify> {
+        Arc::clone(&self.woken[hint as usize])
     }
 
     fn order(&self, _: Vec<u8>, _: Vec<u8>) -> Reply<()> {
@@ -299,4 +309,44 @@ async fn a_step_asked_for_before_a_release_brings_nothing_back() {
     shelf.let_go(Call::Claim);
     stays_away(&node, &shelf, given_back).await;
     assert!(node.has(other));
+}
+
+/// Far less than a heartbeat.
+const SOON: Duration = Duration::from_millis(250);
+
+#[actix::test]
+async fn a_node_that_is_told_looks_at_once() {
+    let (shelf, node, slots) = started(None).await;
+    until("both", || slots.iter().all(|slot| node.has(*slot))).await;
+    let heartbeat = node.hub.config().cluster.heartbeat;
+    assert!(SOON * 2 < heartbeat);
+    tokio::time::sleep(heartbeat * 3).await;
+    for _ in 0..3 {
+        let before = lock(&shelf.state).beats;
+        (0..10).for_each(|_| shelf.woken(Hint::Shares).notify_one());
+        tokio::time::sleep(SOON).await;
+        let beats = lock(&shelf.state).beats - before;
+        assert!((1..=3).contains(&beats), "{beats} beats");
+    }
+    let before = lock(&shelf.state).beats;
+    shelf.woken(Hint::Inbox).notify_one();
+    tokio::time::sleep(SOON).await;
+    assert!(lock(&shelf.state).beats - before <= 1, "only when it is due");
+}
+
+#[actix::test]
+async fn what_changes_here_the_others_are_told() {
+    let (shelf, node, [kept, given_back]) = started(None).await;
+    until("both", || node.has(kept) && node.has(given_back)).await;
+    tokio::time::sleep(node.hub.config().cluster.heartbeat * 3).await;
+    assert_eq!(lock(&shelf.state).told, 0, "there is nobody");
+    lock(&shelf.state).is_joined = true;
+    until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(lock(&shelf.state).told, 1, "what was given back");
+    tokio::time::sleep(node.hub.config().cluster.heartbeat * 3).await;
+    assert_eq!(lock(&shelf.state).told, 1, "nothing has changed");
+    node.hub.draining.store(true, Ordering::Relaxed);
+    tokio::time::sleep(SOON).await;
+    assert_eq!(lock(&shelf.state).told, 2, "it stops");
 }

@@ -27,13 +27,19 @@ pub(super) struct Wanted {
 
 impl Cluster {
     /// Waits for wake-ups of other nodes, for ever.
-    pub(super) fn listen(&mut self, ctx: &mut Context<Self>) {
-        let woken = Arc::clone(&self.woken);
+    pub(super) fn listen(&mut self, hint: Hint, ctx: &mut Context<Self>) {
+        let woken = self.store.woken(hint);
         let wait = async move { woken.notified().await };
-        ctx.spawn(wait.into_actor(self).map(|(), cluster, ctx| {
-            cluster.wanted.collect = true;
-            cluster.work(ctx);
-            cluster.listen(ctx);
+        ctx.spawn(wait.into_actor(self).map(move |(), cluster, ctx| {
+            match hint {
+                Hint::Inbox => {
+                    cluster.wanted.collect = true;
+                    cluster.work(ctx);
+                }
+                // At the next tick: many nodes may say so at once.
+                Hint::Shares => cluster.next_beat = Instant::now(),
+            }
+            cluster.listen(hint, ctx);
         }));
     }
 
@@ -55,6 +61,10 @@ impl Cluster {
                     if done.binds_came {
                         cluster.slots_changed();
                     }
+                    if done.is_richer {
+                        cluster.next_beat = Instant::now();
+                        cluster.tell_others();
+                    }
                     cluster.wanted.collect |= done.more;
                     cluster.work(ctx);
                 }
@@ -67,8 +77,9 @@ impl Cluster {
 
 /// What a step came to.
 struct Done {
-    /// Bind slots were gained.
+    /// Something was gained: bind slots, or anything.
     binds_came: bool,
+    is_richer: bool,
     /// The inbox may have more.
     more: bool,
 }
@@ -94,6 +105,7 @@ async fn step(
     if !hub.tenure.gain(generation, &others, || {}) {
         return Err(StoreError::Fenced);
     }
+    let is_richer = !partitions.is_empty() || !others.is_empty();
     if !partitions.is_empty() {
         adopt(&hub, store.as_ref(), generation, partitions).await?;
     }
@@ -108,6 +120,7 @@ async fn step(
         binds_came: others
             .iter()
             .any(|resource| matches!(resource, Resource::Bind { .. })),
+        is_richer,
         more,
     })
 }

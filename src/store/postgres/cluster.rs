@@ -22,7 +22,7 @@ use tokio_postgres::error::SqlState;
 use super::failure::sql_failed;
 use super::{PgStore, Shared};
 use crate::store::cluster::{
-    ClusterStore, Handed, Membership, NodeCard, Partition, Resource, View,
+    ClusterStore, Handed, Hint, Membership, NodeCard, Partition, Resource, View,
 };
 use crate::store::{Active, Reply, StoreError};
 
@@ -172,12 +172,12 @@ impl ClusterStore for PgStore {
         PgStore::barrier(self)
     }
 
-    fn wake(&self, nodes: &[u8]) {
-        self.shared.cluster.wake.wake(nodes);
+    fn wake(&self, nodes: &[u8], hint: Hint) {
+        self.shared.cluster.wake.wake(nodes, hint);
     }
 
-    fn woken(&self) -> Arc<Notify> {
-        self.shared.cluster.wake.woken()
+    fn woken(&self, hint: Hint) -> Arc<Notify> {
+        self.shared.cluster.wake.woken(hint)
     }
 
     fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()> {

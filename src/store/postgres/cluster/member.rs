@@ -16,6 +16,7 @@ use tokio_postgres::{Client, Row, Statement};
 
 use super::super::Shared;
 use super::super::lane::writer_name;
+use super::wake::SHARE_ANEW;
 use super::{DbError, blocks};
 use crate::store::StoreError;
 use crate::store::cluster::{Held, Membership, NodeCard, NodeView, Resource, View};
@@ -237,7 +238,8 @@ async fn try_bury(
     Ok(true)
 }
 
-/// Stops being a member. The leases need no writing: their holder is no node any more.
+/// Stops being a member, and has the others look. The leases need no writing: their holder is no node any
+/// more.
 pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
         return Ok(());
@@ -249,6 +251,9 @@ pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
     remove(&transaction, me).await.map_err(StoreError::from)?;
+    transaction
+        .execute(SHARE_ANEW, &[&i16::from(me.node)])
+        .await?;
     transaction.commit().await?;
     Ok(())
 }

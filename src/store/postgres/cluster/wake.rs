@@ -1,4 +1,4 @@
-//! Wake-ups between nodes, by NOTIFY: a hint that the inbox has something.
+//! Wake-ups between nodes, by NOTIFY: a hint what to look at.
 //!
 //! Two tasks on the store's runtime, from joining to leaving. One gathers the wishes of some
 //! milliseconds and sends one notification to each node; the other listens for this node's. Each has
@@ -18,7 +18,7 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use super::super::connect::Connector;
 use crate::store::StoreError;
-use crate::store::cluster::Membership;
+use crate::store::cluster::{Hint, Membership};
 
 /// Wishes are gathered for this time.
 const GATHER: Duration = Duration::from_millis(5);
@@ -27,18 +27,27 @@ const RECONNECT: Duration = Duration::from_millis(500);
 /// How often the listening connection is asked whether it still lives, and how long it may think.
 const PROBE: Duration = Duration::from_secs(5);
 
+/// Tells all nodes but one to share anew, once the transaction is committed.
+pub const SHARE_ANEW: &str = "SELECT pg_notify('smsc_' || node, 'shares') FROM node WHERE node <> $1";
+
+/// All hints, by `Hint as usize`, with what their notifications say.
+const HINTS: [(Hint, &str); 2] = [(Hint::Inbox, ""), (Hint::Shares, "shares")];
+
 /// The wake-ups of one node.
 #[derive(Default)]
 pub struct Wake {
     wishes: Arc<Wishes>,
-    woken: Arc<Notify>,
+    woken: Woken,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Nodes to wake, one bit each.
+/// Who is woken by which hint.
+type Woken = [Arc<Notify>; HINTS.len()];
+
+/// Nodes to wake for each hint, one bit each.
 #[derive(Default)]
 struct Wishes {
-    nodes: [AtomicU64; 4],
+    nodes: [[AtomicU64; 4]; HINTS.len()],
     any: Notify,
 }
 
@@ -48,7 +57,7 @@ impl Wake {
     /// Starts sending and listening, in place of what was started before.
     pub fn start(&self, runtime: &Handle, connect: &Connector, me: Membership) {
         let send = send(connect.clone(), Arc::clone(&self.wishes));
-        let listen = listen(connect.clone(), me.node, Arc::clone(&self.woken));
+        let listen = listen(connect.clone(), me.node, self.woken.clone());
         self.replace(vec![runtime.spawn(send), runtime.spawn(listen)]);
     }
 
@@ -56,17 +65,18 @@ impl Wake {
         self.replace(Vec::new());
     }
 
-    pub fn wake(&self, nodes: &[u8]) {
+    pub fn wake(&self, nodes: &[u8], hint: Hint) {
+        let wished = &self.wishes.nodes[hint as usize];
         for node in nodes {
-            self.wishes.nodes[usize::from(node / 64)].fetch_or(1 << (node % 64), Ordering::Relaxed);
+            wished[usize::from(node / 64)].fetch_or(1 << (node % 64), Ordering::Relaxed);
         }
         if !nodes.is_empty() {
             self.wishes.any.notify_one();
         }
     }
 
-    pub fn woken(&self) -> Arc<Notify> {
-        Arc::clone(&self.woken)
+    pub fn woken(&self, hint: Hint) -> Arc<Notify> {
+        Arc::clone(&self.woken[hint as usize])
     }
 
     fn replace(&self, tasks: Vec<JoinHandle<()>>) {
@@ -88,14 +98,18 @@ impl Drop for Wake {
 // === impl Wishes ===
 
 impl Wishes {
-    fn take(&self) -> Vec<i32> {
-        let mut nodes = Vec::new();
-        for (word, bits) in self.nodes.iter().enumerate() {
-            let bits = bits.swap(0, Ordering::Relaxed);
-            let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
-            nodes.extend(set.map(|bit| word as i32 * 64 + bit));
+    /// Nodes, and what each is to be told.
+    fn take(&self) -> (Vec<i32>, Vec<&'static str>) {
+        let mut all = (Vec::new(), Vec::new());
+        for (hint, says) in HINTS {
+            for (word, bits) in self.nodes[hint as usize].iter().enumerate() {
+                let bits = bits.swap(0, Ordering::Relaxed);
+                let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
+                all.0.extend(set.map(|bit| word as i32 * 64 + bit));
+            }
+            all.1.resize(all.0.len(), says);
         }
-        nodes
+        all
     }
 }
 
@@ -104,7 +118,8 @@ async fn send(connect: Connector, wishes: Arc<Wishes>) {
     loop {
         wishes.any.notified().await;
         time::sleep(GATHER).await;
-        if let Err(error) = send_once(&connect, &mut client, &wishes.take()).await {
+        let (nodes, says) = wishes.take();
+        if let Err(error) = send_once(&connect, &mut client, &nodes, &says).await {
             tracing::debug!(%error, "wake-ups were lost");
             client = None;
             time::sleep(RECONNECT).await;
@@ -116,6 +131,7 @@ async fn send_once(
     connect: &Connector,
     client: &mut Option<Client>,
     nodes: &[i32],
+    says: &[&str],
 ) -> Result<(), StoreError> {
     if client.as_ref().is_none_or(Client::is_closed) {
         let fresh = connect.driven().await?;
@@ -126,15 +142,16 @@ async fn send_once(
     if let Some(client) = client {
         client
             .execute(
-                "SELECT pg_notify('smsc_' || node, '') FROM unnest($1::int[]) node",
-                &[&nodes],
+                "SELECT pg_notify('smsc_' || w.node, w.says)
+                 FROM unnest($1::int[], $2::text[]) w(node, says)",
+                &[&nodes, &says],
             )
             .await?;
     }
     Ok(())
 }
 
-async fn listen(connect: Connector, node: u8, woken: Arc<Notify>) {
+async fn listen(connect: Connector, node: u8, woken: Woken) {
     loop {
         if let Err(error) = listen_once(&connect, node, &woken).await {
             tracing::warn!(%error, "this node cannot be woken for a moment");
@@ -144,13 +161,13 @@ async fn listen(connect: Connector, node: u8, woken: Arc<Notify>) {
 }
 
 /// Listens until the connection breaks.
-async fn listen_once(connect: &Connector, node: u8, woken: &Notify) -> Result<(), StoreError> {
+async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(), StoreError> {
     let (client, mut driver) = connect.client().await?;
     let mut messages = stream::poll_fn(|cx| driver.poll_message(cx));
     let ask = async {
         client.batch_execute(&format!("LISTEN smsc_{node}")).await?;
         // Whatever came while nobody listened.
-        woken.notify_one();
+        woken.iter().for_each(|woken| woken.notify_one());
         loop {
             time::sleep(PROBE).await;
             let alive = time::timeout(PROBE, client.batch_execute("")).await;
@@ -160,8 +177,10 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Notify) -> Result<()
     };
     let hear = async {
         while let Some(message) = messages.next().await {
-            if let AsyncMessage::Notification(_) = message? {
-                woken.notify_one();
+            if let AsyncMessage::Notification(said) = message? {
+                // What another release says, and this one does not know, is about the inbox at least.
+                let known = HINTS.iter().find(|(_, says)| *says == said.payload());
+                woken[known.map_or(Hint::Inbox, |(hint, _)| *hint) as usize].notify_one();
             }
         }
         Err(StoreError::Failed(
