@@ -33,6 +33,8 @@ use crate::store::cluster::{ClusterStore, Hint, Membership, NodeCard, Resource, 
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
+/// A beat that others have asked for comes so many times its duration after the one before.
+const LOOK_SHARE: u32 = 20;
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_NUMBER: i32 = 70;
 
@@ -46,6 +48,8 @@ pub struct Cluster {
     card: NodeCard,
     beating: bool,
     next_beat: Instant,
+    /// Not before: whatever the others say, looking takes a twentieth of the time at most.
+    next_look: Instant,
     /// Claims, takeovers and the inbox, one after another.
     working: bool,
     wanted: work::Wanted,
@@ -111,6 +115,7 @@ impl Cluster {
             me,
             beating: false,
             next_beat: now,
+            next_look: now,
             working: false,
             wanted: work::Wanted::default(),
             next_poll: now,
@@ -193,6 +198,7 @@ impl Cluster {
         let reply = async move { tokio::time::timeout(settings.lease, reply).await };
         ctx.spawn(reply.into_actor(self).map(move |reply, cluster, ctx| {
             cluster.beating = false;
+            cluster.next_look = asked + asked.elapsed() * LOOK_SHARE;
             cluster.has_news |= has_news && !matches!(reply, Ok(Ok(_)));
             match reply {
                 Ok(Ok(view)) => {
@@ -372,6 +378,11 @@ impl Cluster {
                 }
             }));
         }
+    }
+
+    /// Looks again as soon as may be: at the next tick, when looking is cheap.
+    fn look_soon(&mut self) {
+        self.next_beat = self.next_beat.min(self.next_look.max(Instant::now()));
     }
 
     /// Has the others look at once at what this node has changed.

@@ -234,7 +234,7 @@ section! {
         lease: Duration = 10 * SECOND,
         /// A node stops this long before its lease ends; others wait as long after it.
         margin: Duration = 2 * SECOND,
-        /// How often the lease is renewed.
+        /// How often the lease is renewed, and a node looks at the others without being told to.
         heartbeat: Duration = SECOND,
         /// How often a node looks for work from other nodes, should a wake-up have been lost.
         poll: Duration = SECOND,

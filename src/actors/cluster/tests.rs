@@ -331,7 +331,27 @@ async fn a_node_that_is_told_looks_at_once() {
     let before = lock(&shelf.state).beats;
     shelf.woken(Hint::Inbox).notify_one();
     tokio::time::sleep(SOON).await;
-    assert!(lock(&shelf.state).beats - before <= 1, "only when it is due");
+    assert!(
+        lock(&shelf.state).beats - before <= 1,
+        "only when it is due"
+    );
+}
+
+#[actix::test]
+async fn where_looking_takes_long_a_hint_waits_for_the_heartbeat() {
+    let (shelf, node, slots) = started(None).await;
+    until("both", || slots.iter().all(|slot| node.has(*slot))).await;
+    shelf.keep_back(Call::Beat);
+    until("a view under way", || shelf.is_waited_for(Call::Beat)).await;
+    tokio::time::sleep(SOON).await;
+    let before = lock(&shelf.state).beats;
+    shelf.let_go(Call::Beat);
+    tokio::time::sleep(SOON / 2).await;
+    shelf.woken(Hint::Shares).notify_one();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(lock(&shelf.state).beats, before, "it has just looked");
+    tokio::time::sleep(node.hub.config().cluster.heartbeat).await;
+    assert!(lock(&shelf.state).beats > before, "the heartbeat goes on");
 }
 
 #[actix::test]

@@ -36,8 +36,8 @@ impl Cluster {
                     cluster.wanted.collect = true;
                     cluster.work(ctx);
                 }
-                // At the next tick: many nodes may say so at once.
-                Hint::Shares => cluster.next_beat = Instant::now(),
+                // Not yet: many nodes may say so at once.
+                Hint::Shares => cluster.look_soon(),
             }
             cluster.listen(hint, ctx);
         }));
@@ -62,7 +62,7 @@ impl Cluster {
                         cluster.slots_changed();
                     }
                     if done.is_richer {
-                        cluster.next_beat = Instant::now();
+                        cluster.look_soon();
                         cluster.tell_others();
                     }
                     cluster.wanted.collect |= done.more;

@@ -78,22 +78,24 @@ impl Step {
                  SET at = excluded.at, operator = excluded.operator"
             }
             // The outer part adopts what lost: a late answer after a timeout, under the number after
-            // the last one, unless it is there already in every respect.
+            // the last one, unless it is there already in every respect. It is not even begun where
+            // nothing has lost.
             Self::Sent => {
-                "WITH u AS MATERIALIZED (
+                "WITH won AS (INSERT INTO sent
                    SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
                      $6::text[], $7::int[], $8::bigint[], $9::bigint[])
-                   u(id, attempt, at, operator, status, operator_message_id, latency_ms, correlation,
-                     bind)),
-                 won AS (INSERT INTO sent SELECT * FROM u ON CONFLICT DO NOTHING
-                   RETURNING id, attempt)
+                   ON CONFLICT DO NOTHING RETURNING id, attempt)
                  INSERT INTO sent SELECT u.id,
                    ((SELECT max(s.attempt) FROM sent s WHERE s.id = u.id)
                      + row_number() OVER (PARTITION BY u.id ORDER BY u.attempt))::int,
                    u.at, u.operator, u.status, u.operator_message_id, u.latency_ms, u.correlation,
                    u.bind
-                 FROM u LEFT JOIN won w ON w.id = u.id AND w.attempt = u.attempt
-                 WHERE w.id IS NULL AND NOT EXISTS (
+                 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                   u(id, attempt, at, operator, status, operator_message_id, latency_ms, correlation,
+                     bind)
+                   LEFT JOIN won w ON w.id = u.id AND w.attempt = u.attempt
+                 WHERE (SELECT count(*) FROM won) < cardinality($1)
+                   AND w.id IS NULL AND NOT EXISTS (
                    SELECT 1 FROM sent s WHERE s.id = u.id AND s.at = u.at
                      AND s.operator = u.operator AND s.status = u.status
                      AND s.operator_message_id = u.operator_message_id)"

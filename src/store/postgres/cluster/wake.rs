@@ -28,7 +28,8 @@ const RECONNECT: Duration = Duration::from_millis(500);
 const PROBE: Duration = Duration::from_secs(5);
 
 /// Tells all nodes but one to share anew, once the transaction is committed.
-pub const SHARE_ANEW: &str = "SELECT pg_notify('smsc_' || node, 'shares') FROM node WHERE node <> $1";
+pub const SHARE_ANEW: &str =
+    "SELECT pg_notify('smsc_' || node, 'shares') FROM node WHERE node <> $1";
 
 /// All hints, by `Hint as usize`, with what their notifications say.
 const HINTS: [(Hint, &str); 2] = [(Hint::Inbox, ""), (Hint::Shares, "shares")];
