@@ -4,12 +4,12 @@
 //! waits, as segments do that are sent again and again. What waited arrives when it opens.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-use super::free_port;
+use super::listen;
 
 /// Octets passed on at once.
 const PIECE: usize = 64 * 1024;
@@ -38,7 +38,7 @@ impl Gate {
 
     /// An open gate that spreads connections evenly over the addresses that take them.
     pub fn to_any(targets: Vec<SocketAddr>) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", free_port())).unwrap();
+        let listener = listen();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         let for_thread = Arc::clone(&state);

@@ -49,7 +49,7 @@ pub use gate::Gate;
 pub use operator::{Answerer, FakeOperator};
 pub use pcap::Capture;
 pub use peer::{Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from};
-pub use ports::free_port;
+pub use ports::{free_port, listen};
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
 pub use process::{Finished, Process, run};
 pub use proxy::Proxy;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
-use super::{Peer, PeerError, answer, free_port, until};
+use super::{Peer, PeerError, answer, listen, until};
 
 /// Listens for the SMSC's binds.
 pub struct FakeOperator {
@@ -21,10 +21,7 @@ pub struct FakeOperator {
 impl FakeOperator {
     /// Listens on a free port.
     pub fn listen() -> Self {
-        // Another test's process may take the port first.
-        let listener = until("a port", || {
-            TcpListener::bind(("127.0.0.1", free_port())).ok()
-        });
+        let listener = listen();
         listener.set_nonblocking(true).unwrap();
         Self { listener }
     }

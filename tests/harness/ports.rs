@@ -14,6 +14,12 @@ const COUNT: u32 = 20_000;
 /// Process ids next to each other start this far apart.
 const STRIDE: u32 = 97;
 
+/// Listens on such a port. Another process may take the one that was chosen: then it is the next.
+pub fn listen() -> TcpListener {
+    let mut chosen = (0..COUNT).map(|_| TcpListener::bind(("127.0.0.1", free_port())));
+    chosen.find_map(Result::ok).expect("a free port")
+}
+
 /// A port of 127.0.0.1 on which nothing listens.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);

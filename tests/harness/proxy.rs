@@ -3,12 +3,12 @@
 //! Stands between an SMSC and its peer: needs no privilege, unlike a capture on the interface.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::free_port;
+use super::listen;
 
 /// Octets read at once; small enough for one TCP segment of the capture.
 const PIECE: usize = 16 * 1024;
@@ -37,7 +37,7 @@ pub struct Proxy {
 impl Proxy {
     /// Listens on a free port and forwards to `target`, for as long as the test process lives.
     pub fn to(target: SocketAddr) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", free_port())).unwrap();
+        let listener = listen();
         let address = listener.local_addr().unwrap();
         let segments: Arc<Mutex<Vec<Segment>>> = Arc::default();
         let recorder = Arc::clone(&segments);

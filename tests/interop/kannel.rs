@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{PATIENCE, Process, Smsc, debian_tool, free_port, until};
+use crate::harness::{PATIENCE, Process, Smsc, debian_tool, free_port, listen, until};
 
 /// Kannel's dlr-mask: delivered, failed, accepted and refused by the SMSC.
 const EVERY_REPORT: u32 = 1 + 2 + 8 + 16;
@@ -124,7 +124,7 @@ fn get(address: SocketAddr, path: &str) -> String {
 
 impl Urls {
     fn listen() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", free_port())).unwrap();
+        let listener = listen();
         listener.set_nonblocking(true).unwrap();
         Self {
             listener,
