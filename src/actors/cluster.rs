@@ -401,8 +401,9 @@ impl Actor for Cluster {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(TICK, |cluster, ctx| cluster.tick(ctx));
-        self.listen(Hint::Inbox, ctx);
-        self.listen(Hint::Shares, ctx);
+        for hint in Hint::ALL {
+            self.listen(hint, ctx);
+        }
         self.tick(ctx);
     }
 }

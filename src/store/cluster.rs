@@ -121,6 +121,10 @@ pub enum Hint {
     Shares,
 }
 
+impl Hint {
+    pub const ALL: [Self; 2] = [Self::Inbox, Self::Shares];
+}
+
 /// A store that several nodes share. Calls never block unless they say so.
 pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes

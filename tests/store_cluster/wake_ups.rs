@@ -27,7 +27,7 @@ fn is_woken(woken: &Arc<Notify>, patience: Duration) -> bool {
 
 /// A hint may get lost while connections are made: asks until it comes.
 fn wakes(from: &Node, to: &Node) -> bool {
-    [Hint::Inbox, Hint::Shares].into_iter().all(|hint| {
+    Hint::ALL.into_iter().all(|hint| {
         (0..300).any(|_| {
             from.store.wake(&[to.me.node], hint);
             is_woken(&to.store.woken(hint), PATIENCE / 300)
@@ -37,19 +37,25 @@ fn wakes(from: &Node, to: &Node) -> bool {
 
 /// By every hint: it may have missed some.
 fn is_told_to_look(node: &Node) -> bool {
-    let hints = [Hint::Inbox, Hint::Shares].into_iter();
-    hints
+    Hint::ALL
         .map(|hint| node.store.woken(hint))
-        .all(|woken| is_woken(&woken, PATIENCE))
+        .iter()
+        .all(|woken| is_woken(woken, PATIENCE))
+}
+
+/// Two nodes that listen.
+fn listening(database: &Database) -> [Node; 2] {
+    let nodes = [database.node(), database.node()];
+    for node in &nodes {
+        assert!(is_told_to_look(node), "when it listens");
+    }
+    nodes
 }
 
 #[test]
 fn nodes_wake_each_other() {
     let database = Database::new();
-    let [one, two] = [database.node(), database.node()];
-    for node in [&one, &two] {
-        assert!(is_told_to_look(node), "when it listens");
-    }
+    let [one, two] = listening(&database);
     assert!(wakes(&one, &two));
     assert!(wakes(&two, &one));
     // Both listen and have sent: from here on nothing gets lost, and many wishes are few wake-ups.
@@ -63,12 +69,9 @@ fn nodes_wake_each_other() {
 #[test]
 fn a_hint_is_none_of_the_other_kind() {
     let database = Database::new();
-    let [one, two] = [database.node(), database.node()];
-    for node in [&one, &two] {
-        assert!(is_told_to_look(node), "when it listens");
-    }
+    let [one, two] = listening(&database);
     assert!(wakes(&one, &two));
-    let [inbox, shares] = [Hint::Inbox, Hint::Shares].map(|hint| two.store.woken(hint));
+    let [inbox, shares] = Hint::ALL.map(|hint| two.store.woken(hint));
     for (sent, other, hint) in [
         (&inbox, &shares, Hint::Inbox),
         (&shares, &inbox, Hint::Shares),
@@ -84,8 +87,7 @@ fn a_hint_is_none_of_the_other_kind() {
 #[test]
 fn who_leaves_has_the_others_share_anew() {
     let database = Database::new();
-    let [one, two] = [database.node(), database.node()];
-    assert!(is_told_to_look(&two), "when it listens");
+    let [one, two] = listening(&database);
     one.store.leave().expect("left");
     assert!(is_woken(&two.store.woken(Hint::Shares), PATIENCE));
 }
@@ -93,9 +95,8 @@ fn who_leaves_has_the_others_share_anew() {
 #[test]
 fn a_node_whose_connections_were_cut_goes_on() {
     let database = Database::new();
-    let [one, two] = [database.node(), database.node()];
+    let [one, two] = listening(&database);
     for node in [&one, &two] {
-        assert!(is_told_to_look(node), "when it listens");
         node.store.beat(NodeCard::default()).wait().expect("lives");
     }
     for _ in 0..3 {

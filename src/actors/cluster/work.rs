@@ -77,9 +77,10 @@ impl Cluster {
 
 /// What a step came to.
 struct Done {
-    /// Something was gained: bind slots, or anything.
-    binds_came: bool,
+    /// Something was gained.
     is_richer: bool,
+    /// Bind slots were.
+    binds_came: bool,
     /// The inbox may have more.
     more: bool,
 }
@@ -99,13 +100,13 @@ async fn step(
         let holdings = hub.tenure.hold();
         gained.retain(|resource| !holdings.has(resource) && !holdings.is_leaving(resource));
     }
+    let is_richer = !gained.is_empty();
     let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
         .into_iter()
         .partition(|resource| matches!(resource, Resource::Queue(_)));
     if !hub.tenure.gain(generation, &others, || {}) {
         return Err(StoreError::Fenced);
     }
-    let is_richer = !partitions.is_empty() || !others.is_empty();
     if !partitions.is_empty() {
         adopt(&hub, store.as_ref(), generation, partitions).await?;
     }
@@ -117,10 +118,10 @@ async fn step(
         }
     }
     Ok(Done {
+        is_richer,
         binds_came: others
             .iter()
             .any(|resource| matches!(resource, Resource::Bind { .. })),
-        is_richer,
         more,
     })
 }

@@ -16,10 +16,10 @@ use tokio_postgres::{Client, Row, Statement};
 
 use super::super::Shared;
 use super::super::lane::writer_name;
-use super::wake::SHARE_ANEW;
+use super::wake::wake_others;
 use super::{DbError, blocks};
 use crate::store::StoreError;
-use crate::store::cluster::{Held, Membership, NodeCard, NodeView, Resource, View};
+use crate::store::cluster::{Held, Hint, Membership, NodeCard, NodeView, Resource, View};
 
 /// Serialises joins; any number that nothing else in the database uses.
 const JOIN_LOCK: i64 = 0x736d_7363_6a6f_696e;
@@ -251,9 +251,7 @@ pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
     remove(&transaction, me).await.map_err(StoreError::from)?;
-    transaction
-        .execute(SHARE_ANEW, &[&i16::from(me.node)])
-        .await?;
+    wake_others(&transaction, me, Hint::Shares).await?;
     transaction.commit().await?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time;
-use tokio_postgres::{AsyncMessage, Client};
+use tokio_postgres::{AsyncMessage, Client, Transaction};
 
 use super::super::connect::Connector;
 use crate::store::StoreError;
@@ -27,13 +27,6 @@ const RECONNECT: Duration = Duration::from_millis(500);
 /// How often the listening connection is asked whether it still lives, and how long it may think.
 const PROBE: Duration = Duration::from_secs(5);
 
-/// Tells all nodes but one to share anew, once the transaction is committed.
-pub const SHARE_ANEW: &str =
-    "SELECT pg_notify('smsc_' || node, 'shares') FROM node WHERE node <> $1";
-
-/// All hints, by `Hint as usize`, with what their notifications say.
-const HINTS: [(Hint, &str); 2] = [(Hint::Inbox, ""), (Hint::Shares, "shares")];
-
 /// The wake-ups of one node.
 #[derive(Default)]
 pub struct Wake {
@@ -42,14 +35,22 @@ pub struct Wake {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Who is woken by which hint.
-type Woken = [Arc<Notify>; HINTS.len()];
+/// Who is woken, by `Hint as usize`.
+type Woken = [Arc<Notify>; Hint::ALL.len()];
 
-/// Nodes to wake for each hint, one bit each.
+/// Nodes to wake, one bit each, by `Hint as usize`.
 #[derive(Default)]
 struct Wishes {
-    nodes: [[AtomicU64; 4]; HINTS.len()],
+    nodes: [[AtomicU64; 4]; Hint::ALL.len()],
     any: Notify,
+}
+
+/// What a notification carries.
+const fn payload(hint: Hint) -> &'static str {
+    match hint {
+        Hint::Inbox => "",
+        Hint::Shares => "shares",
+    }
 }
 
 // === impl Wake ===
@@ -99,19 +100,32 @@ impl Drop for Wake {
 // === impl Wishes ===
 
 impl Wishes {
-    /// Nodes, and what each is to be told.
+    /// Nodes, and the payload for each.
     fn take(&self) -> (Vec<i32>, Vec<&'static str>) {
         let mut all = (Vec::new(), Vec::new());
-        for (hint, says) in HINTS {
+        for hint in Hint::ALL {
             for (word, bits) in self.nodes[hint as usize].iter().enumerate() {
                 let bits = bits.swap(0, Ordering::Relaxed);
                 let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
                 all.0.extend(set.map(|bit| word as i32 * 64 + bit));
             }
-            all.1.resize(all.0.len(), says);
+            all.1.resize(all.0.len(), payload(hint));
         }
         all
     }
+}
+
+/// Gives all nodes but one a hint, once the transaction is committed.
+pub async fn wake_others(
+    transaction: &Transaction<'_>,
+    me: Membership,
+    hint: Hint,
+) -> Result<(), tokio_postgres::Error> {
+    let sql = "SELECT pg_notify('smsc_' || node, $2) FROM node WHERE node <> $1";
+    transaction
+        .execute(sql, &[&i16::from(me.node), &payload(hint)])
+        .await
+        .map(drop)
 }
 
 async fn send(connect: Connector, wishes: Arc<Wishes>) {
@@ -119,8 +133,8 @@ async fn send(connect: Connector, wishes: Arc<Wishes>) {
     loop {
         wishes.any.notified().await;
         time::sleep(GATHER).await;
-        let (nodes, says) = wishes.take();
-        if let Err(error) = send_once(&connect, &mut client, &nodes, &says).await {
+        let (nodes, payloads) = wishes.take();
+        if let Err(error) = send_once(&connect, &mut client, &nodes, &payloads).await {
             tracing::debug!(%error, "wake-ups were lost");
             client = None;
             time::sleep(RECONNECT).await;
@@ -132,7 +146,7 @@ async fn send_once(
     connect: &Connector,
     client: &mut Option<Client>,
     nodes: &[i32],
-    says: &[&str],
+    payloads: &[&str],
 ) -> Result<(), StoreError> {
     if client.as_ref().is_none_or(Client::is_closed) {
         let fresh = connect.driven().await?;
@@ -143,9 +157,9 @@ async fn send_once(
     if let Some(client) = client {
         client
             .execute(
-                "SELECT pg_notify('smsc_' || w.node, w.says)
-                 FROM unnest($1::int[], $2::text[]) w(node, says)",
-                &[&nodes, &says],
+                "SELECT pg_notify('smsc_' || w.node, w.payload)
+                 FROM unnest($1::int[], $2::text[]) w(node, payload)",
+                &[&nodes, &payloads],
             )
             .await?;
     }
@@ -178,10 +192,12 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     };
     let hear = async {
         while let Some(message) = messages.next().await {
-            if let AsyncMessage::Notification(said) = message? {
-                // What another release says, and this one does not know, is about the inbox at least.
-                let known = HINTS.iter().find(|(_, says)| *says == said.payload());
-                woken[known.map_or(Hint::Inbox, |(hint, _)| *hint) as usize].notify_one();
+            if let AsyncMessage::Notification(got) = message? {
+                // What only a later release knows may be about the inbox.
+                let known = Hint::ALL
+                    .into_iter()
+                    .find(|hint| payload(*hint) == got.payload());
+                woken[known.unwrap_or(Hint::Inbox) as usize].notify_one();
             }
         }
         Err(StoreError::Failed(
