@@ -150,7 +150,9 @@ impl Cluster {
             self.beat(ctx);
         }
         if now >= self.next_poll {
+            self.next_poll = now + self.hub.config().cluster.poll;
             self.wanted.collect = true;
+            self.wanted.orders = true;
             self.work(ctx);
         }
     }

@@ -137,7 +137,7 @@ async fn take_from_others(
             .await
             .is_ok()
         {
-            cluster.wake(&others, Hint::Inbox);
+            cluster.wake(&others, Hint::Orders);
         }
     }
     // The others find the order a little later than it was left.

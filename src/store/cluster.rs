@@ -115,14 +115,16 @@ pub struct Handed {
 /// What a node is woken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// The inbox, or an order, waits for it.
+    /// The inbox has something for it.
     Inbox,
+    /// An order waits for it.
+    Orders,
     /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
     Shares,
 }
 
 impl Hint {
-    pub const ALL: [Self; 2] = [Self::Inbox, Self::Shares];
+    pub const ALL: [Self; 3] = [Self::Inbox, Self::Orders, Self::Shares];
 }
 
 /// A store that several nodes share. Calls never block unless they say so.

@@ -25,7 +25,7 @@ async fn send(hub: &Hub, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
     };
     let order = Order { what: Some(what) }.encode_to_vec();
     cluster.order(nodes.clone(), order).await?;
-    cluster.wake(&nodes, Hint::Inbox);
+    cluster.wake(&nodes, Hint::Orders);
     Ok(true)
 }
 

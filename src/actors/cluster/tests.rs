@@ -21,7 +21,7 @@ const OTHER: Membership = Membership { node: 1, epoch: 2 };
 struct Shelf {
     state: Mutex<State>,
     /// By hint.
-    woken: [Arc<Notify>; 2],
+    woken: [Arc<Notify>; Hint::ALL.len()],
 }
 
 /// An answer that is kept back.
@@ -36,6 +36,8 @@ struct State {
     slow: Vec<Call>,
     late: Vec<(Call, Late)>,
     beats: usize,
+    /// How often orders were looked for.
+    looked: usize,
     /// How often the other node was told to share anew.
     told: usize,
 }
@@ -181,6 +183,7 @@ impl ClusterStore for Shelf {
     }
 
     fn orders(&self) -> Reply<Vec<Vec<u8>>> {
+        lock(&self.state).looked += 1;
         Reply::ready(Ok(Vec::new()))
     }
 
@@ -335,6 +338,28 @@ async fn a_node_that_is_told_looks_at_once() {
         lock(&shelf.state).beats - before <= 1,
         "only when it is due"
     );
+}
+
+#[actix::test]
+async fn orders_are_looked_for_when_told_and_now_and_then() {
+    let (shelf, node, slots) = started(None).await;
+    until("both", || slots.iter().all(|slot| node.has(*slot))).await;
+    let poll = node.hub.config().cluster.poll;
+    assert!(SOON * 2 < poll);
+    let looked = || std::mem::take(&mut lock(&shelf.state).looked);
+    for _ in 0..3 {
+        looked();
+        shelf.woken(Hint::Orders).notify_one();
+        tokio::time::sleep(SOON).await;
+        assert!(looked() > 0);
+    }
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < poll * 4 {
+        shelf.woken(Hint::Inbox).notify_one();
+        tokio::time::sleep(TICK / 2).await;
+    }
+    let looked = looked();
+    assert!((3..=5).contains(&looked), "{looked} times");
 }
 
 #[actix::test]

@@ -13,6 +13,8 @@ use crate::store::cluster::Partition;
 /// Most rows taken out of the inbox at a time, and how often before something else has its turn.
 const INBOX: usize = 256;
 const ROUNDS: usize = 16;
+/// After a wake-up the next one of its kind waits so long: what comes meanwhile is taken with it.
+const REST: Duration = Duration::from_millis(10);
 
 /// What has to be done next.
 #[derive(Default)]
@@ -21,6 +23,15 @@ pub(super) struct Wanted {
     /// Held in the database already, but not here.
     pub adopt: Vec<Resource>,
     pub collect: bool,
+    pub orders: bool,
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    fn is_nothing(&self) -> bool {
+        !self.collect && !self.orders && self.claim.is_empty() && self.adopt.is_empty()
+    }
 }
 
 // === impl Cluster ===
@@ -29,11 +40,18 @@ impl Cluster {
     /// Waits for wake-ups of other nodes, for ever.
     pub(super) fn listen(&mut self, hint: Hint, ctx: &mut Context<Self>) {
         let woken = self.store.woken(hint);
-        let wait = async move { woken.notified().await };
+        let wait = async move {
+            tokio::time::sleep(REST).await;
+            woken.notified().await;
+        };
         ctx.spawn(wait.into_actor(self).map(move |(), cluster, ctx| {
             match hint {
                 Hint::Inbox => {
                     cluster.wanted.collect = true;
+                    cluster.work(ctx);
+                }
+                Hint::Orders => {
+                    cluster.wanted.orders = true;
                     cluster.work(ctx);
                 }
                 // Not yet: many nodes may say so at once.
@@ -44,14 +62,16 @@ impl Cluster {
     }
 
     pub(super) fn work(&mut self, ctx: &mut Context<Self>) {
-        let idle =
-            !self.wanted.collect && self.wanted.claim.is_empty() && self.wanted.adopt.is_empty();
-        if idle || self.working || self.leaving || self.stood_back || !self.hub.tenure.is_valid() {
+        if self.wanted.is_nothing()
+            || self.working
+            || self.leaving
+            || self.stood_back
+            || !self.hub.tenure.is_valid()
+        {
             return;
         }
         self.working = true;
         let wanted = std::mem::take(&mut self.wanted);
-        self.next_poll = Instant::now() + self.hub.config().cluster.poll;
         let work = step(Arc::clone(&self.hub), Arc::clone(&self.store), wanted);
         ctx.spawn(work.into_actor(self).map(|done, cluster, ctx| {
             cluster.working = false;
@@ -111,11 +131,8 @@ async fn step(
         adopt(&hub, store.as_ref(), generation, partitions).await?;
     }
     let more = collect(&hub, store.as_ref()).await?;
-    for octets in store.orders().await? {
-        match <Order as prost::Message>::decode(octets.as_slice()) {
-            Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(&hub), order))),
-            Err(error) => tracing::warn!(%error, "an order that cannot be read is dropped"),
-        }
+    if wanted.orders {
+        take_orders(&hub, store.as_ref()).await?;
     }
     Ok(Done {
         is_richer,
@@ -191,6 +208,16 @@ where
     Queue: Handler<M>,
 {
     queue.do_send(message);
+}
+
+async fn take_orders(hub: &Arc<Hub>, store: &dyn ClusterStore) -> Result<(), StoreError> {
+    for octets in store.orders().await? {
+        match <Order as prost::Message>::decode(octets.as_slice()) {
+            Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(hub), order))),
+            Err(error) => tracing::warn!(%error, "an order that cannot be read is dropped"),
+        }
+    }
+    Ok(())
 }
 
 /// Whether there may be more.

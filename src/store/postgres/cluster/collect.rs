@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use deadpool_postgres::Transaction;
+use futures_util::{TryFutureExt, future};
 use prost::Message as _;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::super::Shared;
 use super::DbError;
@@ -18,14 +20,7 @@ use crate::pb::Enqueue;
 use crate::store::StoreError;
 use crate::store::cluster::{Handed, Membership, Partition};
 
-/// Is there anything? Writes nothing, so that looking costs no commit. The LATERAL makes it one
-/// look into the index for each partition, whatever the inbox holds for others.
-const LOOK: &str = "
-SELECT EXISTS(SELECT 1 FROM node WHERE node = $1 AND epoch = $2),
-  EXISTS(SELECT 1 FROM lease l CROSS JOIN LATERAL (
-    SELECT 1 FROM inbox i WHERE i.queue = l.name AND i.part = l.part LIMIT 1) i
-    WHERE l.node = $1 AND l.epoch = $2 AND l.kind = $3 AND l.taken)";
-
+/// The LATERAL makes it one look into the index for each partition, whatever the inbox holds for others.
 const TAKE: &str = "
 WITH oldest AS MATERIALIZED (
   SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
@@ -80,28 +75,27 @@ async fn try_collect(
 ) -> Result<Option<Vec<Handed>>, DbError> {
     let mut client = shared.pool.get().await?;
     let (node, epoch) = me.columns();
-    if uncertain.is_empty() {
-        let look = client.prepare_cached(LOOK).await?;
-        let row = client.query_one(&look, &[&node, &epoch, &QUEUE]).await?;
-        if !row.get::<_, bool>(0) {
-            return Ok(None);
-        }
-        if !row.get::<_, bool>(1) {
-            return Ok(Some(Vec::new()));
-        }
-    }
     let transaction = client.transaction().await?;
-    if !lock_member(&transaction, me).await? {
-        return Ok(None);
-    }
+    let take = transaction.prepare_cached(TAKE).await?;
     if !uncertain.is_empty() {
         keep_gone(&transaction, uncertain).await?;
     }
-    let room = limit.saturating_sub(uncertain.len());
-    let take = transaction.prepare_cached(TAKE).await?;
-    let rows = transaction
-        .query(&take, &[&node, &epoch, &QUEUE, &(room as i64)])
-        .await?;
+    let room = limit.saturating_sub(uncertain.len()) as i64;
+    let wanted: [&(dyn ToSql + Sync); 4] = [&node, &epoch, &QUEUE, &room];
+    // Sent together; without membership the transaction is given up.
+    let (is_member, rows) = future::try_join(
+        lock_member(&transaction, me),
+        transaction.query(&take, &wanted).err_into(),
+    )
+    .await?;
+    if !is_member {
+        return Ok(None);
+    }
+    if rows.is_empty() && uncertain.is_empty() {
+        // Nothing was written: no commit to wait for.
+        transaction.rollback().await?;
+        return Ok(Some(Vec::new()));
+    }
     uncertain.extend(rows.iter().map(read));
     uncertain.sort_unstable_by_key(|row| row.seq);
     transaction.commit().await?;

@@ -22,6 +22,8 @@ use crate::store::cluster::{Hint, Membership};
 
 /// Wishes are gathered for this time.
 const GATHER: Duration = Duration::from_millis(5);
+/// Between two notifications at least: each wakes the listening connections of all nodes.
+const REST: Duration = Duration::from_millis(10);
 /// Between two attempts to connect.
 const RECONNECT: Duration = Duration::from_millis(500);
 /// How often the listening connection is asked whether it still lives, and how long it may think.
@@ -49,6 +51,7 @@ struct Wishes {
 const fn payload(hint: Hint) -> &'static str {
     match hint {
         Hint::Inbox => "",
+        Hint::Orders => "orders",
         Hint::Shares => "shares",
     }
 }
@@ -139,6 +142,7 @@ async fn send(connect: Connector, wishes: Arc<Wishes>) {
             client = None;
             time::sleep(RECONNECT).await;
         }
+        time::sleep(REST).await;
     }
 }
 
