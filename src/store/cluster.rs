@@ -180,7 +180,7 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Notified when this node is given that hint.
     fn woken(&self, hint: Hint) -> Arc<Notify>;
 
-    /// Leaves an encoded [`crate::pb::Order`] for each of these nodes; call [`ClusterStore::wake`]
+    /// Leaves an encoded [`crate::pb::Order`] for each of these nodes; wake them with [`Hint::Orders`]
     /// afterwards.
     fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()>;
 
