@@ -81,8 +81,8 @@ pub struct HandOver {
 /// An item as the inbox has it: an [`Enqueue`](crate::pb::Enqueue) of one. Octets of several, one after the other, are an
 /// `Enqueue` of all of them: that is how protobuf repeats a field.
 pub fn inbox_octets(item: &QueueItem) -> Bytes {
-    let mut octets = Vec::new();
     // Field 1 of `Enqueue`, without a copy of the message to put into one.
+    let mut octets = Vec::with_capacity(prost::encoding::message::encoded_len(1, item));
     prost::encoding::message::encode(1, item, &mut octets);
     octets.into()
 }

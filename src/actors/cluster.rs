@@ -53,6 +53,8 @@ pub struct Cluster {
     /// Claims, takeovers and the inbox, one after another.
     working: bool,
     wanted: work::Wanted,
+    /// The inbox had much in the last step.
+    is_busy: bool,
     next_poll: Instant,
     declared: HashSet<Resource>,
     /// Given back while a step was under way, which may have asked for them before.
@@ -118,6 +120,7 @@ impl Cluster {
             next_look: now,
             working: false,
             wanted: work::Wanted::default(),
+            is_busy: false,
             next_poll: now,
             declared: HashSet::new(),
             given_back: Vec::new(),

@@ -10,11 +10,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use prost::Message as _;
 use tokio::sync::Notify;
 
 use super::balance::BlockStore;
 use super::{Active, Reply, StoreError};
-use crate::pb::QueueItem;
+use crate::pb::{Enqueue, QueueItem};
 
 /// One partition of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -104,12 +106,12 @@ pub struct View {
 }
 
 /// What a row of the inbox has for a queue of this node.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
     /// Interned name of the queue.
     pub queue: u32,
-    /// As they would have come in memory, in the order of their ids.
-    pub items: Vec<QueueItem>,
+    /// [`Enqueue`] in protobuf.
+    octets: Bytes,
 }
 
 /// What a node is woken for.
@@ -122,6 +124,34 @@ pub enum Hint {
     /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
     Shares,
 }
+
+// === impl Handed ===
+
+impl Handed {
+    pub fn new(queue: u32, octets: impl Into<Bytes>) -> Self {
+        Self {
+            queue,
+            octets: octets.into(),
+        }
+    }
+
+    /// As they would have come in memory, in the order of their ids. Called where they are used: what
+    /// one thread allocates and another frees costs both of them more.
+    pub fn into_items(self) -> Vec<QueueItem> {
+        let Self { queue, octets } = self;
+        let decoded = Enqueue::decode(octets);
+        decoded.map_or_else(
+            |error| {
+                // Its messages are active still: the next takeover of the partition finds them.
+                tracing::error!(%error, queue, "a row of the inbox cannot be read");
+                Vec::new()
+            },
+            |batch| batch.items,
+        )
+    }
+}
+
+// === impl Hint ===
 
 impl Hint {
     pub const ALL: [Self; 3] = [Self::Inbox, Self::Orders, Self::Shares];

@@ -94,15 +94,17 @@ fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u
 fn collect(node: &Node, limit: usize, seen: &mut BTreeMap<u64, usize>) -> usize {
     let rows = node.store.collect(limit).wait().expect("collects");
     assert!(rows.len() <= limit);
-    count(&rows, seen);
-    rows.len()
+    let length = rows.len();
+    count(rows, seen);
+    length
 }
 
-fn count(rows: &[Handed], seen: &mut BTreeMap<u64, usize>) {
+fn count(rows: Vec<Handed>, seen: &mut BTreeMap<u64, usize>) {
     for row in rows {
         assert_eq!(row.queue, QUEUE);
-        assert!(row.items.is_sorted_by_key(|item| item.id));
-        for item in &row.items {
+        let items = row.into_items();
+        assert!(items.is_sorted_by_key(|item| item.id));
+        for item in items {
             *seen.entry(item.id).or_default() += 1;
         }
     }
@@ -242,7 +244,7 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
             }
         };
         let mut seen = BTreeMap::new();
-        count(&first, &mut seen);
+        count(first, &mut seen);
         while collect(&node, 100, &mut seen) > 0 {}
         let numbers: Vec<u64> = seen.keys().map(|seen| seen - id(0)).collect();
         assert_eq!(numbers, (0..10).collect::<Vec<_>>(), "{committed}");

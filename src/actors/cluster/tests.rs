@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use prost::Message as _;
 use tokio::sync::Notify;
 
 use super::*;
 use crate::actors::ports::{BindPort, lock};
 use crate::actors::rig::{self, Node};
 use crate::actors::supervise::{self, Escalate, Health};
+use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
 use crate::store::cluster::{Handed, Held, NodeView, Partition};
 use crate::store::{Active, Reply};
@@ -38,6 +40,9 @@ struct State {
     beats: usize,
     /// How often orders were looked for.
     looked: usize,
+    /// Items that the inbox has whenever it is asked, and how often it was.
+    waiting: usize,
+    collected: usize,
     /// How often the other node was told to share anew.
     told: usize,
 }
@@ -162,7 +167,12 @@ impl ClusterStore for Shelf {
     }
 
     fn collect(&self, _: usize) -> Reply<Vec<Handed>> {
-        Reply::ready(Ok(Vec::new()))
+        let mut state = lock(&self.state);
+        state.collected += 1;
+        let items = Enqueue {
+            items: vec![QueueItem::default(); state.waiting],
+        };
+        Reply::ready(Ok(vec![Handed::new(0, items.encode_to_vec())]))
     }
 
     fn barrier(&self) -> Reply<()> {
@@ -360,6 +370,33 @@ async fn orders_are_looked_for_when_told_and_now_and_then() {
     }
     let looked = looked();
     assert!((3..=5).contains(&looked), "{looked} times");
+}
+
+#[actix::test]
+async fn the_inbox_is_emptied_at_once_and_less_often_while_much_comes() {
+    let (shelf, node, slots) = started(None).await;
+    until("both", || slots.iter().all(|slot| node.has(*slot))).await;
+    let collected = || std::mem::take(&mut lock(&shelf.state).collected);
+    let woken_for = async |time: Duration| {
+        let began = tokio::time::Instant::now();
+        while began.elapsed() < time {
+            shelf.woken(Hint::Inbox).notify_one();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    for (waiting, often) in [(0, 15..=30), (1000, 4..=10), (1, 15..=30)] {
+        lock(&shelf.state).waiting = waiting;
+        woken_for(SOON).await;
+        collected();
+        woken_for(SOON).await;
+        let times = collected();
+        assert!(often.contains(&times), "{times} times for {waiting} items");
+    }
+    tokio::time::sleep(SOON).await;
+    collected();
+    shelf.woken(Hint::Inbox).notify_one();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(collected(), 1, "after a rest there is no wait");
 }
 
 #[actix::test]

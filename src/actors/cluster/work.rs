@@ -15,6 +15,10 @@ const INBOX: usize = 256;
 const ROUNDS: usize = 16;
 /// After a wake-up the next one of its kind waits so long: what comes meanwhile is taken with it.
 const REST: Duration = Duration::from_millis(10);
+/// So long while much comes: fewer and larger steps cost all nodes, and the database, less.
+const LONG_REST: Duration = Duration::from_millis(50);
+/// So many items in a step are much.
+const MUCH: usize = 100;
 
 /// What has to be done next.
 #[derive(Default)]
@@ -40,8 +44,12 @@ impl Cluster {
     /// Waits for wake-ups of other nodes, for ever.
     pub(super) fn listen(&mut self, hint: Hint, ctx: &mut Context<Self>) {
         let woken = self.store.woken(hint);
+        let rest = match hint {
+            Hint::Inbox if self.is_busy => LONG_REST,
+            _ => REST,
+        };
         let wait = async move {
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(rest).await;
             woken.notified().await;
         };
         ctx.spawn(wait.into_actor(self).map(move |(), cluster, ctx| {
@@ -85,7 +93,8 @@ impl Cluster {
                         cluster.look_soon();
                         cluster.tell_others();
                     }
-                    cluster.wanted.collect |= done.more;
+                    cluster.is_busy = done.collected.items >= MUCH;
+                    cluster.wanted.collect |= done.collected.more;
                     cluster.work(ctx);
                 }
                 // The next beat shows what is to be done again.
@@ -101,7 +110,14 @@ struct Done {
     is_richer: bool,
     /// Bind slots were.
     binds_came: bool,
-    /// The inbox may have more.
+    collected: Collected,
+}
+
+/// What came out of the inbox.
+#[derive(Default)]
+struct Collected {
+    items: usize,
+    /// There may be more.
     more: bool,
 }
 
@@ -130,7 +146,7 @@ async fn step(
     if !partitions.is_empty() {
         adopt(&hub, store.as_ref(), generation, partitions).await?;
     }
-    let more = collect(&hub, store.as_ref()).await?;
+    let collected = collect(&hub, store.as_ref()).await?;
     if wanted.orders {
         take_orders(&hub, store.as_ref()).await?;
     }
@@ -139,7 +155,7 @@ async fn step(
         binds_came: others
             .iter()
             .any(|resource| matches!(resource, Resource::Bind { .. })),
-        more,
+        collected,
     })
 }
 
@@ -220,26 +236,25 @@ async fn take_orders(hub: &Arc<Hub>, store: &dyn ClusterStore) -> Result<(), Sto
     Ok(())
 }
 
-/// Whether there may be more.
-async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<bool, StoreError> {
+async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<Collected, StoreError> {
+    let mut collected = Collected::default();
     for _ in 0..ROUNDS {
         let rows = store.collect(INBOX).await?;
-        let count = rows.len();
+        collected.more = rows.len() == INBOX;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
-        for mut row in rows {
-            by_queue
-                .entry(row.queue)
-                .or_default()
-                .append(&mut row.items);
+        for row in rows {
+            let items = by_queue.entry(row.queue).or_default();
+            items.append(&mut row.into_items());
         }
         for (queue, mut items) in by_queue {
             items.sort_unstable_by_key(|item| item.id);
+            collected.items += items.len();
             hub.metrics.handed_over.inc_by(items.len() as u64);
             hub.enqueue(queue, items);
         }
-        if count < INBOX {
-            return Ok(false);
+        if !collected.more {
+            break;
         }
     }
-    Ok(true)
+    Ok(collected)
 }

@@ -6,17 +6,14 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use deadpool_postgres::Transaction;
 use futures_util::{TryFutureExt, future};
-use prost::Message as _;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::Shared;
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
-use crate::pb::Enqueue;
 use crate::store::StoreError;
 use crate::store::cluster::{Handed, Membership, Partition};
 
@@ -54,6 +51,10 @@ impl Taken {
             queue: self.queue as u32,
             part: self.part as u8,
         }
+    }
+
+    fn handed(self) -> Handed {
+        Handed::new(self.queue as u32, self.items)
     }
 }
 
@@ -99,7 +100,7 @@ async fn try_collect(
     uncertain.extend(rows.iter().map(read));
     uncertain.sort_unstable_by_key(|row| row.seq);
     transaction.commit().await?;
-    Ok(Some(uncertain.drain(..).map(handed).collect()))
+    Ok(Some(uncertain.drain(..).map(Taken::handed).collect()))
 }
 
 /// Keeps those that the inbox has no more: the commit that took them did happen.
@@ -124,17 +125,5 @@ fn read(row: &Row) -> Taken {
         part: row.get(1),
         seq: row.get(2),
         items: row.get(3),
-    }
-}
-
-fn handed(row: Taken) -> Handed {
-    let items = Enqueue::decode(Bytes::from(row.items)).unwrap_or_else(|error| {
-        // Its messages are active still: the next takeover of the partition finds them.
-        tracing::error!(%error, queue = row.queue, part = row.part, "a row of the inbox cannot be read");
-        Enqueue::default()
-    });
-    Handed {
-        queue: row.queue as u32,
-        items: items.items,
     }
 }
