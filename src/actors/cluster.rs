@@ -439,4 +439,4 @@ impl Handler<LeaveCluster> for Cluster {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::actors) mod tests;

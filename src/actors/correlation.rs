@@ -376,10 +376,6 @@ impl Correlation {
             self.next_sweep = now + self.hub.config().correlation.sweep;
             if self.hub.tenure.is_janitor() {
                 self.sweep(ctx);
-            } else {
-                // Settled or dropped by others long since.
-                let ttl = self.hub.config().correlation.ttl.as_millis() as i64;
-                self.parked.drop_before(clock::now_ms() - ttl);
             }
         }
         if self.hub.tenure.is_shared() && self.next_retry <= now {
@@ -453,3 +449,6 @@ impl Handler<ReceiptBatch> for Correlation {
         self.receipts(batch, ctx);
     }
 }
+
+#[cfg(test)]
+mod tests;

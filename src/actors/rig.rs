@@ -25,9 +25,18 @@ pub struct Node {
 
 /// A member of a cluster where there is one.
 pub async fn node(binds: u32, cluster: Option<Arc<dyn ClusterStore>>) -> Node {
+    node_with(binds, cluster, |_| {}).await
+}
+
+/// The same with something of its configuration changed.
+pub async fn node_with(
+    binds: u32,
+    cluster: Option<Arc<dyn ClusterStore>>,
+    change: impl FnOnce(&mut Config),
+) -> Node {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_owned();
-    let config = Config {
+    let mut config = Config {
         data_dir: path.clone(),
         account: vec![Account {
             system_id: "test".to_owned(),
@@ -47,6 +56,7 @@ pub async fn node(binds: u32, cluster: Option<Arc<dyn ClusterStore>>) -> Node {
         }],
         ..Config::default()
     };
+    change(&mut config);
     let (store, plan, desk) = tokio::task::spawn_blocking(move || {
         let options = SqliteOptions {
             min_free_mib: 0,

@@ -20,7 +20,7 @@ const OTHER: Membership = Membership { node: 1, epoch: 2 };
 
 /// A cluster in memory, as this node sees it; the other node takes at once what is given back.
 #[derive(Default)]
-struct Shelf {
+pub(in crate::actors) struct Shelf {
     state: Mutex<State>,
     /// By hint.
     woken: [Arc<Notify>; Hint::ALL.len()],

@@ -1,6 +1,7 @@
 //! Receipts that match nothing yet: looked for in the spilled hours, held for a moment, parked
 //! durably, and tried again.
 
+use super::sweep::drop_parked;
 use super::*;
 
 /// Every so many rounds all parked receipts are looked at.
@@ -8,6 +9,8 @@ const RETRY_ALL: u32 = 60;
 /// How long a parked receipt counts as just come, in milliseconds.
 const LATE_MS: i64 = 60_000;
 const RETRY_AT_ONCE: usize = 1000;
+/// Most that the janitor drops at once of what all nodes have parked beyond `correlation.parked_max`.
+const DROPPED_AT_ONCE: usize = 100_000;
 
 impl Correlation {
     /// Asks the spilled hours, then holds what is still unknown.
@@ -127,24 +130,32 @@ impl Correlation {
     }
 
     /// Compares parked receipts with what other nodes have sent meanwhile: the late ones often, all
-    /// of them, those of lost nodes too, now and then and on one node.
+    /// of them, those of lost nodes too, now and then and by the janitor. Other nodes leave to it
+    /// what is late no more, so that they neither show nor drop what it has settled.
     pub(super) fn retry_parked(&mut self, ctx: &mut Context<Self>) {
         self.retries = self.retries.wrapping_add(1);
-        let all = self.retries.is_multiple_of(RETRY_ALL) && self.hub.tenure.is_janitor();
-        if !all {
+        let is_janitor = self.hub.tenure.is_janitor();
+        if !(is_janitor && self.retries.is_multiple_of(RETRY_ALL)) {
             let since = clock::now_ms() - LATE_MS;
+            if !is_janitor {
+                self.parked.drop_before(since);
+            }
             let rows = self.parked.since(since, RETRY_AT_ONCE);
             return self.find_parked(rows, ctx);
         }
         let store = Arc::clone(&self.hub.store);
         let most = self.hub.config().correlation.parked_max;
-        let read = tokio::task::spawn_blocking(move || store.parked(most));
-        ctx.spawn(read.into_actor(self).map(|read, correlation, ctx| {
+        let limit = most.saturating_add(DROPPED_AT_ONCE);
+        let read = tokio::task::spawn_blocking(move || store.parked(limit));
+        ctx.spawn(read.into_actor(self).map(move |read, correlation, ctx| {
             let Ok(Ok(rows)) = read else { return };
-            correlation.parked = Parked::new(correlation.hub.config().correlation.parked_max);
-            for row in rows {
-                correlation.park_in_memory(row);
-            }
+            correlation.parked = Parked::new(most);
+            let beyond: Vec<u64> = rows
+                .into_iter()
+                .filter_map(|row| correlation.park_in_memory(row))
+                .collect();
+            let hub = Arc::clone(&correlation.hub);
+            ctx.spawn(async move { drop_parked(&hub, beyond).await }.into_actor(correlation));
             let mut rows = correlation.parked.since(0, usize::MAX);
             while !rows.is_empty() {
                 let rest = rows.split_off(rows.len().min(RETRY_AT_ONCE));

@@ -35,15 +35,7 @@ impl Correlation {
                 .inc_by(dropped.len() as u64);
         }
         let work = async move {
-            if !dropped.is_empty() {
-                let ticket = hub.store.write(WriteBatch {
-                    unpark: dropped,
-                    ..WriteBatch::default()
-                });
-                if let Err(error) = ticket.await {
-                    tracing::error!(%error, "parked receipts could not be dropped");
-                }
-            }
+            drop_parked(&hub, dropped).await;
             let _ = hub
                 .store
                 .drop_correlations_before((now - ttl) / 3_600_000)
@@ -98,5 +90,19 @@ impl Correlation {
             }
         };
         ctx.spawn(work.into_actor(self));
+    }
+}
+
+/// Takes parked receipts out of the store.
+pub(super) async fn drop_parked(hub: &Hub, rows: Vec<u64>) {
+    if rows.is_empty() {
+        return;
+    }
+    let ticket = hub.store.write(WriteBatch {
+        unpark: rows,
+        ..WriteBatch::default()
+    });
+    if let Err(error) = ticket.await {
+        tracing::error!(%error, "parked receipts could not be dropped");
     }
 }

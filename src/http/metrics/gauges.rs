@@ -107,7 +107,7 @@ families! {
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
     Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.spilled) };
-    Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet.",
+    Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet: of many nodes the janitor has all of them, the others those of the last minute.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.parked) };
     Gauge "smsc_throttle_limits" [""] "Accounts and operators whose rate is being limited.",
         |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.buckets) };

@@ -1,0 +1,86 @@
+//! The correlation actor of a node that is one of several.
+
+use super::*;
+use crate::actors::cluster::tests::Shelf;
+use crate::actors::rig::{self, Node};
+use crate::actors::supervise::Health;
+use crate::config::Config;
+use crate::store::cluster::Resource;
+
+/// The gauge of parked receipts, which is published many times a second, comes to this within minutes.
+async fn shows(hub: &Hub, parked: u64) {
+    for _ in 0..6_000 {
+        if hub.correlation_snapshot.get().parked == parked {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let shown = hub.correlation_snapshot.get().parked;
+    panic!("{shown} parked receipts instead of {parked}");
+}
+
+/// A node with the actor, and with receipts in its store that were parked so many seconds ago.
+async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> Node {
+    let node = rig::node_with(1, Some(Arc::new(Shelf::default())), change).await;
+    let hub = &node.hub;
+    let row = |age: &u64| {
+        let at = clock::now_ms() - *age as i64 * 1000;
+        ParkedRow {
+            id: hub.ids.next(at),
+            operator: node.operator,
+            operator_message_id: age.to_string().into(),
+            at,
+            receipt: prost::Message::encode_to_vec(&OperatorReceipt::default()).into(),
+        }
+    };
+    let rows: Vec<ParkedRow> = ages.iter().map(row).collect();
+    let batch = WriteBatch {
+        park: rows.clone(),
+        ..WriteBatch::default()
+    };
+    hub.store.write(batch).await.expect("written");
+    tokio::time::pause();
+    let health = Health::new("correlation");
+    Correlation::new(Arc::clone(hub), health, Vec::new(), rows).start();
+    node
+}
+
+fn make_janitor(hub: &Hub) {
+    let tenure = &hub.tenure;
+    tenure.renew(Instant::now() + Duration::from_secs(3600));
+    assert!(tenure.gain(tenure.generation(), &[Resource::Janitor], || {}));
+}
+
+#[actix::test]
+async fn what_is_late_no_more_is_left_to_the_janitor() {
+    let node = started(&[61, 0], |_| {}).await;
+    shows(&node.hub, 1).await;
+    shows(&node.hub, 0).await;
+    make_janitor(&node.hub);
+    shows(&node.hub, 2).await;
+}
+
+#[actix::test]
+async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
+    let node = started(&[300, 200, 100, 0], |config| {
+        config.correlation.parked_max = 2;
+    })
+    .await;
+    shows(&node.hub, 1).await;
+    make_janitor(&node.hub);
+    shows(&node.hub, 2).await;
+    // What the store is given later is done later.
+    let last = WriteBatch {
+        unpark: vec![1],
+        ..WriteBatch::default()
+    };
+    node.hub.store.write(last).await.expect("written");
+    let store = Arc::clone(&node.hub.store);
+    let kept = tokio::task::spawn_blocking(move || store.parked(10)).await;
+    let kept = kept.expect("no panic").expect("it is read");
+    let kept: Vec<_> = kept
+        .iter()
+        .map(|row| &row.operator_message_id[..])
+        .collect();
+    assert_eq!(kept, [&b"100"[..], b"0"]);
+}
