@@ -7,7 +7,7 @@ use super::*;
 /// Every so many rounds all parked receipts are looked at.
 const RETRY_ALL: u32 = 60;
 /// How long a parked receipt counts as just come, in milliseconds.
-const LATE_MS: i64 = 60_000;
+const FRESH_MS: i64 = 60_000;
 const RETRY_AT_ONCE: usize = 1000;
 /// Most that the janitor drops at once of what all nodes have parked beyond `correlation.parked_max`.
 const DROPPED_AT_ONCE: usize = 100_000;
@@ -129,20 +129,25 @@ impl Correlation {
         }
     }
 
-    /// Compares parked receipts with what other nodes have sent meanwhile: the late ones often, all
-    /// of them, those of lost nodes too, now and then and by the janitor. Other nodes leave to it
-    /// what is late no more, so that they neither show nor drop what it has settled.
+    /// Compares parked receipts with what other nodes have sent meanwhile: those that have just come
+    /// often, all of them now and then and by the janitor. Other nodes leave the older ones to it, so
+    /// that they neither show nor drop what it has settled.
     pub(super) fn retry_parked(&mut self, ctx: &mut Context<Self>) {
         self.retries = self.retries.wrapping_add(1);
         let is_janitor = self.hub.tenure.is_janitor();
-        if !(is_janitor && self.retries.is_multiple_of(RETRY_ALL)) {
-            let since = clock::now_ms() - LATE_MS;
-            if !is_janitor {
-                self.parked.drop_before(since);
-            }
-            let rows = self.parked.since(since, RETRY_AT_ONCE);
-            return self.find_parked(rows, ctx);
+        if is_janitor && self.retries.is_multiple_of(RETRY_ALL) {
+            return self.retry_all_parked(ctx);
         }
+        let since = clock::now_ms() - FRESH_MS;
+        if !is_janitor {
+            self.parked.drop_before(since);
+        }
+        let rows = self.parked.since(since, RETRY_AT_ONCE);
+        self.find_parked(rows, ctx);
+    }
+
+    /// Compares what all nodes have parked, those that are lost too, and drops what is beyond the limit.
+    fn retry_all_parked(&mut self, ctx: &mut Context<Self>) {
         let store = Arc::clone(&self.hub.store);
         let most = self.hub.config().correlation.parked_max;
         let limit = most.saturating_add(DROPPED_AT_ONCE);
@@ -240,8 +245,13 @@ impl Correlation {
 
     /// Keeps a parked receipt findable; gives back the row that had to go for it.
     pub(super) fn park_in_memory(&mut self, row: ParkedRow) -> Option<u64> {
-        let Ok(receipt) = <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) else {
-            return Some(row.id);
+        let receipt = match <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                tracing::error!(%error, row = row.id, "a parked receipt cannot be read");
+                self.hub.metrics.receipts_dropped.inc();
+                return Some(row.id);
+            }
         };
         let keys: Vec<Key> = self
             .keys(row.operator, &row.operator_message_id)

@@ -52,7 +52,7 @@ fn make_janitor(hub: &Hub) {
 }
 
 #[actix::test]
-async fn what_is_late_no_more_is_left_to_the_janitor() {
+async fn after_a_minute_parked_receipts_are_the_janitors() {
     let node = started(&[61, 0], |_| {}).await;
     shows(&node.hub, 1).await;
     shows(&node.hub, 0).await;
