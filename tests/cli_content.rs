@@ -15,12 +15,12 @@ use smsc::cli::decode::explain;
 use smsc::smpp::{DEFAULT_MAX_PDU, HEADER_LEN, Header, Pdu, next_frame};
 
 fn smsc(arguments: &[&str]) -> Finished {
-    run(Command::new(env!("CARGO_BIN_EXE_smsc")).args(arguments))
+    run(Command::new(harness::binary()).args(arguments))
 }
 
 /// With something on standard input.
 fn smsc_reading(arguments: &[&str], input: &[u8]) -> Finished {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_smsc"))
+    let mut child = Command::new(harness::binary())
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -69,7 +69,7 @@ impl Scene {
         cluster.wait_until_held_by(0, &[0, 1, 2], QUEUE, BINDS);
         until("all binds", || (door.connections() == BINDS).then_some(()));
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+        let mut command = Command::new(harness::binary());
         command
             .args(["load", "--to", &cluster.entry().address().to_string()])
             .args(["--binds", "6", "--window", "50", "--rate", RATE])

@@ -59,7 +59,7 @@ jcli : mtrouter -l
 ";
 
 fn smsc(arguments: &[&str], folder: &Path) -> Finished {
-    run(Command::new(env!("CARGO_BIN_EXE_smsc"))
+    run(Command::new(harness::binary())
         .args(arguments)
         .current_dir(folder))
 }

@@ -106,7 +106,7 @@ impl Scene {
 
 /// Messages at a steady rate, until it is dropped.
 fn load(smsc: &Smsc, folder: &tempfile::TempDir) -> Process {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+    let mut command = Command::new(harness::binary());
     command
         .args(["load", "--to", &smsc.smpp().to_string()])
         .args(["--system-id", "test", "--password", "test"])

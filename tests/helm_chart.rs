@@ -54,7 +54,7 @@ impl Pod {
 
     /// The container's command; only ports and the data folder are not those of the pod.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+        let mut command = Command::new(harness::binary());
         command
             .args(arguments)
             .current_dir(self.path())
@@ -188,7 +188,7 @@ fn every_alert_fires_when_it_should_and_has_its_runbook() {
 #[test]
 fn image_and_compose_files_fit_together() {
     checked("observability.py", &["files"]);
-    let mut check = Command::new(env!("CARGO_BIN_EXE_smsc"));
+    let mut check = Command::new(harness::binary());
     check
         .args(["check-config", "--config", "deploy/compose/smsc.toml"])
         .current_dir(env!("CARGO_MANIFEST_DIR"));

@@ -37,7 +37,7 @@ fn smsc(operator: &Simulator) -> Smsc {
 }
 
 fn load(smsc: &Smsc) -> Process {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+    let mut command = Command::new(harness::binary());
     command
         .args(["load", "--to", &smsc.smpp().to_string()])
         .args(["--binds", &SENDER_BINDS.to_string()])

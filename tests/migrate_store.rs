@@ -63,7 +63,7 @@ impl Setup {
     }
 
     fn smsc(&self, subcommand: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+        let mut command = Command::new(harness::binary());
         command.arg(subcommand).arg("--config");
         command.arg(self.folder.path().join("smsc.toml"));
         command

@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 }
 
 fn smsc() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_smsc"))
+    Command::new(harness::binary())
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn shells_get_completions() {
         assert!(script.stdout.contains(mark), "{shell}: {}", script.stdout);
         assert!(script.stdout.contains("migrate-store"), "{shell}");
     }
-    let binary = env!("CARGO_BIN_EXE_smsc");
+    let binary = harness::binary().display().to_string();
     let script = format!("{binary} completions bash > ./smsc && . ./smsc && complete -p smsc");
     let folder = tempfile::tempdir().unwrap();
     let read = run(Command::new("bash")

@@ -408,7 +408,7 @@ fn a_collector_that_is_away_or_hangs_costs_nothing_but_spans() {
 
 #[test]
 fn a_variable_that_cannot_be_understood_stops_the_start() {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_smsc"));
+    let mut command = std::process::Command::new(harness::binary());
     let folder = tempfile::tempdir().unwrap();
     command
         .arg("serve")

@@ -178,7 +178,7 @@ fn migrate(url: &str) {
     let folder = tempfile::tempdir().unwrap();
     let config = format!("data_dir = \"data\"\n[postgres]\nurl = {url:?}\n");
     std::fs::write(folder.path().join("smsc.toml"), config).unwrap();
-    let made = run(Command::new(env!("CARGO_BIN_EXE_smsc"))
+    let made = run(Command::new(super::binary())
         .args(["migrate", "--config", "smsc.toml"])
         .current_dir(folder.path()));
     assert!(made.success, "migrate: {}{}", made.stdout, made.stderr);

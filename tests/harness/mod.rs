@@ -41,6 +41,7 @@ mod smsc;
 mod tls;
 mod tools;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub use admin::{Admin, Answer};
@@ -69,6 +70,13 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pause between two looks at a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The program under test. `SMSC_TEST_BINARY` names another build of it, so that a new test can be
+/// shown to fail on an older one.
+pub fn binary() -> PathBuf {
+    std::env::var_os("SMSC_TEST_BINARY")
+        .map_or_else(|| env!("CARGO_BIN_EXE_smsc").into(), PathBuf::from)
+}
 
 /// Polls until `look` gives a value; panics with `what` when [`PATIENCE`] ends.
 pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {

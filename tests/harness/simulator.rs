@@ -57,7 +57,7 @@ impl Simulator {
     /// Starts it, on the same port and with a new journal.
     pub fn start_again(&mut self) {
         assert!(self.process.is_none(), "the simulator runs already");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+        let mut command = Command::new(super::binary());
         command
             .args(["simulate", "--journal", "journal", "--listen"])
             .arg(self.address().to_string())

@@ -193,7 +193,7 @@ fn names_key(keys: &str, key: &str) -> bool {
 }
 
 fn serve(folder: &Path, run: &Run) -> Process {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_smsc"));
+    let mut command = Command::new(super::binary());
     command
         .args(["serve", "--config", "smsc.toml"])
         .current_dir(folder)
@@ -349,7 +349,7 @@ impl Smsc {
 
     /// Runs another subcommand of the binary in its folder.
     pub fn run(&self, arguments: &[&str]) -> Finished {
-        run(Command::new(env!("CARGO_BIN_EXE_smsc"))
+        run(Command::new(super::binary())
             .args(arguments)
             .current_dir(self.folder.path()))
     }

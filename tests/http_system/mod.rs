@@ -241,7 +241,7 @@ impl Answer {
 
 /// Starts `smsc serve`; its log goes to the test's output when it fails.
 fn serve(config: PathBuf) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_smsc"))
+    Command::new(crate::harness::binary())
         .args(["serve", "--config"])
         .arg(config)
         .env_remove("SMSC_HTTP__ADMIN_TOKEN")
@@ -253,7 +253,7 @@ fn serve(config: PathBuf) -> Child {
 
 /// Runs `smsc` to its end.
 pub fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_smsc"))
+    Command::new(crate::harness::binary())
         .args(args)
         .env_remove("SMSC_HTTP__ADMIN_TOKEN")
         .env_remove("SMSC_CONFIG")

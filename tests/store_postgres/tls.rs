@@ -40,7 +40,7 @@ fn migrate(folder: &Path, url: &str, ca: Option<&Path>) -> Finished {
     let ca = ca.map_or(String::new(), |ca| format!("ca_file = {ca:?}\n"));
     let config = format!("data_dir = {folder:?}\n[postgres]\nurl = {url:?}\n{ca}");
     fs::write(folder.join("smsc.toml"), config).unwrap();
-    run(Command::new(env!("CARGO_BIN_EXE_smsc"))
+    run(Command::new(crate::harness::binary())
         .args(["migrate", "--config", "smsc.toml"])
         .current_dir(folder))
 }
