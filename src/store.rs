@@ -25,6 +25,7 @@ pub mod settings;
 pub mod sqlite;
 
 use std::future::Future;
+use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -268,6 +269,14 @@ pub struct Active {
     pub stage: Stage,
 }
 
+/// Some of the active messages.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct ActivePage {
+    pub active: Vec<Active>,
+    /// Where the next page begins; `None` after the last one.
+    pub next: Option<u64>,
+}
+
 /// How far an active message has come.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
@@ -331,11 +340,18 @@ pub trait Store:
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 
+    /// Resolves when every write that was asked for before this call has ended.
+    fn barrier(&self) -> Reply<()>;
+
     /// Messages by id, in the order asked; `None` for an unknown id.
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
 
     /// Calls `each` for every active message in id order, for one queue or all. Blocks.
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError>;
+
+    /// Active messages in id order, a page of those with ids in the range. One request reads a bounded
+    /// number of rows: a page may be short, or empty, although there are more.
+    fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage>;
 
     /// Parked receipts in id order. Blocks.
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError>;
@@ -369,8 +385,11 @@ pub trait Store:
     /// Writes one block of a queue's waiting list out of memory.
     fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()>;
 
-    /// Reads a spilled block back and forgets it.
-    fn unspill_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>>;
+    /// Reads a spilled block back. It stays until it is forgotten.
+    fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>>;
+
+    /// Forgets spilled blocks of a queue; the answer need not be waited for.
+    fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()>;
 
     /// Moves the low-water mark, so that a restart reads only what is near the end. Cheap; call it
     /// every minute or so.

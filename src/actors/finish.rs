@@ -25,18 +25,49 @@ use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, inbox_octets}
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// What is refused for long is refused for a reason of its own.
+const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
 
-/// Writes `finals` together with `batch` and passes the winners on. Resolves when durable.
-///
-/// Errors: what the store says; nothing was written and the messages stay active.
-pub async fn finish(hub: &Arc<Hub>, mut batch: WriteBatch, mut finals: Vec<Final>) {
-    // What ends here is in no list any more: a database that is away for a moment is waited for.
+/// Writes `finals` together with `batch` and passes the winners on. Resolves when durable, or when this
+/// process writes nothing any more.
+pub async fn finish(hub: &Arc<Hub>, batch: WriteBatch, finals: Vec<Final>) {
+    until_written(hub, None, batch, finals).await;
+}
+
+/// The same for what was decided in the name of this generation of the tenure: after it whoever has
+/// the messages then decides.
+pub async fn finish_in(hub: &Arc<Hub>, generation: u64, batch: WriteBatch, finals: Vec<Final>) {
+    until_written(hub, Some(generation), batch, finals).await;
+}
+
+async fn until_written(
+    hub: &Arc<Hub>,
+    generation: Option<u64>,
+    mut batch: WriteBatch,
+    mut finals: Vec<Final>,
+) {
+    // What ends here is in no list any more: a database that is away for a moment is waited for, and
+    // what it refuses is tried again.
     wait_for_missing(hub, &mut finals).await;
     if add_what_they_are_made_of(&mut finals) {
         wait_for_missing(hub, &mut finals).await;
     }
-    if let Err(error) = try_finish(hub, &mut batch, &mut finals).await {
-        tracing::error!(%error, messages = finals.len(), "final states not written; they stay active");
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let again = (!finals.is_empty()).then(|| batch.clone());
+        let error = match attempt(hub, generation, &mut batch, &mut finals).await {
+            Ok(_) => return,
+            Err(error) => error,
+        };
+        let is_over = matches!(error, StoreError::Fenced | StoreError::Closed);
+        tracing::error!(%error, messages = finals.len(), is_over, "final states not written");
+        match again {
+            Some(rows) if !is_over => batch = rows,
+            // Nothing ends: what the rows were about is in some list.
+            _ => return,
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE_TO_WRITE);
     }
 }
 
@@ -47,12 +78,21 @@ pub async fn try_finish(
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<Vec<u64>, StoreError> {
+    attempt(hub, None, batch, finals).await
+}
+
+async fn attempt(
+    hub: &Arc<Hub>,
+    generation: Option<u64>,
+    batch: &mut WriteBatch,
+    finals: &mut Vec<Final>,
+) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
     load_missing(hub, finals).await?;
     if add_what_they_are_made_of(finals) {
         load_missing(hub, finals).await?;
     }
-    let Some(ticket) = write(hub, batch, finals) else {
+    let Some(ticket) = write(hub, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
@@ -93,23 +133,34 @@ pub async fn try_finish(
 
 /// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
 /// the inbox with them.
-fn write(hub: &Hub, batch: &mut WriteBatch, finals: &mut [Final]) -> Option<Ticket> {
+fn write(
+    hub: &Hub,
+    generation: Option<u64>,
+    batch: &mut WriteBatch,
+    finals: &mut [Final],
+) -> Result<Option<Ticket>, StoreError> {
     // Held until the store has the batch: see `tenure`.
     let holdings = hub.tenure.hold();
+    // Written under the next epoch it would overrule whoever took the messages over.
+    if generation.is_some_and(|generation| generation != hub.tenure.generation()) {
+        return Err(StoreError::Fenced);
+    }
     batch.fin.extend(finals.iter_mut().map(|ended| {
         let tell = ended
             .message
             .as_ref()
             .filter(|message| wants_receipt(hub, message, ended.state()))
             .map_or(0, |message| message.sender);
-        ended.handed_over = tell != 0 && !holdings.owns(tell, partition::WHOLE);
+        let term = holdings.term(tell, partition::WHOLE);
+        ended.handed_over = tell != 0 && term.is_none();
+        ended.term = term.unwrap_or_default();
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
             row.hand_over = inbox_octets(&receipts::item_for(hub, message, &row));
         }
         row
     }));
-    (!batch.is_empty()).then(|| hub.store.write(std::mem::take(batch)))
+    Ok((!batch.is_empty()).then(|| hub.store.write(std::mem::take(batch))))
 }
 
 /// The row of a final state, for an account queue that must be told, or 0.

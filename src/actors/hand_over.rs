@@ -62,7 +62,9 @@ pub fn write<'p>(
     let holdings = hub.tenure.hold();
     for parcel in parcels {
         let Partition { queue, part } = parcel.partition();
-        parcel.elsewhere = !holdings.owns(queue, part);
+        let term = holdings.term(queue, part);
+        parcel.elsewhere = term.is_none();
+        parcel.item.term = term.unwrap_or_default();
         if parcel.elsewhere {
             batch.hand_over.push(HandOver {
                 queue,

@@ -136,10 +136,11 @@ impl Hub {
         self.plan.load_full()
     }
 
-    pub fn set_plan(&self, plan: Plan) {
+    /// The queues of a plan exist before it is set.
+    pub fn set_plan(&self, plan: Arc<Plan>) {
         self.traces.configure(&plan.config.telemetry);
         self.policy.configure(&plan.config.policy);
-        self.plan.store(Arc::new(plan));
+        self.plan.store(plan);
     }
 
     pub fn config(&self) -> Arc<Config> {
@@ -165,9 +166,12 @@ impl Hub {
         });
     }
 
-    /// Gives items to a queue of this node; false when there is no such queue.
+    /// Gives items to a queue of this node; false when there is no such queue: they are active in the
+    /// store, where the janitor finds them.
     pub fn enqueue(&self, queue: u32, items: Vec<QueueItem>) -> bool {
         let Some(port) = self.queue(queue) else {
+            let messages = items.len();
+            tracing::error!(queue = %self.name_of(queue), messages, "there is no such queue");
             return false;
         };
         port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);

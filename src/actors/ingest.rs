@@ -160,7 +160,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         true => hub.plan().trace_ratio(sender),
         false => Ratio::NONE,
     };
-    let ids = hub.ids.next_block(now, checked.len());
+    let ids = hub.ids.take(now, checked.len());
     for ((_, message), id) in checked.iter_mut().zip(ids) {
         message.id = id;
         if replay.as_ref().is_none_or(|order| order.to == 0) {

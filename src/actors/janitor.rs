@@ -1,10 +1,12 @@
 //! What has to be done now and then: moving the low-water mark, retention of texts, messages and the
-//! audit log.
+//! audit log; comparing the store with the queues.
+
+mod compare;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use crate::actors::hub::Hub;
 use crate::clock;
@@ -22,13 +24,34 @@ const ERASE: usize = 10_000;
 
 pub struct Janitor {
     hub: Arc<Hub>,
+    /// Of comparing the store with the queues.
+    rounds: u64,
 }
 
 // === impl Janitor ===
 
 impl Janitor {
     pub fn new(hub: Arc<Hub>) -> Self {
-        Self { hub }
+        Self { hub, rounds: 0 }
+    }
+
+    /// Compares the store with the queues now and then, for ever.
+    fn compare_later(&mut self, ctx: &mut Context<Self>) {
+        let hub = Arc::clone(&self.hub);
+        self.rounds += 1;
+        let round = self.rounds;
+        let work = async move {
+            tokio::time::sleep(hub.config().queue.compare_every).await;
+            if !hub.tenure.is_valid() {
+                return;
+            }
+            match compare::compare(&hub, round).await {
+                Ok(put_back) => tracing::debug!(put_back, "store and queues compared"),
+                Err(error) => tracing::warn!(%error, "store and queues could not be compared"),
+            }
+        };
+        let then = |(), janitor: &mut Self, ctx: &mut _| janitor.compare_later(ctx);
+        ctx.spawn(work.into_actor(self).map(then));
     }
 
     fn retire(&self, ctx: &mut Context<Self>) {
@@ -98,6 +121,7 @@ impl Actor for Janitor {
     fn started(&mut self, ctx: &mut Self::Context) {
         // What came of age while nobody ran does not wait another minute.
         self.erase_texts(ctx);
+        self.compare_later(ctx);
         ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
             if !janitor.hub.tenure.is_janitor() {
                 return;

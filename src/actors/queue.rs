@@ -6,10 +6,13 @@
 //! is *held* until the session settles it. Nothing here is the truth: a restarted queue reads its
 //! waiting messages from the store and asks its sessions what they hold before it grants again.
 
+mod blocks;
 mod command;
+mod compare;
 mod grant;
 mod guard;
 mod move_on;
+mod overlap;
 mod partitions;
 mod recovery;
 mod replace;
@@ -26,9 +29,10 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
+pub use compare::{Compare, Compared, Missed};
 pub use partitions::AdoptPartitions;
 pub use recovery::{Seed, Seeds};
-pub use waiting::{Item, Waiting};
+pub use waiting::{Item, Waiting, items_of};
 
 use crate::actors::finish;
 use crate::actors::hub::Hub;
@@ -66,6 +70,9 @@ pub struct Queue {
     being_read: usize,
     spilling: bool,
     next_block: u64,
+    fetching: blocks::Fetching,
+    /// By whose order everything that waits is being ended.
+    purging: Option<String>,
     /// Tokens granted by Throttle and not used yet.
     tokens: u32,
     /// They are lost then: a limit that nodes share counts them for this moment only.
@@ -90,9 +97,12 @@ pub struct Queue {
     writing: usize,
     /// Partitions came while the store was being read: it is read once more.
     read_again: bool,
-    /// What came with partitions lately; a late hand-over of the same is dropped.
-    adopted: std::collections::HashSet<(u64, u8), ahash::RandomState>,
-    adopted_at: i64,
+    /// What was decided while the store was read last: is it in what was read?
+    overlap: Option<overlap::Overlap>,
+    /// What the store has and the queue did not know when it was asked last.
+    missed: compare::Misses,
+    /// The tenure's generation in which these lists were filled.
+    tenure: u64,
     /// Since when no session serves this queue (Unix ms), for failover.
     unserved_since: Option<i64>,
     guard: guard::Guard,
@@ -126,6 +136,7 @@ struct Counters {
 impl Queue {
     /// A queue with what the store held for it when the process started.
     pub fn new(hub: Arc<Hub>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
+        let tenure = hub.tenure.generation();
         let mut queue = Self {
             hub,
             port,
@@ -140,6 +151,8 @@ impl Queue {
             being_read: 0,
             spilling: false,
             next_block: 0,
+            fetching: HashMap::new(),
+            purging: None,
             tokens: 0,
             tokens_until: None,
             asking: false,
@@ -153,8 +166,9 @@ impl Queue {
             generation: 0,
             writing: 0,
             read_again: false,
-            adopted: Default::default(),
-            adopted_at: 0,
+            overlap: None,
+            missed: HashMap::default(),
+            tenure,
             unserved_since: None,
             guard: guard::Guard::new(),
             counters: Counters::default(),
@@ -188,6 +202,7 @@ impl Queue {
             what: queued.what(),
             part: queued.part as u8,
         };
+        self.not_missed(item.id, item.what);
         if queued.due_at > now {
             self.schedule(item, queued.due_at);
             return;
@@ -226,7 +241,7 @@ impl Queue {
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.wake_due(now);
-        self.forget_adopted(now);
+        self.forget_overlap();
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
@@ -305,11 +320,10 @@ impl Queue {
 
     /// Writes results; partitions that leave wait for it.
     fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
-        let hub = Arc::clone(&self.hub);
-        self.write(
-            ctx,
-            async move { finish::finish(&hub, batch, finals).await },
-        );
+        let (hub, tenure) = (Arc::clone(&self.hub), self.tenure);
+        self.write(ctx, async move {
+            finish::finish_in(&hub, tenure, batch, finals).await;
+        });
     }
 
     /// Runs work that ends in a write; partitions that leave wait for it.
@@ -381,10 +395,10 @@ impl Actor for Queue {
 
 impl Supervised for Queue {
     fn restarting(&mut self, _: &mut Self::Context) {
-        self.renew();
+        let mut before = self.renew();
         // What was under way has gone with the context.
         self.writing = 0;
-        self.phase = recovery::Phase::Wanted;
+        self.phase = recovery::Phase::Wanted(before.phase.take_settled());
     }
 }
 
@@ -396,10 +410,8 @@ impl Handler<Enqueue> for Queue {
         let tenure = Arc::clone(&self.hub.tenure);
         let holdings = tenure.hold();
         for item in batch.items {
-            // Left meanwhile, and found in the store by who owns it now; or found by us before.
-            if !holdings.owns(self.port.id, item.part as u8)
-                || (!self.adopted.is_empty() && self.adopted.remove(&(item.id, item.what as u8)))
-            {
+            let term = holdings.term(self.port.id, item.part as u8);
+            if !self.is_news(&item, term) {
                 continue;
             }
             if let Some(message) = &item.message {

@@ -73,7 +73,10 @@ impl Receipts {
                 by_account
                     .entry(message.sender)
                     .or_default()
-                    .push(item_for(&self.hub, message, &row));
+                    .push(QueueItem {
+                        term: ended.term,
+                        ..item_for(&self.hub, message, &row)
+                    });
             }
         }
         for (account, items) in by_account {

@@ -132,7 +132,7 @@ impl Resolver {
             self.look_at_table(ctx);
         }
         if self.hub.draining.load(Ordering::Relaxed) {
-            self.give_back();
+            self.give_back(|_| true);
         } else if self.queue.is_none() {
             self.join(ctx);
         }
@@ -178,12 +178,17 @@ impl Resolver {
         self.queue = Some(port);
     }
 
-    /// The process stops: what waits here is looked up by the next one.
-    fn give_back(&mut self) {
-        self.line.clear();
-        let failed: Vec<Failed> = std::mem::take(&mut self.waiting)
-            .into_values()
-            .flat_map(|waiting| waiting.messages)
+    /// Messages go back to the queue: they are looked up by the next process, or by another node.
+    fn give_back(&mut self, goes: impl Fn(&Message) -> bool) {
+        let back = self.waiting.values_mut();
+        let back: Vec<Message> = back
+            .flat_map(|waiting| waiting.messages.extract_if(.., |message| goes(message)))
+            .collect();
+        // Questions under way are answered to nobody.
+        self.waiting
+            .retain(|_, waiting| !waiting.messages.is_empty());
+        let failed: Vec<Failed> = back
+            .into_iter()
             .map(|message| Failed {
                 id: message.id,
                 why: Why::NotSent.into(),
@@ -451,7 +456,7 @@ impl Handler<DeliverBatch> for Resolver {
             ctx,
         );
         if self.hub.draining.load(Ordering::Relaxed) {
-            self.give_back();
+            self.give_back(|_| true);
         }
     }
 }
@@ -459,8 +464,16 @@ impl Handler<DeliverBatch> for Resolver {
 impl Handler<ReportHeld> for Resolver {
     type Result = ();
 
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+    /// Partitions that go to another node are given back; otherwise says what is here.
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         let Some(queue) = &self.queue else { return };
+        if !ask.give_back.is_empty() {
+            let (hub, id) = (Arc::clone(&self.hub), queue.id);
+            return self.give_back(|message| {
+                let part = hub.part_of(id, &message.destination);
+                ask.give_back.contains(&u32::from(part))
+            });
+        }
         let messages = self.waiting.values().flat_map(|one| &one.messages);
         let ids: Vec<u64> = messages.map(|message| message.id).collect();
         queue.post(Held {

@@ -22,7 +22,7 @@ use crate::actors::admin;
 use crate::actors::hub::Hub;
 use crate::actors::plan::Plan;
 use crate::actors::policy;
-use crate::actors::supervisor::Supervisor;
+use crate::actors::supervisor::{MakeQueues, Supervisor};
 use crate::clock;
 use crate::config::{Config, ConfigError, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
@@ -115,6 +115,23 @@ impl Desk {
     /// Why this node does not work with the store's version.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.load().as_ref().map(|text| text.to_string())
+    }
+
+    /// Starts the queues of a plan, and one more that holds messages.
+    ///
+    /// # Errors
+    /// Nobody starts queues any more.
+    pub async fn make_queues(
+        &self,
+        plan: &Arc<Plan>,
+        orphan: Option<u32>,
+    ) -> Result<(), StoreError> {
+        let Some(supervisor) = self.supervisor.get() else {
+            return Ok(());
+        };
+        let plan = Arc::clone(plan);
+        let made = supervisor.send(MakeQueues { plan, orphan }).await;
+        made.map_err(|_| StoreError::Closed)
     }
 
     /// Who brings queues and binds in line with a new plan.
@@ -259,6 +276,9 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
             return Err(error);
         }
     };
+    let plan = Arc::new(plan);
+    // As soon as the plan is there messages are routed by it, and must find their queues.
+    desk.make_queues(&plan, None).await?;
     hub.set_plan(plan);
     desk.applied.store(settings.version, Ordering::Relaxed);
     desk.trouble.store(None);

@@ -20,6 +20,19 @@ use crate::pb::bind_command::Verb;
 use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
 
+/// Starts the queues of a plan before it is anybody's, and one that holds messages although nobody
+/// names it.
+///
+/// Not protobuf: a plan is code as much as data.
+pub struct MakeQueues {
+    pub plan: Arc<Plan>,
+    pub orphan: Option<u32>,
+}
+
+impl actix::Message for MakeQueues {
+    type Result = ();
+}
+
 pub struct Supervisor {
     hub: Arc<Hub>,
     core: ArbiterHandle,
@@ -59,6 +72,21 @@ impl Supervisor {
     /// with waiting messages exists.
     pub fn apply(&mut self) {
         let plan = self.hub.full_plan();
+        self.make_queues(&plan);
+        for operator in plan.operators() {
+            self.apply_operator(operator);
+        }
+        if let Some(before) = self.applied.replace(Arc::clone(&plan)) {
+            for operator in before.operators() {
+                if plan.operator(operator.id).is_none() {
+                    self.rebind(operator.id);
+                }
+            }
+        }
+    }
+
+    /// Starts the queues that a plan can put messages into, and those that hold some already.
+    fn make_queues(&mut self, plan: &Plan) {
         for id in &plan.built_in {
             self.ensure_queue(*id, plan.name_of(*id), QueueKind::Test);
         }
@@ -80,24 +108,18 @@ impl Supervisor {
             orphans.extend(plan.destinations());
         }
         for id in orphans {
-            let name = plan.name_of(id).to_owned();
-            let kind = if name.starts_with("account:") {
-                QueueKind::Account
-            } else {
-                QueueKind::Operator
-            };
-            self.ensure_queue(id, &name, kind);
+            self.ensure_orphan(plan, id);
         }
-        for operator in plan.operators() {
-            self.apply_operator(operator);
-        }
-        if let Some(before) = self.applied.replace(Arc::clone(&plan)) {
-            for operator in before.operators() {
-                if plan.operator(operator.id).is_none() {
-                    self.rebind(operator.id);
-                }
-            }
-        }
+    }
+
+    fn ensure_orphan(&mut self, plan: &Plan, id: u32) {
+        let name = plan.name_of(id).to_owned();
+        let kind = if name.starts_with("account:") {
+            QueueKind::Account
+        } else {
+            QueueKind::Operator
+        };
+        self.ensure_queue(id, &name, kind);
     }
 
     fn apply_operator(&mut self, operator: &Arc<OperatorPlan>) {
@@ -240,6 +262,17 @@ impl Handler<SlotsChanged> for Supervisor {
 
     fn handle(&mut self, _: SlotsChanged, _: &mut Self::Context) {
         self.apply();
+    }
+}
+
+impl Handler<MakeQueues> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, make: MakeQueues, _: &mut Self::Context) {
+        self.make_queues(&make.plan);
+        if let Some(orphan) = make.orphan {
+            self.ensure_orphan(&make.plan, orphan);
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! partition is either handed over in memory, while the partition is held, or goes through the
 //! shared inbox in the same transaction: whoever decides holds [`Tenure::hold`] until its batch is
 //! with the store, and a partition is given up under the same lock before the store is waited for.
+//! What is handed over in memory carries the *term* in which that was decided, so that whoever reads
+//! a partition from the store knows what is in there already, however late it comes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +25,8 @@ pub struct Tenure {
     until_ms: AtomicU64,
     holdings: RwLock<Holdings>,
     neighbours: ArcSwap<Neighbours>,
+    /// The last term that was begun.
+    terms: AtomicU64,
     /// How often everything was lost: what began before must not be finished after.
     generation: AtomicU64,
 }
@@ -31,7 +35,10 @@ pub struct Tenure {
 #[derive(Debug, Default)]
 pub struct Holdings {
     everything: bool,
-    partitions: HashSet<Partition, ahash::RandomState>,
+    /// With the term of each.
+    partitions: HashMap<Partition, u64, ahash::RandomState>,
+    /// Terms of queues that were read again, where everything is this node's.
+    terms: HashMap<u32, u64>,
     binds: HashSet<(u32, u32)>,
     janitor: bool,
     /// Given up here, and perhaps still this node's in the database.
@@ -70,6 +77,7 @@ impl Tenure {
                 ..Holdings::default()
             }),
             neighbours: ArcSwap::default(),
+            terms: AtomicU64::new(0),
             generation: AtomicU64::new(0),
         }
     }
@@ -114,10 +122,11 @@ impl Tenure {
         if self.generation() != generation {
             return false;
         }
+        let term = self.next_term();
         for resource in resources {
             match *resource {
                 Resource::Queue(partition) => {
-                    holdings.partitions.insert(partition);
+                    holdings.partitions.insert(partition, term);
                 }
                 Resource::Bind { operator, slot } => {
                     holdings.binds.insert((operator, slot));
@@ -127,6 +136,24 @@ impl Tenure {
         }
         then();
         true
+    }
+
+    /// A new term for what is held of a queue, which is about to be read from the store, or was read:
+    /// what was decided in the terms before is told from what is decided from now on.
+    pub fn begin_term(&self, queue: u32) -> u64 {
+        let mut holdings = self.change();
+        let term = self.next_term();
+        if holdings.everything {
+            holdings.terms.insert(queue, term);
+        }
+        let own = holdings.partitions.iter_mut();
+        own.filter(|(partition, _)| partition.queue == queue)
+            .for_each(|(_, own)| *own = term);
+        term
+    }
+
+    fn next_term(&self) -> u64 {
+        self.terms.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Gives resources up: from now on nobody here acts in their name, and whatever says that they are
@@ -187,13 +214,25 @@ impl Tenure {
 
 impl Holdings {
     pub fn owns(&self, queue: u32, part: u8) -> bool {
-        self.everything || self.partitions.contains(&Partition { queue, part })
+        self.term(queue, part).is_some()
+    }
+
+    /// In which term this node owns a partition, `None` when it does not. A term is new whenever the
+    /// partition is read from the store: what was decided before that is in what was read.
+    pub fn term(&self, queue: u32, part: u8) -> Option<u64> {
+        if !self.everything {
+            return self.partitions.get(&Partition { queue, part }).copied();
+        }
+        match self.terms.is_empty() {
+            true => Some(0),
+            false => Some(self.terms.get(&queue).copied().unwrap_or_default()),
+        }
     }
 
     pub fn has(&self, resource: &Resource) -> bool {
         self.everything
             || match *resource {
-                Resource::Queue(partition) => self.partitions.contains(&partition),
+                Resource::Queue(partition) => self.partitions.contains_key(&partition),
                 Resource::Bind { operator, slot } => self.binds.contains(&(operator, slot)),
                 Resource::Janitor => self.janitor,
             }
@@ -207,7 +246,7 @@ impl Holdings {
     /// The partitions held of one queue.
     pub fn parts_of(&self, queue: u32) -> Vec<u8> {
         self.partitions
-            .iter()
+            .keys()
             .filter(|partition| partition.queue == queue)
             .map(|partition| partition.part)
             .collect()
@@ -315,6 +354,34 @@ mod tests {
             (false, false),
             "with the lease all of that is over"
         );
+    }
+
+    #[test]
+    fn a_partition_has_another_term_whenever_it_is_read() {
+        let [one, other] = [1, 2].map(|part| Partition { queue: 7, part });
+        let tenure = Tenure::member();
+        let term = |at: Partition| tenure.hold().term(at.queue, at.part);
+        let gain = |at| tenure.gain(tenure.generation(), &[Resource::Queue(at)], || {});
+        assert!(gain(one) && term(one).is_some() && term(other).is_none());
+        let first = term(one);
+        tenure.lose(&[Resource::Queue(one)]);
+        assert_eq!(term(one), None);
+        assert!(gain(one) && gain(other));
+        let second = term(one);
+        assert!(second > first && second != term(other));
+        let third = Some(tenure.begin_term(7));
+        assert_eq!((term(one), term(other)), (third, third));
+        tenure.begin_term(8);
+        assert_eq!(term(one), third, "of another queue");
+        tenure.lose_everything();
+        assert!(gain(one) && term(one) > third, "never one of before");
+
+        let alone = Tenure::alone();
+        let term = |queue| alone.hold().term(queue, 0);
+        assert_eq!(term(7), Some(0));
+        let begun = Some(alone.begin_term(7));
+        assert_eq!((term(7), term(8)), (begun, Some(0)));
+        assert_ne!(begun, Some(0));
     }
 
     #[test]

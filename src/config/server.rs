@@ -252,6 +252,8 @@ section! {
         memory_items: usize = 4_000_000,
         /// Messages move to the next target of their route when theirs has been unavailable for this time.
         failover_after: Duration = 30 * SECOND,
+        /// How often each node compares what is stored with its queues, slowly, and puts back what none of them knows.
+        compare_every: Duration = 300 * SECOND,
     }
 }
 

@@ -181,6 +181,8 @@ fn check_server(config: &Config, found: &mut Findings) {
         "must be at least queue.page",
     );
 
+    found.check_positive("queue.compare_every", queue.compare_every);
+
     let validity = &config.validity;
     found.check_positive("validity.default", validity.default);
     found.check_positive("validity.max", validity.max);

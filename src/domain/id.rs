@@ -40,9 +40,22 @@ impl IdGenerator {
         self.next_block(now_ms, 1).start
     }
 
+    /// `count` ascending ids at `now_ms` (Unix milliseconds), in as many blocks as that takes.
+    pub fn take(&self, now_ms: i64, count: usize) -> impl Iterator<Item = u64> + use<> {
+        let first = self.next_block(now_ms, count);
+        let mut left = count - first.clone().count();
+        let mut more = Vec::new();
+        while left > 0 {
+            let block = self.next_block(now_ms, left);
+            left -= block.clone().count();
+            more.push(block);
+        }
+        std::iter::once(first).chain(more).flatten()
+    }
+
     /// `count` consecutive ids at `now_ms` (Unix milliseconds); at most [`MAX_BLOCK`] of them, so
     /// that a block never runs into the ids of another node.
-    pub fn next_block(&self, now_ms: i64, count: usize) -> Range<u64> {
+    fn next_block(&self, now_ms: i64, count: usize) -> Range<u64> {
         let count = (count as u64).min(MAX_BLOCK);
         if count == 0 {
             return 0..0;
@@ -140,6 +153,18 @@ mod tests {
         assert_eq!(node(block.end - 1), 255);
         assert_eq!(ids.next_block(1_000, 0), 0..0);
         assert_eq!(ids.next_block(1_000, usize::MAX).count() as u64, MAX_BLOCK);
+    }
+
+    #[test]
+    fn more_than_a_block_are_as_many_as_were_asked_for() {
+        let ids = IdGenerator::new(7, 0);
+        for count in [0, 1, 4_096, 4_097, 20_000] {
+            let taken: Vec<u64> = ids.take(1_000, count).collect();
+            assert_eq!(taken.len(), count);
+            assert!(taken.is_sorted_by(|one, other| one < other));
+            assert!(taken.iter().all(|id| node(*id) == 7));
+            assert_eq!(taken.last().copied().unwrap_or(0), ids.last());
+        }
     }
 
     #[test]

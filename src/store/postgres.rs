@@ -37,6 +37,7 @@ mod transaction;
 mod upkeep;
 
 use std::future::Future;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
@@ -52,8 +53,8 @@ use self::inbox::Inbox;
 use super::cluster::Membership;
 use super::gauges::Gauges;
 use super::{
-    Active, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored,
-    Ticket, WriteBatch,
+    Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
+    Stored, Ticket, WriteBatch,
 };
 
 /// How often new messages that wait for the database are looked at.
@@ -331,6 +332,10 @@ impl Store for PgStore {
         ticket
     }
 
+    fn barrier(&self) -> Reply<()> {
+        Self::barrier(self)
+    }
+
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
         let shared = Arc::clone(&self.shared);
         self.shared
@@ -339,6 +344,12 @@ impl Store for PgStore {
 
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
         recover::recover(&self.shared, queue, each)
+    }
+
+    fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { recover::page(&shared, ids, limit).await })
     }
 
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
@@ -406,10 +417,16 @@ impl Store for PgStore {
             .ask(async move { upkeep::spill_block(&shared, queue, block, &octets).await })
     }
 
-    fn unspill_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+    fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { upkeep::unspill_block(&shared, queue, block).await })
+            .ask(async move { upkeep::read_block(&shared, queue, block).await })
+    }
+
+    fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::forget_blocks(&shared, queue, blocks).await })
     }
 
     fn advance_low_water(&self) -> Reply<()> {

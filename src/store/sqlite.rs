@@ -39,6 +39,7 @@ mod upkeep;
 mod worker;
 mod writer;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,8 +58,8 @@ use self::upkeep::Upkeep;
 use self::worker::Worker;
 use super::gauges::Gauges;
 use super::{
-    Active, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats, Stored,
-    Ticket, WriteBatch,
+    Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
+    Stored, Ticket, WriteBatch,
 };
 
 pub use self::backup::backup;
@@ -312,6 +313,10 @@ impl Store for SqliteStore {
         ticket
     }
 
+    fn barrier(&self) -> Reply<()> {
+        writer::barrier(&self.shared)
+    }
+
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
         self.loader
             .ask(move |connection| reader::load(connection, &ids).map_err(sql_failed))
@@ -319,6 +324,11 @@ impl Store for SqliteStore {
 
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
         recover::recover(&self.reader()?, queue, each).map_err(sql_failed)
+    }
+
+    fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage> {
+        self.upkeep
+            .ask(move |upkeep| upkeep.active_page(ids, limit))
     }
 
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
@@ -386,9 +396,13 @@ impl Store for SqliteStore {
             .ask(move |index| index.spill_block(queue, block, &octets))
     }
 
-    fn unspill_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+    fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+        self.index.ask(move |index| index.read_block(queue, block))
+    }
+
+    fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()> {
         self.index
-            .ask(move |index| index.unspill_block(queue, block))
+            .ask(move |index| index.forget_blocks(queue, &blocks))
     }
 
     fn advance_low_water(&self) -> Reply<()> {

@@ -239,6 +239,8 @@ metrics! {
     handed_over: Counter = "cluster_items_collected", Counter::default();
     /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
+    /// Active messages that no queue of their owner knew, found by comparing store and queues, and put back.
+    put_back: Counter = "messages_put_back", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
     /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed) or late.

@@ -40,13 +40,16 @@ pub fn blocks(h: &mut Harness) {
     h.store().spill_block(7, 1, vec![1, 2, 3]).wait().unwrap();
     h.store().spill_block(7, 2, vec![4]).wait().unwrap();
     h.store().spill_block(8, 1, vec![5]).wait().unwrap();
-    assert_eq!(
-        h.store().unspill_block(7, 1).wait(),
-        Ok(Some(vec![1, 2, 3]))
-    );
-    assert_eq!(h.store().unspill_block(7, 1).wait(), Ok(None), "forgotten");
-    assert_eq!(h.store().unspill_block(8, 1).wait(), Ok(Some(vec![5])));
-    assert_eq!(h.store().unspill_block(7, 2).wait(), Ok(Some(vec![4])));
+    let read = |h: &Harness, queue, block| h.store().read_block(queue, block).wait().unwrap();
+    for _ in 0..2 {
+        assert_eq!(read(h, 7, 1), Some(vec![1, 2, 3]), "stays until forgotten");
+    }
+    h.store().forget_blocks(7, 0..2).wait().unwrap();
+    assert_eq!(read(h, 7, 1), None);
+    assert_eq!(read(h, 8, 1), Some(vec![5]));
+    assert_eq!(read(h, 7, 2), Some(vec![4]));
+    h.store().forget_blocks(7, 0..9).wait().unwrap();
+    assert_eq!(read(h, 7, 2), None);
 }
 
 pub fn parked(h: &mut Harness) {

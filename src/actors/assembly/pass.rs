@@ -33,7 +33,7 @@ pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
     let Some(mut whole) = gather::gather(&parts) else {
         return Passed::Done;
     };
-    whole.id = hub.ids.next_block(now, 1).start;
+    whole.id = hub.ids.next(now);
     if let Some(first) = parts.first() {
         whole.trace_context = traced::below_submission(first);
     }

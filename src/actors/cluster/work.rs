@@ -249,6 +249,15 @@ async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<Collected, Store
         for (queue, mut items) in by_queue {
             items.sort_unstable_by_key(|item| item.id);
             collected.items += items.len();
+            // Taken in this step, before which the partition was read: so it is in no reading yet.
+            let holdings = hub.tenure.hold();
+            items.retain_mut(|item| {
+                let term = holdings.term(queue, item.part as u8);
+                item.term = term.unwrap_or_default();
+                // Lost meanwhile: found in the store by who owns it now.
+                term.is_some()
+            });
+            drop(holdings);
             hub.metrics.handed_over.inc_by(items.len() as u64);
             hub.enqueue(queue, items);
         }

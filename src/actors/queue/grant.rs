@@ -262,7 +262,7 @@ impl Queue {
                 Popped::Item(item) if self.gone.remove(&item.id) => {}
                 Popped::Item(item) => page.push(item),
                 Popped::Spilled(number) if page.is_empty() => {
-                    return self.read_block(level, number, ctx);
+                    return self.fetch_block(level, number, |_, _, _| {}, ctx);
                 }
                 Popped::Spilled(_) | Popped::Empty => break,
             }
@@ -299,9 +299,9 @@ impl Queue {
                 continue;
             }
             let body = match (item.what, &stored.fin) {
-                (What::Message, None) => stored.message,
-                // Cancelled or finished meanwhile.
-                (What::Message, Some(_)) => continue,
+                (What::Message, None) if stored.queue == self.port.id => stored.message,
+                // Cancelled, finished or moved meanwhile.
+                (What::Message, _) => continue,
                 (What::Receipt, Some(fin)) => {
                     receipts::receipt_for(&self.hub, &stored.message, fin)
                 }
@@ -331,30 +331,6 @@ impl Queue {
         );
     }
 
-    fn read_block(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
-        self.reading = true;
-        let reply = self.hub.store.unspill_block(self.port.id, number);
-        self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
-            queue.reading = false;
-            match octets {
-                Ok(Some(octets)) => {
-                    queue.waiting[level].filled(number, &octets);
-                    queue.settle_replaced(level);
-                }
-                Err(error) => {
-                    tracing::warn!(queue = %queue.port.name, %error, "a spilled block cannot be read now");
-                    queue.hold_until = clock::now_ms() + 1000;
-                }
-                // The index file is derived: what it lost is read from the store again.
-                Ok(None) => {
-                    tracing::warn!(queue = %queue.port.name, "a spilled block is gone, reading the queue again");
-                    queue.recover_again(ctx);
-                }
-            }
-            queue.pump(ctx);
-        });
-    }
-
     /// Writes a block out of memory when the lists are longer than the limit.
     pub(super) fn spill(&mut self, ctx: &mut Context<Self>) {
         let in_memory: usize = self
@@ -376,7 +352,9 @@ impl Queue {
         let reply = self.hub.store.spill_block(self.port.id, number, octets);
         self.run_on_lists(ctx, reply, move |queue, written, ctx| {
             queue.spilling = false;
-            queue.waiting[level].spilled_as(number, written.is_err());
+            if !queue.waiting[level].spilled_as(number, written.is_err()) {
+                queue.forget_blocks(number..number + 1);
+            }
             if written.is_ok() {
                 queue.spill(ctx);
             }

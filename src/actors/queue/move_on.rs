@@ -17,6 +17,8 @@ use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
 /// Most messages that are moved or ended in one step.
 const STEP: usize = 1000;
+/// Pause between two steps of a purge.
+const PURGE_EVERY: Duration = Duration::from_millis(20);
 
 impl Queue {
     /// Ends what has outlived its validity, looking once a second. The timer's half; the other
@@ -50,7 +52,9 @@ impl Queue {
                         .map(|item| (item, None)),
                 );
                 if let Some(number) = self.waiting[level].spilled_expired(seconds) {
-                    self.read_block_for_expiry(level, number, ctx);
+                    // Looked at when it is here, and the next one with it.
+                    let again = |queue: &mut Self, _, _: &mut _| queue.expired_upto = 0;
+                    self.fetch_block(level, number, again, ctx);
                 }
             }
         }
@@ -69,19 +73,6 @@ impl Queue {
         if !expired.is_empty() {
             self.expire_items(expired, ctx);
         }
-    }
-
-    fn read_block_for_expiry(&mut self, level: usize, number: u64, ctx: &mut Context<Self>) {
-        let reply = self.hub.store.unspill_block(self.port.id, number);
-        self.run_on_lists(ctx, reply, move |queue, octets, ctx| match octets {
-            Ok(Some(octets)) => {
-                queue.waiting[level].filled(number, &octets);
-                queue.settle_replaced(level);
-            }
-            Ok(None) => queue.recover_again(ctx),
-            // It stays where it is, and is looked at again.
-            Err(_) => {}
-        });
     }
 
     pub(super) fn expire_items(
@@ -153,41 +144,58 @@ impl Queue {
 
     /// Ends everything that waits, a step at a time so that commits stay small.
     pub(super) fn purge(&mut self, by: String, ctx: &mut Context<Self>) {
-        let mut items = Vec::with_capacity(STEP);
-        'levels: for level in 0..PRIORITIES {
-            while let Some((item, _)) = self.ready[level].pop_front() {
-                items.push(item);
-                if items.len() == STEP {
-                    break 'levels;
-                }
-            }
-            loop {
+        if self.purging.replace(by).is_none() {
+            self.purge_step(ctx);
+        }
+    }
+
+    fn purge_step(&mut self, ctx: &mut Context<Self>) {
+        let Some(by) = self.purging.clone() else {
+            return;
+        };
+        let items = self.take_some(STEP, ctx);
+        // What is on its way back into the lists is not forgotten.
+        let is_all_here = self.phase.running() && !self.reading && self.fetching.is_empty();
+        if items.is_empty() && is_all_here {
+            self.purging = None;
+            return;
+        }
+        if !items.is_empty() {
+            self.cancel(items, &by, ctx);
+        }
+        ctx.run_later(PURGE_EVERY, Self::purge_step);
+    }
+
+    /// Takes up to so many items out of the lists; has blocks read that are in their way.
+    fn take_some(&mut self, most: usize, ctx: &mut Context<Self>) -> Vec<Item> {
+        let mut items = Vec::with_capacity(most);
+        for level in 0..PRIORITIES {
+            let ready = self.ready[level].len().min(most - items.len());
+            items.extend(self.ready[level].drain(..ready).map(|(item, _)| item));
+            while items.len() < most {
                 match self.waiting[level].pop() {
                     Popped::Item(item) => items.push(item),
                     Popped::Spilled(number) => {
-                        self.read_block_for_expiry(level, number, ctx);
+                        self.fetch_block(level, number, |_, _, _| {}, ctx);
                         break;
                     }
                     Popped::Empty => break,
                 }
-                if items.len() == STEP {
-                    break 'levels;
-                }
             }
         }
-        if items.len() < STEP {
-            for (_, scheduled) in std::mem::take(&mut self.scheduled) {
-                items.extend(scheduled);
+        while items.len() < most
+            && let Some(mut first) = self.scheduled.first_entry()
+        {
+            let due = first.get_mut();
+            let rest = due.split_off(due.len().min(most - items.len()));
+            self.scheduled_len -= due.len();
+            items.append(due);
+            match rest.is_empty() {
+                true => drop(first.remove()),
+                false => *due = rest,
             }
-            self.scheduled_len = 0;
         }
-        if items.is_empty() {
-            return;
-        }
-        self.cancel(items, &by, ctx);
-        ctx.run_later(Duration::from_millis(20), move |queue, ctx| {
-            queue.purge(by, ctx)
-        });
+        items
     }
 
     /// Holds a message of unknown outcome until its receipt comes or its time is over.
@@ -358,10 +366,15 @@ impl Queue {
             }
         }
         'levels: for level in (0..PRIORITIES).rev() {
-            while let Popped::Item(item) = self.waiting[level].pop() {
-                match item.what {
-                    What::Message => page.push(item),
-                    What::Receipt => receipts.push(item),
+            loop {
+                match self.waiting[level].pop() {
+                    Popped::Item(item) if item.what == What::Receipt => receipts.push(item),
+                    Popped::Item(item) => page.push(item),
+                    Popped::Spilled(number) => {
+                        self.fetch_block(level, number, |_, _, _| {}, ctx);
+                        break;
+                    }
+                    Popped::Empty => break,
                 }
                 if page.len() == STEP {
                     break 'levels;
@@ -370,6 +383,9 @@ impl Queue {
         }
         for item in receipts.into_iter().rev() {
             self.waiting[usize::from(item.priority)].push_front(item);
+        }
+        if items.is_empty() && page.is_empty() && !self.fetching.is_empty() {
+            return;
         }
         if items.is_empty() && page.is_empty() {
             // Nothing that could go; look again after as long a time.

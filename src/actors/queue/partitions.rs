@@ -9,13 +9,7 @@ use tokio::sync::oneshot;
 
 use super::{Item, Queue, Seed};
 use crate::actors::ports::QueueKind;
-use crate::clock;
-use crate::domain::id;
-use crate::pb::delivery::What;
 use crate::pb::{DisownPartitions, ReleasePartitions};
-
-/// Longer than any hand-over in memory is under way, in milliseconds.
-const HAND_OVER_MS: i64 = 30_000;
 
 /// This node owns partitions of the queue from now on.
 ///
@@ -53,7 +47,11 @@ impl Parts {
         Self(parts.into_iter().fold(0, |all, part| all | Self::bit(part)))
     }
 
-    fn has(self, part: u8) -> bool {
+    pub(super) fn add(&mut self, others: Self) {
+        self.0 |= others.0;
+    }
+
+    pub(super) fn has(self, part: u8) -> bool {
         self.0 & Self::bit(part) != 0
     }
 }
@@ -74,13 +72,6 @@ impl Queue {
         self.leaving.has(item.part)
     }
 
-    /// A hand-over in memory takes no longer than this.
-    pub(super) fn forget_adopted(&mut self, now: i64) {
-        if !self.adopted.is_empty() && now - self.adopted_at > HAND_OVER_MS {
-            self.adopted = Default::default();
-        }
-    }
-
     /// Forgets what waits in these partitions; it is all in the store.
     fn forget(&mut self, parts: Parts) {
         for level in &mut self.ready {
@@ -99,6 +90,7 @@ impl Queue {
 
     /// Tells those who wait when nothing of their partitions is under way any more.
     pub(super) fn check_released(&mut self, ctx: &mut Context<Self>) {
+        self.read_when_written(ctx);
         let busy = self.writing > 0 || self.reading || !self.phase.running();
         if self.leaving.waiters.is_empty() || busy {
             return;
@@ -135,19 +127,13 @@ impl Handler<AdoptPartitions> for Queue {
             self.read_again = true;
             return;
         }
-        let now = clock::now_ms();
-        self.adopted_at = now;
+        self.close_overlap(parts);
         // Should something of an earlier ownership be left, what the store says is right.
         self.forget(parts);
         for seed in adopted.seeds {
-            let item = seed.item;
-            if self.held.contains_key(&item.id) {
-                continue;
+            if !self.held.contains_key(&seed.item.id) {
+                self.plant(seed);
             }
-            if item.what == What::Receipt || id::millis(item.id) > now - HAND_OVER_MS {
-                self.adopted.insert((item.id, item.what as u8));
-            }
-            self.plant(seed);
         }
         self.pump(ctx);
         self.publish();
@@ -159,7 +145,7 @@ impl Handler<ReleasePartitions> for Queue {
 
     fn handle(&mut self, release: ReleasePartitions, ctx: &mut Self::Context) -> Self::Result {
         let parts = Parts::of(release.parts.iter().map(|part| *part as u8));
-        self.leaving.parts.0 |= parts.0;
+        self.leaving.parts.add(parts);
         self.forget(parts);
         let (waiter, released) = oneshot::channel();
         self.leaving.waiters.push((parts, waiter));

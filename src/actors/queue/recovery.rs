@@ -22,7 +22,7 @@ const REPORT_WITHIN: Duration = Duration::from_secs(2);
 const READ_AGAIN: Duration = Duration::from_secs(1);
 
 /// One waiting item found in the store.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     pub item: Item,
     /// Unix milliseconds, 0 for now.
@@ -46,10 +46,14 @@ pub struct Seeds {
 #[derive(Debug)]
 pub(super) enum Phase {
     Running,
-    /// Restarted; the lists are empty.
-    Wanted,
+    /// Restarted; the lists are empty. Settlements of before that are not dealt with yet.
+    Wanted(Vec<SettleBatch>),
     /// The store is being read and sessions are being asked; what arrives meanwhile is kept.
     Reading {
+        /// What is handed over in it may be in what is read.
+        term: u64,
+        /// The store has been asked.
+        asked: bool,
         arrived: Vec<QueueItem>,
         held: HashMap<u64, u64>,
         waiting_for: HashSet<u64>,
@@ -136,6 +140,14 @@ impl Phase {
         None
     }
 
+    /// Settlements that were kept: nobody will say them again.
+    pub(super) fn take_settled(&mut self) -> Vec<SettleBatch> {
+        match self {
+            Self::Running => Vec::new(),
+            Self::Wanted(settled) | Self::Reading { settled, .. } => std::mem::take(settled),
+        }
+    }
+
     /// Keeps an item that arrived while the store was being read.
     pub(super) fn keep(&mut self, item: QueueItem) {
         if let Self::Reading { arrived, .. } = self {
@@ -149,6 +161,7 @@ impl Phase {
 impl Queue {
     /// Puts one recovered item where it belongs.
     pub(super) fn plant(&mut self, seed: Seed) {
+        self.not_missed(seed.item.id, seed.item.what);
         let now = clock::now_ms();
         let policy = self.hub.plan().outcome_policy(self.port.id);
         if seed.unsure && policy == OutcomePolicy::Fail {
@@ -169,6 +182,7 @@ impl Queue {
         let mut before = std::mem::replace(self, fresh);
         self.generation = before.generation + 1;
         self.next_block = before.next_block;
+        self.forget_blocks(0..before.next_block);
         self.writing = before.writing;
         std::mem::swap(&mut self.counters, &mut before.counters);
         std::mem::swap(&mut self.guard, &mut before.guard);
@@ -180,22 +194,28 @@ impl Queue {
     pub(super) fn recover_again(&mut self, ctx: &mut Context<Self>) {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
-        self.phase = Phase::Wanted;
+        self.purging = before.purging.take();
+        self.phase = Phase::Wanted(before.phase.take_settled());
         self.begin_recovery(ctx);
     }
 
     /// Asks the sessions what they hold and reads the store, when a restart wants it.
     pub(super) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
-        if !matches!(self.phase, Phase::Wanted) {
+        let Phase::Wanted(settled) = &mut self.phase else {
             return;
-        }
+        };
+        let mut settled = std::mem::take(settled);
+        // The reports of the sessions count all the room that they have.
+        settled.iter_mut().for_each(|batch| batch.room = 0);
         let sessions = self.port.sessions();
         self.phase = Phase::Reading {
+            term: self.hub.tenure.begin_term(self.port.id),
+            asked: false,
             arrived: Vec::new(),
             held: HashMap::new(),
             waiting_for: sessions.iter().map(|(session, _)| *session).collect(),
             seeds: None,
-            settled: Vec::new(),
+            settled,
         };
         self.ask_sessions(Vec::new());
         let generation = self.generation;
@@ -208,6 +228,20 @@ impl Queue {
             }
             queue.finish_recovery(ctx);
         });
+        self.read_when_written(ctx);
+    }
+
+    /// Reads the store, once results that are on their way to it are there.
+    pub(super) fn read_when_written(&mut self, ctx: &mut Context<Self>) {
+        if self.writing > 0 {
+            return;
+        }
+        let Phase::Reading { asked, .. } = &mut self.phase else {
+            return;
+        };
+        if std::mem::replace(asked, true) {
+            return;
+        }
         let reading = read_queue(self.hub(), self.port.id);
         self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
             Ok(read) => {
@@ -262,8 +296,9 @@ impl Queue {
             return;
         }
         let Phase::Reading {
+            term,
             arrived,
-            held,
+            mut held,
             seeds: Some(seeds),
             settled,
             ..
@@ -271,9 +306,15 @@ impl Queue {
         else {
             return;
         };
-        let mut known: HashSet<u64> = HashSet::with_capacity(seeds.len());
+        // What a session has settled since it was asked it had before.
+        for batch in &settled {
+            let failed = batch.failed.iter().map(|failed| failed.id);
+            let ids = batch.done.iter().copied().chain(failed);
+            held.extend(ids.map(|id| (id, batch.session)));
+        }
+        let mut known = HashSet::with_capacity_and_hasher(seeds.len(), Default::default());
         for seed in seeds {
-            known.insert(seed.item.id);
+            known.insert((seed.item.id, seed.item.what));
             match held.get(&seed.item.id) {
                 Some(session) => {
                     self.held.insert(
@@ -288,13 +329,14 @@ impl Queue {
                 None => self.plant(seed),
             }
         }
+        tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
         let now = clock::now_ms();
         for item in arrived {
-            if known.insert(item.id) && !held.contains_key(&item.id) {
+            if !known.contains(&(item.id, item.what())) && !held.contains_key(&item.id) {
                 self.take_in(item, now);
             }
         }
-        tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
+        self.end_reading(term, known);
         for batch in settled {
             self.settle(batch, ctx);
         }
@@ -307,11 +349,12 @@ impl Queue {
 
 /// What waits in this node's part of a queue.
 async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
-    let seeds = match &hub.cluster {
+    // Answers that sessions have reported are in what is read then.
+    let _ = hub.correlation.send(FlushCorrelation {}).await;
+    hub.store.barrier().await?;
+    let mut seeds = Seeds::default();
+    match &hub.cluster {
         Some(cluster) => {
-            // Answers that sessions have reported are in the snapshot then.
-            let _ = hub.correlation.send(FlushCorrelation {}).await;
-            cluster.barrier().await?;
             let partitions: Vec<Partition> = hub
                 .tenure
                 .hold()
@@ -322,20 +365,19 @@ async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
             if partitions.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut seeds = Seeds::default();
-            cluster
-                .take_over(partitions)
-                .await?
-                .into_iter()
-                .for_each(|active| seeds.add(active));
-            Ok(seeds)
+            let active = cluster.take_over(partitions).await?;
+            active.into_iter().for_each(|active| seeds.add(active));
         }
         None => {
             let store = Arc::clone(&hub.store);
-            tokio::task::spawn_blocking(move || Seeds::read(store.as_ref()))
+            let read = move || {
+                store.recover(Some(own), &mut |active| seeds.add(active))?;
+                Ok(seeds)
+            };
+            seeds = tokio::task::spawn_blocking(read)
                 .await
-                .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+                .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))?;
         }
-    };
-    seeds.map(|mut seeds| seeds.queues.remove(&own).unwrap_or_default())
+    }
+    Ok(seeds.queues.remove(&own).unwrap_or_default())
 }

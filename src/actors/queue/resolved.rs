@@ -3,6 +3,7 @@
 //! Only the queue of the resolver gets these. They leave as in a failover: a `change` row says so
 //! before the other queue has them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{AsyncContext, Context, Handler};
@@ -25,10 +26,15 @@ impl Queue {
         let at = clock::now_ms();
         let mut rows = WriteBatch::default();
         let (mut moved, mut finals) = (Vec::new(), Vec::new());
+        let tenure = Arc::clone(&self.hub.tenure);
         for one in batch.resolved {
             let Some(item) = self.taken_back(batch.session, &one) else {
                 continue;
             };
+            // Given back although the answer was missing: whoever owns it now has it looked up.
+            if !tenure.hold().owns(self.port.id, item.part) {
+                continue;
+            }
             match self.target_of(&one) {
                 Some(queue) => moved.push(self.sent_on(item, one, queue, at, &mut rows)),
                 None => finals.push(self.ended(item, one, at)),

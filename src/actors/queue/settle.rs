@@ -264,8 +264,7 @@ impl Queue {
                     message: None,
                     operator: self.port.id,
                     attempts: attempt,
-                    handed_over: false,
-                    by_receipt: false,
+                    ..Final::default()
                 });
             }
         }

@@ -1,5 +1,7 @@
 //! The queue actor with a real store and sessions that only listen: credit, order, restart.
 
+mod again;
+
 use std::sync::Mutex;
 
 use actix::{Addr, Recipient};
@@ -134,7 +136,7 @@ impl Rig {
         let messages: Vec<Message> = self
             .hub
             .ids
-            .next_block(now, count)
+            .take(now, count)
             .map(|id| Message {
                 id,
                 sender: self.node.account,
@@ -148,6 +150,7 @@ impl Rig {
             })
             .collect();
         let ids = messages.iter().map(|message| message.id).collect();
+        let term = self.term(part);
         let rows = WriteBatch {
             accept: messages.clone(),
             ..WriteBatch::default()
@@ -159,6 +162,7 @@ impl Rig {
             expires_at: message.expires_at,
             message: Some(Box::new(message)),
             part,
+            term,
             ..QueueItem::default()
         });
         self.send(Enqueue {
@@ -166,6 +170,12 @@ impl Rig {
         })
         .await;
         ids
+    }
+
+    /// In which the hand-overs of this moment are decided.
+    fn term(&self, part: u32) -> u64 {
+        let holdings = self.hub.tenure.hold();
+        holdings.term(self.port.id, part as u8).expect("owned")
     }
 
     async fn send<M>(&self, message: M) -> M::Result
@@ -323,6 +333,8 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     release.await.expect("released");
 
     // Back again, with what the store says.
+    let before = rig.term(1);
+    rig.hub.tenure.begin_term(rig.port.id);
     let seeds = leaving[1..].iter().map(|id| Seed {
         item: Item {
             id: *id,
@@ -346,12 +358,31 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
         id: leaving[1],
         expires_at: i64::MAX,
         part: 1,
+        term: before,
         ..QueueItem::default()
     };
     rig.send(Enqueue { items: vec![late] }).await;
     assert_eq!(rig.given(5).await[3..], leaving[1..]);
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(lock(&rig.got).len(), 5);
+
+    // One that has been to another queue meanwhile, and comes back, is no such thing.
+    rig.send(SettleBatch {
+        session: SESSION,
+        done: vec![leaving[1]],
+        room: 1,
+        ..SettleBatch::default()
+    })
+    .await;
+    let back = QueueItem {
+        id: leaving[1],
+        expires_at: i64::MAX,
+        part: 1,
+        term: rig.term(1),
+        ..QueueItem::default()
+    };
+    rig.send(Enqueue { items: vec![back] }).await;
+    assert_eq!(rig.given(6).await[5..], leaving[1..2]);
 }
 
 #[actix::test]

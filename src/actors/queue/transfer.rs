@@ -224,16 +224,10 @@ impl Queue {
         let Some((level, number)) = spilled else {
             return;
         };
-        let reply = self.hub.store.unspill_block(self.port.id, number);
-        self.run_on_lists(ctx, reply, move |queue, octets, ctx| match octets {
-            Ok(Some(octets)) => {
-                queue.waiting[level].filled(number, &octets);
-                queue.transfer_fitting(transfer, ctx);
-            }
-            Ok(None) => queue.recover_again(ctx),
-            Err(error) => {
-                tracing::error!(queue = %queue.port.name, %error, "not all messages could be moved");
-            }
-        });
+        let then = move |queue: &mut Self, is_here, ctx: &mut _| match is_here {
+            true => drop(queue.transfer_fitting(transfer, ctx)),
+            false => tracing::error!(queue = %queue.port.name, "not all messages could be moved"),
+        };
+        self.fetch_block(level, number, then, ctx);
     }
 }

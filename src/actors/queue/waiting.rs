@@ -49,6 +49,8 @@ enum Block {
         len: usize,
         /// Earliest expiry inside, Unix seconds.
         soonest: u32,
+        /// The lowest id inside and the highest.
+        ids: (u64, u64),
     },
 }
 
@@ -190,7 +192,8 @@ impl Waiting {
     }
 
     /// The block is in the index file (or, with `kept`, could not be written and stays).
-    pub fn spilled_as(&mut self, number: u64, kept: bool) {
+    /// False when its items have been taken out meanwhile: then nobody will read it.
+    pub fn spilled_as(&mut self, number: u64, kept: bool) -> bool {
         for block in &mut self.middle {
             if let Block::Leaving { number: own, items } = block
                 && *own == number
@@ -202,11 +205,15 @@ impl Waiting {
                         number,
                         len: items.len(),
                         soonest: items.iter().map(|item| item.expires).min().unwrap_or(0),
+                        ids: items.iter().fold((u64::MAX, 0), |(lowest, highest), item| {
+                            (lowest.min(item.id), highest.max(item.id))
+                        }),
                     }
                 };
-                return;
+                return true;
             }
         }
+        false
     }
 
     /// A spilled block has been read.
@@ -217,12 +224,7 @@ impl Waiting {
             } = block
                 && *own == number
             {
-                let items: Vec<Item> = octets
-                    .as_chunks::<ITEM_OCTETS>()
-                    .0
-                    .iter()
-                    .map(Item::read)
-                    .collect();
+                let items: Vec<Item> = items_of(octets).collect();
                 self.len = self.len - *len + items.len();
                 *block = Block::Memory(items);
                 return;
@@ -261,6 +263,23 @@ impl Waiting {
         taken
     }
 
+    /// The items in memory, in no order.
+    pub fn in_memory(&self) -> impl Iterator<Item = &Item> {
+        let blocks = self.middle.iter().flat_map(|block| match block {
+            Block::Memory(items) | Block::Leaving { items, .. } => items.as_slice(),
+            Block::Spilled { .. } => &[],
+        });
+        self.head.iter().chain(blocks).chain(&self.tail)
+    }
+
+    /// Spilled blocks, each with the lowest id inside and the highest.
+    pub fn spilled_blocks(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
+        self.middle.iter().filter_map(|block| match block {
+            Block::Spilled { number, ids, .. } => Some((*number, *ids)),
+            _ => None,
+        })
+    }
+
     /// The id in front, when it is in memory.
     pub fn first(&self) -> Option<u64> {
         self.head
@@ -272,6 +291,12 @@ impl Waiting {
             })
             .map(|item| item.id)
     }
+}
+
+/// What is in a block that was written out of memory.
+pub fn items_of(octets: &[u8]) -> impl Iterator<Item = Item> {
+    let (items, _) = octets.as_chunks::<ITEM_OCTETS>();
+    items.iter().map(Item::read)
 }
 
 #[cfg(test)]

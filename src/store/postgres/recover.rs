@@ -7,6 +7,7 @@
 //!
 //! Active is a message without `fin`, or with a `fin` that somebody must be told of and no `told`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::AHashMap;
@@ -15,7 +16,7 @@ use tokio_postgres::{Client, Row};
 use super::Shared;
 use super::reader::SNAPSHOT;
 use super::record::{id_at, number_at, octets_at};
-use crate::store::{Active, SentRow, Stage, StoreError};
+use crate::store::{Active, ActivePage, SentRow, Stage, StoreError};
 
 /// Active messages per page.
 const PAGE: i64 = 10_000;
@@ -60,6 +61,77 @@ pub fn recover(
     done.wait()
 }
 
+/// A page of the active messages with these ids.
+pub async fn page(
+    shared: &Shared,
+    ids: Range<u64>,
+    limit: usize,
+) -> Result<ActivePage, StoreError> {
+    let client = shared.reader().await?;
+    client.batch_execute(SNAPSHOT).await?;
+    let read = read_page(&client, ids, limit).await;
+    // After an error this is a rollback, and only the error matters.
+    let ended = client.batch_execute("COMMIT").await;
+    let page = read?;
+    ended?;
+    Ok(page)
+}
+
+async fn read_page(
+    client: &Client,
+    ids: Range<u64>,
+    limit: usize,
+) -> Result<ActivePage, StoreError> {
+    client
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
+    let mark = low_water(client).await?;
+    let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
+    let (sql, below) = match from < mark {
+        true => (carried(), mark.min(end)),
+        false => (slice(), end),
+    };
+    let most = limit as i64;
+    let rows = client.query(&sql, &[&from, &below, &most]).await?;
+    let mut active = rows
+        .iter()
+        .map(read_active)
+        .collect::<Result<Vec<_>, _>>()?;
+    add_stages(client, &mut active).await?;
+    let next = match active.last() {
+        Some(last) if active.len() == limit => Some(last.id + 1),
+        // After what is carried comes what follows the mark.
+        _ => (below < end).then_some(below as u64),
+    };
+    Ok(ActivePage { active, next })
+}
+
+async fn low_water(client: &Client) -> Result<i64, StoreError> {
+    let row = client
+        .query_one(
+            "SELECT coalesce((SELECT value FROM meta WHERE key = 'low_water'), 0)",
+            &[],
+        )
+        .await?;
+    Ok(row.try_get(0)?)
+}
+
+/// From $1 up to $2, at most $3 of those below the low-water mark.
+fn carried() -> String {
+    format!(
+        "SELECT {ACTIVE_COLUMNS} FROM carry c JOIN msg m ON m.id = c.id LEFT JOIN fin f ON f.id = m.id
+         WHERE c.id >= $1 AND c.id < $2 AND {IS_ACTIVE} ORDER BY c.id LIMIT $3"
+    )
+}
+
+/// The same for those from the mark on.
+fn slice() -> String {
+    format!(
+        "SELECT {ACTIVE_COLUMNS} FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
+         WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} ORDER BY m.id LIMIT $3"
+    )
+}
+
 async fn read_all(
     client: &Client,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
@@ -71,22 +143,8 @@ async fn read_all(
             "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0",
         )
         .await?;
-    let mark: i64 = client
-        .query_one(
-            "SELECT coalesce((SELECT value FROM meta WHERE key = 'low_water'), 0)",
-            &[],
-        )
-        .await?
-        .try_get(0)?;
-    let carried = format!(
-        "SELECT {ACTIVE_COLUMNS} FROM carry c JOIN msg m ON m.id = c.id LEFT JOIN fin f ON f.id = m.id
-         WHERE c.id >= $1 AND c.id < $2 AND {IS_ACTIVE} ORDER BY c.id LIMIT $3"
-    );
-    let slice = format!(
-        "SELECT {ACTIVE_COLUMNS} FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
-         WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} ORDER BY m.id LIMIT $3"
-    );
-    for (sql, mut from, below) in [(carried, 0, mark), (slice, mark, i64::MAX)] {
+    let mark = low_water(client).await?;
+    for (sql, mut from, below) in [(carried(), 0, mark), (slice(), mark, i64::MAX)] {
         let statement = client.prepare(&sql).await?;
         while from < below {
             let rows = client.query(&statement, &[&from, &below, &PAGE]).await?;

@@ -9,6 +9,8 @@
 //! 3. only then are the rows read, and the active ones copied into `carry`;
 //! 4. only then is the mark moved.
 
+use std::ops::Range;
+
 use deadpool_postgres::Client;
 
 use super::recover::IS_ACTIVE;
@@ -70,8 +72,8 @@ pub async fn spill_block(
     Ok(())
 }
 
-/// Gives a block back and forgets it.
-pub async fn unspill_block(
+/// Gives a block back.
+pub async fn read_block(
     shared: &Shared,
     queue: u32,
     block: u64,
@@ -79,11 +81,28 @@ pub async fn unspill_block(
     let client = shared.reader().await?;
     let row = client
         .query_opt(
-            "DELETE FROM spill WHERE node = $1 AND queue = $2 AND block = $3 RETURNING octets",
+            "SELECT octets FROM spill WHERE node = $1 AND queue = $2 AND block = $3",
             &[&node(shared), &(queue as i32), &(block as i64)],
         )
         .await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// Forgets blocks of a queue.
+pub async fn forget_blocks(
+    shared: &Shared,
+    queue: u32,
+    blocks: Range<u64>,
+) -> Result<(), StoreError> {
+    let client = shared.reader().await?;
+    let (from, below) = (blocks.start as i64, blocks.end as i64);
+    client
+        .execute(
+            "DELETE FROM spill WHERE node = $1 AND queue = $2 AND block >= $3 AND block < $4",
+            &[&node(shared), &(queue as i32), &from, &below],
+        )
+        .await?;
+    Ok(())
 }
 
 /// Moves the low-water mark, and makes the partitions of the days to come.

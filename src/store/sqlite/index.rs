@@ -6,12 +6,13 @@
 //! dropped and built again, correlations and blocks are dropped at open (RAM is rebuilt from
 //! `recover()`), and the writer of `smsc.db` never waits for it.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 
 use super::Shared;
 use super::entries::{self, Entry};
@@ -253,20 +254,25 @@ impl Index {
         })
     }
 
-    /// Reads a block back and forgets it.
-    pub fn unspill_block(&mut self, queue: u32, block: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    /// Reads a block back.
+    pub fn read_block(&mut self, queue: u32, block: u64) -> Result<Option<Vec<u8>>, StoreError> {
         self.run(|_, connection| {
-            let mut statement = connection.prepare_cached(
-                "DELETE FROM block WHERE queue = ?1 AND block = ?2 RETURNING octets",
-            )?;
-            let mut rows = statement.query((queue, block as i64))?;
-            let octets = match rows.next()? {
-                Some(row) => Some(row.get(0)?),
-                None => None,
-            };
-            // The DELETE is finished by stepping to its end.
-            while rows.next()?.is_some() {}
-            Ok(octets)
+            connection
+                .prepare_cached("SELECT octets FROM block WHERE queue = ?1 AND block = ?2")?
+                .query_row((queue, block as i64), |row| row.get(0))
+                .optional()
+        })
+    }
+
+    /// Forgets blocks of a queue.
+    pub fn forget_blocks(&mut self, queue: u32, blocks: &Range<u64>) -> Result<(), StoreError> {
+        self.run(|_, connection| {
+            connection
+                .prepare_cached(
+                    "DELETE FROM block WHERE queue = ?1 AND block >= ?2 AND block < ?3",
+                )?
+                .execute((queue, blocks.start as i64, blocks.end as i64))
+                .map(drop)
         })
     }
 }

@@ -13,13 +13,13 @@ use rusqlite::{Connection, Row, Rows, Statement};
 use super::record::bytes_of;
 use super::schema;
 use crate::domain::partition;
-use crate::store::{Active, ChangeKind, SentRow, Stage};
+use crate::store::{Active, ActivePage, ChangeKind, SentRow, Stage};
 
 /// Which messages are looked at.
 #[derive(Debug, Clone, Copy)]
 pub enum Range {
-    /// Ids in `carry` below the first number.
-    Carried { below: u64 },
+    /// Ids in `carry` from the first number up to the second, without it.
+    Carried { from: u64, below: u64 },
     /// Ids from the first number up to the second, without it.
     Slice { from: u64, below: u64 },
 }
@@ -56,14 +56,17 @@ pub fn recover(
     let snapshot = connection.unchecked_transaction()?;
     let mark = schema::meta(&snapshot, "low_water")?;
     let ranges = [
-        Range::Carried { below: mark },
+        Range::Carried {
+            from: 0,
+            below: mark,
+        },
         Range::Slice {
             from: mark,
             below: i64::MAX as u64,
         },
     ];
     for range in ranges {
-        merge(&snapshot, range, &mut |active| {
+        merge(&snapshot, range, usize::MAX, &mut |active| {
             let owner = match active.stage {
                 Stage::Untold { tell } => tell,
                 _ => active.queue,
@@ -74,6 +77,33 @@ pub fn recover(
         })?;
     }
     snapshot.finish()
+}
+
+/// A page of the active messages with these ids; reads `limit` messages at most, active or not.
+pub fn page(
+    connection: &Connection,
+    ids: std::ops::Range<u64>,
+    limit: usize,
+) -> rusqlite::Result<ActivePage> {
+    let snapshot = connection.unchecked_transaction()?;
+    let mark = schema::meta(&snapshot, "low_water")?;
+    let range = match ids.start < mark {
+        true => Range::Carried {
+            from: ids.start,
+            below: mark.min(ids.end),
+        },
+        false => Range::Slice {
+            from: ids.start,
+            below: ids.end,
+        },
+    };
+    let mut active = Vec::new();
+    let next = merge(&snapshot, range, limit, &mut |one| active.push(one))?;
+    let end = range.bounds()[1] as u64;
+    snapshot.finish()?;
+    // After what is carried comes what follows the mark.
+    let next = next.or((end < ids.end).then_some(end));
+    Ok(ActivePage { active, next })
 }
 
 /// Calls `each` with the id of every message of a range and whether it is active.
@@ -108,11 +138,14 @@ pub fn each_id(
     Ok(None)
 }
 
+/// Calls `each` for the active messages of a range. Stops after `limit` messages, active or not;
+/// returns the id after the last one looked at, `None` at the end.
 fn merge(
     connection: &Connection,
     range: Range,
+    limit: usize,
     each: &mut dyn FnMut(Active),
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Option<u64>> {
     let prepare = |table, columns| range.prepare(connection, table, columns);
     let mut msg = prepare(
         "msg",
@@ -150,8 +183,13 @@ fn merge(
 
     let mut rows = msg.query(range.bounds())?;
     let mut settled: Vec<u32> = Vec::new();
+    let mut seen = 0;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
+        if seen == limit {
+            return Ok(Some(id as u64));
+        }
+        seen += 1;
         let tell = match fin.take(id)? {
             Some(0) => continue,
             Some(_) if told.take(id)?.is_some() => continue,
@@ -210,7 +248,7 @@ fn merge(
         };
         each(active);
     }
-    Ok(())
+    Ok(None)
 }
 
 fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
@@ -259,7 +297,7 @@ impl Range {
 
     fn bounds(self) -> [i64; 2] {
         match self {
-            Self::Carried { below } => [0, below as i64],
+            Self::Carried { from, below } => [from as i64, below as i64],
             Self::Slice { from, below } => [from as i64, below as i64],
         }
     }

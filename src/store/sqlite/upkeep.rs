@@ -15,10 +15,10 @@ use rusqlite::Connection;
 
 use super::archive::TextPass;
 use super::entries;
-use super::recover::{Range, each_id};
+use super::recover::{self, Range, each_id};
 use super::schema::{meta, set_meta, sql_failed};
 use super::{Shared, writer};
-use crate::store::StoreError;
+use crate::store::{ActivePage, StoreError};
 
 /// Messages read per snapshot, so that a long scan does not keep the WAL from being reused.
 const SLICE: usize = 65_536;
@@ -78,6 +78,15 @@ impl Upkeep {
         Ok(())
     }
 
+    /// See [`recover::page`].
+    pub fn active_page(
+        &self,
+        ids: std::ops::Range<u64>,
+        limit: usize,
+    ) -> Result<ActivePage, StoreError> {
+        recover::page(&self.reader, ids, limit).map_err(sql_failed)
+    }
+
     /// Counts from the mark to the target, slice by slice.
     fn look(&self, mark: u64, target: u64) -> Result<Vec<Slice>, StoreError> {
         let mut slices = Vec::new();
@@ -121,7 +130,10 @@ impl Upkeep {
         let mut left = 0;
         each_id(
             &self.reader,
-            Range::Carried { below: mark },
+            Range::Carried {
+                from: 0,
+                below: mark,
+            },
             usize::MAX,
             &mut |id, active| {
                 if active {

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use super::balance;
 use super::failure::{Failure, panic_text};
@@ -34,6 +35,8 @@ pub struct Writer<'c> {
     linger: Duration,
     /// Batches that found the disk full (no new messages among them), oldest first.
     held: Vec<Pending>,
+    /// Resolved when nothing is held.
+    barriers: Vec<oneshot::Sender<Result<(), StoreError>>>,
     /// Set after a fatal error, should the hook return: nothing is written any more.
     dead: bool,
 }
@@ -61,6 +64,7 @@ pub fn run(
             batch_rows: batch_rows.max(1),
             linger,
             held: Vec::new(),
+            barriers: Vec::new(),
             dead: false,
         }
         .work(),
@@ -79,6 +83,17 @@ pub fn transact<T: Send + 'static>(
         let _ = answer.send(writer.transaction(job));
     });
     // A job given back is dropped with its answer, which reads as `Closed`.
+    let _ = shared.inbox.push_job(boxed);
+    reply
+}
+
+/// Resolves when every batch that was pushed before has been answered.
+pub fn barrier(shared: &Shared) -> Reply<()> {
+    let (answer, reply) = Reply::pair();
+    let boxed: Job = Box::new(move |writer| {
+        writer.barriers.push(answer);
+        writer.lift_barriers();
+    });
     let _ = shared.inbox.push_job(boxed);
     reply
 }
@@ -108,11 +123,20 @@ impl Writer<'_> {
                 self.write(&mut group);
             } else {
                 self.write_held(&mut group);
+                self.lift_barriers();
             }
         }
         if !self.held.is_empty() {
             self.write_held(&mut group);
             refuse(self.held.drain(..), &StoreError::Closed);
+        }
+    }
+
+    fn lift_barriers(&mut self) {
+        if self.held.is_empty() {
+            for barrier in self.barriers.drain(..) {
+                let _ = barrier.send(Ok(()));
+            }
         }
     }
 
