@@ -121,6 +121,14 @@ fn cases() -> Vec<(&'static str, Case)> {
             "recovery is in id order and by queue",
             messages::recover_by_queue,
         ),
+        (
+            "active messages come page by page, carried ones first",
+            upkeep::active_pages,
+        ),
+        (
+            "a barrier resolves after what was asked before it",
+            messages::barrier,
+        ),
         ("names keep their numbers", upkeep::names),
         (
             "search by destination and state, newest first",

@@ -366,9 +366,14 @@ fn results_outlive_a_full_disk() {
         [id(1), id(2), id(3)],
         "nothing was answered or written"
     );
+    let mut barrier = store.barrier();
+    let early = futures_util::FutureExt::now_or_never(&mut barrier);
+    assert_eq!(early, None, "results are held");
     full.store(false, Ordering::SeqCst);
-    for result in results {
-        assert_eq!(result.wait(), Ok(Written::default()));
+    barrier.wait().unwrap();
+    for mut result in results {
+        let now = futures_util::FutureExt::now_or_never(&mut result);
+        assert_eq!(now, Some(Ok(Written::default())));
     }
     assert_eq!(active(&store), [id(3)]);
     assert_eq!(store.write(accept([id(5)])).wait(), Ok(Written::default()));

@@ -287,6 +287,55 @@ impl Handler<PlanChanged> for Supervisor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actors::rig;
+    use crate::actors::settings::{self, Condition, Wish};
+    use crate::domain::settings::{Key, Kind};
+
+    #[actix::test]
+    async fn a_plan_is_nobodys_before_its_queues_exist() {
+        let node = rig::node(1, None).await;
+        let hub = Arc::clone(&node.hub);
+        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+        let core = actix::Arbiter::current();
+        let (ingest, _) = supervise::slot(1);
+        let (addr, slot) = supervise::slot(16);
+        let (for_root, lanes) = (Arc::clone(&hub), vec![(core.clone(), ingest)]);
+        let for_slots = Arc::clone(&escalate);
+        let handle = core.clone();
+        slot.start(&core, Health::new("supervisor"), escalate, move || {
+            Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
+        });
+        hub.settings.set_supervisor(addr);
+        for number in 0..20 {
+            // Routes to it come in the same version; a thread of Ingest may see the plan at any moment.
+            let name = format!("more-{number}");
+            let watched = Arc::clone(&hub);
+            let watching = std::thread::spawn({
+                let name = name.clone();
+                move || loop {
+                    let plan = watched.full_plan();
+                    let found = plan.operators().find(|one| one.config.id == name);
+                    if let Some(operator) = found {
+                        return watched.queue(operator.id).is_some();
+                    }
+                    std::hint::spin_loop();
+                }
+            });
+            let given = serde_json::json!({
+                "id": name, "address": "127.0.0.1:9", "system_id": "smsc"
+            });
+            let key = Key::new(Kind::Operator, name);
+            let wish = Wish::Put { key, given };
+            let changed = settings::change(&hub, wish, Condition::default(), false, "a test").await;
+            changed.expect("changed");
+            let watched = tokio::task::spawn_blocking(|| watching.join());
+            let is_there = watched.await.expect("no panic").expect("no panic");
+            assert!(
+                is_there,
+                "operator {number} is in the plan and has no queue"
+            );
+        }
+    }
 
     #[test]
     fn only_what_the_bind_was_made_with_makes_it_anew() {

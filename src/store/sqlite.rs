@@ -314,7 +314,7 @@ impl Store for SqliteStore {
     }
 
     fn barrier(&self) -> Reply<()> {
-        writer::barrier(&self.shared)
+        self.shared.inbox.barrier()
     }
 
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {

@@ -332,6 +332,27 @@ pub fn retries(h: &mut Harness) {
     assert_eq!(history.retry, None, "a final message waits for nothing");
 }
 
+pub fn barrier(h: &mut Harness) {
+    h.store().barrier().wait().unwrap();
+    h.accept((1..=200).map(id));
+    for round in 0..20 {
+        let ends = (1..=10).map(|n| id(round * 10 + n));
+        let tickets: Vec<_> = ends
+            .map(|id| {
+                h.store().write(WriteBatch {
+                    told: vec![id],
+                    ..WriteBatch::default()
+                })
+            })
+            .collect();
+        h.store().barrier().wait().unwrap();
+        for mut ticket in tickets {
+            let now = futures_util::FutureExt::now_or_never(&mut ticket);
+            assert_eq!(now, Some(Ok(Written::default())), "round {round}");
+        }
+    }
+}
+
 pub fn recover_by_queue(h: &mut Harness) {
     h.accept((1..=50).rev().map(id).rev());
     h.fin([id(10)], 8);

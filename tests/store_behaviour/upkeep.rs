@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use smsc::pb::MessageState;
-use smsc::store::{ParkedRow, Search, SentRow, StoreError, WriteBatch, Written};
+use smsc::store::{ParkedRow, Search, SentRow, Stage, StoreError, WriteBatch, Written};
 
 use crate::{Harness, id, message, sent_row, text};
 
@@ -50,6 +50,44 @@ pub fn blocks(h: &mut Harness) {
     assert_eq!(read(h, 7, 2), Some(vec![4]));
     h.store().forget_blocks(7, 0..9).wait().unwrap();
     assert_eq!(read(h, 7, 2), None);
+}
+
+pub fn active_pages(h: &mut Harness) {
+    /// All pages of these ids.
+    fn read(h: &Harness, mut ids: std::ops::Range<u64>, limit: usize) -> Vec<u64> {
+        let mut found = Vec::new();
+        for _ in 0..1000 {
+            let page = h.store().active_page(ids.clone(), limit).wait().unwrap();
+            assert!(page.active.len() <= limit);
+            found.extend(page.active.iter().map(|active| active.id));
+            match page.next {
+                Some(next) => {
+                    assert!(next > ids.start && next <= ids.end, "{next} in {ids:?}");
+                    ids.start = next;
+                }
+                None => return found,
+            }
+        }
+        panic!("no end: {found:?}");
+    }
+    h.accept((1..=40).map(id));
+    h.fin((1..=30).map(id), 0);
+    h.fin([id(31)], 4);
+    let check = |h: &Harness| {
+        let all: Vec<u64> = (31..=40).map(id).collect();
+        for limit in [1, 3, 100] {
+            assert_eq!(read(h, 0..u64::MAX, limit), all, "limit {limit}");
+            assert_eq!(read(h, id(33)..id(36), limit), all[2..5]);
+        }
+        assert!(read(h, id(50)..u64::MAX, 10).is_empty());
+    };
+    check(h);
+    // Below the mark, and above it.
+    h.store().advance_low_water().wait().unwrap();
+    check(h);
+    let page = h.store().active_page(0..u64::MAX, 100).wait().unwrap();
+    let told = page.active.iter().find(|active| active.id == id(31));
+    assert_eq!(told.unwrap().stage, Stage::Untold { tell: 4 });
 }
 
 pub fn parked(h: &mut Harness) {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::writer::Job;
-use crate::store::{StoreError, WriteBatch, Written};
+use crate::store::{Reply, StoreError, WriteBatch, Written};
 
 /// New messages are refused while this many rows wait: it is many seconds of work.
 const MAX_WAITING_ROWS: usize = 262_144;
@@ -90,6 +90,14 @@ impl Inbox {
         state.rows += rows;
         state.waiting.push_back(Work::Batch(pending));
         self.wake(state);
+    }
+
+    /// Resolves when every batch that was pushed before has been answered.
+    pub fn barrier(&self) -> Reply<()> {
+        let (answer, reply) = Reply::pair();
+        // One that is given back is dropped with its answer, which reads as `Closed`.
+        let _ = self.push_job(Box::new(move |writer| writer.wait_for_held(answer)));
+        reply
     }
 
     /// Queues a job; gives it back when the inbox is closed.

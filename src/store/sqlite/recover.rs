@@ -87,22 +87,20 @@ pub fn page(
 ) -> rusqlite::Result<ActivePage> {
     let snapshot = connection.unchecked_transaction()?;
     let mark = schema::meta(&snapshot, "low_water")?;
-    let range = match ids.start < mark {
-        true => Range::Carried {
-            from: ids.start,
-            below: mark.min(ids.end),
-        },
-        false => Range::Slice {
-            from: ids.start,
-            below: ids.end,
-        },
+    // Ids are signed numbers there.
+    let (from, end) = (ids.start, ids.end.min(i64::MAX as u64));
+    let (range, below) = match from < mark {
+        true => {
+            let below = mark.min(end);
+            (Range::Carried { from, below }, below)
+        }
+        false => (Range::Slice { from, below: end }, end),
     };
     let mut active = Vec::new();
     let next = merge(&snapshot, range, limit, &mut |one| active.push(one))?;
-    let end = range.bounds()[1] as u64;
     snapshot.finish()?;
     // After what is carried comes what follows the mark.
-    let next = next.or((end < ids.end).then_some(end));
+    let next = next.or((below < end).then_some(below));
     Ok(ActivePage { active, next })
 }
 

@@ -87,17 +87,6 @@ pub fn transact<T: Send + 'static>(
     reply
 }
 
-/// Resolves when every batch that was pushed before has been answered.
-pub fn barrier(shared: &Shared) -> Reply<()> {
-    let (answer, reply) = Reply::pair();
-    let boxed: Job = Box::new(move |writer| {
-        writer.barriers.push(answer);
-        writer.lift_barriers();
-    });
-    let _ = shared.inbox.push_job(boxed);
-    reply
-}
-
 // === impl Writer ===
 
 impl Writer<'_> {
@@ -130,6 +119,12 @@ impl Writer<'_> {
             self.write_held(&mut group);
             refuse(self.held.drain(..), &StoreError::Closed);
         }
+    }
+
+    /// Answers when nothing that was pushed before is held any more.
+    pub fn wait_for_held(&mut self, answer: oneshot::Sender<Result<(), StoreError>>) {
+        self.barriers.push(answer);
+        self.lift_barriers();
     }
 
     fn lift_barriers(&mut self) {
