@@ -80,3 +80,4 @@ pub mod test_target;
 pub mod throttle;
 pub mod traced;
 pub mod unfinished;
+pub mod unwritten;

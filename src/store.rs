@@ -316,6 +316,8 @@ pub struct StoreStats {
     pub waiting: u64,
     pub free_mib: u64,
     pub below_floor: bool,
+    /// See [`Store::is_stalled`].
+    pub stalled: bool,
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
     pub dead_letters: u64,
@@ -401,6 +403,10 @@ pub trait Store:
 
     /// An online copy of the store in one file. Blocks.
     fn backup(&self, to: &Path) -> Result<(), StoreError>;
+
+    /// Whether nothing can be written now: what was asked for waits until the disk has space, or the
+    /// database answers.
+    fn is_stalled(&self) -> bool;
 
     fn stats(&self) -> StoreStats;
 

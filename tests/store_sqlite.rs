@@ -380,6 +380,70 @@ fn results_outlive_a_full_disk() {
 }
 
 #[test]
+fn what_waits_for_space_is_bounded() {
+    const COMMIT: usize = 8;
+    let folder = folder();
+    let full = Arc::new(AtomicBool::new(false));
+    let theirs = Arc::clone(&full);
+    let hooks = Hooks {
+        before_commit: Some(Box::new(move || {
+            theirs.load(Ordering::SeqCst).then_some(SQLITE_FULL)
+        })),
+        ..Hooks::default()
+    };
+    let options = SqliteOptions {
+        batch_rows: COMMIT,
+        ..options(folder.path())
+    };
+    let store = SqliteStore::open_with(options, hooks).unwrap();
+    store.write(accept((1..=100).map(id))).wait().unwrap();
+    assert!(!store.is_stalled());
+    full.store(true, Ordering::SeqCst);
+    let results: Vec<_> = (1..=100).map(|n| store.write(fin([id(n)]))).collect();
+    until("it is stalled", || store.is_stalled());
+    // New messages hear of it at once, also those that came while it was being found out.
+    for n in 101..=110 {
+        let refused = store.write(accept([id(n)])).wait();
+        assert_eq!(refused, Err(StoreError::Full { floor_mib: 1 }));
+    }
+    // The writer has one commit in its hands; the rest is where it is counted, and refused at last.
+    let waiting = store.stats().waiting as usize;
+    assert!(waiting >= 100 - 2 * COMMIT, "{waiting} wait");
+    // What may make space is not kept waiting.
+    assert!(store.intern("a job").is_ok());
+    full.store(false, Ordering::SeqCst);
+    for result in results {
+        assert_eq!(result.wait(), Ok(Written::default()));
+    }
+    assert!(!store.is_stalled());
+    assert!(active(&store).is_empty());
+    assert_eq!(
+        store.write(accept([id(111)])).wait(),
+        Ok(Written::default())
+    );
+}
+
+#[test]
+fn a_store_that_is_closed_on_a_full_disk_refuses_what_waits() {
+    let folder = folder();
+    let hooks = Hooks {
+        before_commit: Some(Box::new(|| Some(SQLITE_FULL))),
+        ..Hooks::default()
+    };
+    let options = SqliteOptions {
+        batch_rows: 2,
+        ..options(folder.path())
+    };
+    let store = SqliteStore::open_with(options, hooks).unwrap();
+    let results: Vec<_> = (1..=20).map(|n| store.write(fin([id(n)]))).collect();
+    until("it is stalled", || store.is_stalled());
+    store.close();
+    for result in results {
+        assert_eq!(result.wait(), Err(StoreError::Closed));
+    }
+}
+
+#[test]
 fn a_failed_fsync_ends_everything() {
     let folder = folder();
     let ended = Arc::new(AtomicUsize::new(0));

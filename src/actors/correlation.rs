@@ -32,6 +32,7 @@ use crate::actors::parts;
 use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
 use crate::actors::traced;
+use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::MessageIdForm;
 use crate::domain::bind;
@@ -218,6 +219,7 @@ impl Correlation {
         let mut finals = Vec::new();
         let mut overdue = Vec::new();
         let mut answers = Vec::new();
+        let attempts = batch.sent.len();
         for sent in batch.sent {
             answers.extend(traced::answer(
                 sent.message.as_deref(),
@@ -274,9 +276,12 @@ impl Correlation {
             }
         }
         let hub = Arc::clone(&self.hub);
+        let counted =
+            (hub.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
         // The order of the calls is the order of the commits: the attempt before its receipt.
         let mut finish = Box::pin(async move {
             finish::finish(&hub, rows, finals).await;
+            drop(counted);
             for answer in answers {
                 traced::answered(&hub, answer);
             }

@@ -31,7 +31,7 @@ use crate::config::Config;
 use crate::domain::account::Passwords;
 use crate::domain::id::IdGenerator;
 use crate::domain::partition;
-use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, ThrottleSnapshot};
+use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, SentBatch, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Hint, Partition};
 use crate::telemetry::metrics::Metrics;
@@ -177,6 +177,23 @@ impl Hub {
         port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
         port.post(Enqueue { items });
         true
+    }
+
+    /// Tells Correlation which attempts an operator has answered. They count as unwritten from now on.
+    pub fn tell_sent(&self, batch: SentBatch) {
+        if let Some(port) = self.queue(batch.operator) {
+            port.unwritten.add(batch.sent.len());
+        }
+        self.tell_correlation(batch);
+    }
+
+    /// Most rows of one commit.
+    pub fn commit_rows(&self) -> usize {
+        let config = &self.plan.load().config;
+        match self.tenure.is_shared() {
+            true => config.postgres.batch_rows,
+            false => config.store.batch_rows,
+        }
     }
 
     /// Sends to Correlation, measured.

@@ -18,6 +18,7 @@ use crate::actors::queue::Queue;
 use crate::actors::standing::Standing;
 use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
+use crate::actors::unwritten::Unwritten;
 use crate::pb;
 use crate::pb::bind_command::Verb;
 use crate::telemetry::metrics::{AttemptMeter, Mailbox, Metrics};
@@ -51,6 +52,8 @@ pub struct QueuePort {
     pub depth: AtomicU64,
     /// Handed to sessions and not settled.
     pub held: AtomicU64,
+    /// Answered, and not durable yet.
+    pub unwritten: Unwritten,
     /// What its target counts as in routes.
     pub standing: Standing,
     pub snapshot: Published<pb::QueueSnapshot>,
@@ -139,6 +142,7 @@ impl QueuePort {
             suspended: AtomicBool::new(false),
             depth: AtomicU64::new(0),
             held: AtomicU64::new(0),
+            unwritten: Unwritten::default(),
             standing: Standing::new(),
             snapshot: Published::default(),
             sessions: Mutex::default(),

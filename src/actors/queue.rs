@@ -38,6 +38,7 @@ use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::posted::measured;
+use crate::actors::unwritten::{AttemptsWritten, Counted};
 use crate::clock;
 use crate::pb::{
     Credit, Enqueue, Final, Held, Message, QueueCommand, QueueItem, QueueSnapshot, SessionDown,
@@ -119,6 +120,8 @@ struct HeldItem {
 struct SessionSlot {
     session: u64,
     room: u32,
+    /// The most that it has had room for.
+    window: u32,
 }
 
 #[derive(Debug, Default)]
@@ -300,6 +303,7 @@ impl Queue {
             available: self.hub.available(self.port.id),
             rate: self.rate(),
             slowed: self.guard.pace().is_some(),
+            unwritten: self.port.unwritten.count(),
         });
     }
 
@@ -321,8 +325,10 @@ impl Queue {
     /// Writes results; partitions that leave wait for it.
     fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
         let (hub, tenure) = (Arc::clone(&self.hub), self.tenure);
+        let counted = Counted::new(&self.port, batch.sent.len());
         self.write(ctx, async move {
             finish::finish_in(&hub, tenure, batch, finals).await;
+            drop(counted);
         });
     }
 
@@ -439,6 +445,14 @@ impl Handler<Credit> for Queue {
         }
         self.add_room(credit.session, credit.room);
         self.watch_target();
+        self.pump(ctx);
+    }
+}
+
+impl Handler<AttemptsWritten> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, _: AttemptsWritten, ctx: &mut Self::Context) {
         self.pump(ctx);
     }
 }

@@ -95,7 +95,7 @@ impl TestTarget {
             })
             .collect();
         let operator = self.queue.id;
-        self.hub.tell_correlation(SentBatch {
+        self.hub.tell_sent(SentBatch {
             operator,
             sent,
             session: self.session,

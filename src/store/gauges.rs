@@ -47,6 +47,8 @@ pub struct Gauges {
     pub rows: AtomicU64,
     pub commit_nanos: AtomicU64,
     pub dead_letters: AtomicU64,
+    /// Writers that have tried in vain and will try again.
+    pub stalled: AtomicU64,
     pub latency: Buckets<14>,
     pub batch_rows: Buckets<12>,
 }
@@ -91,6 +93,7 @@ impl Gauges {
             rows: AtomicU64::new(0),
             commit_nanos: AtomicU64::new(0),
             dead_letters: AtomicU64::new(0),
+            stalled: AtomicU64::new(0),
             latency: Buckets::new(&LATENCY_BOUNDS),
             batch_rows: Buckets::new(&ROWS_BOUNDS),
         }
@@ -104,6 +107,11 @@ impl Gauges {
             .fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
         self.latency.count(took.as_secs_f64());
         self.batch_rows.count(rows as f64);
+    }
+
+    /// Whether a writer tries in vain.
+    pub fn is_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Relaxed) > 0
     }
 
     /// A copy of the histograms.

@@ -447,6 +447,10 @@ impl Store for PgStore {
         ))
     }
 
+    fn is_stalled(&self) -> bool {
+        self.shared.counts.writes.is_stalled()
+    }
+
     fn stats(&self) -> StoreStats {
         let counts = &self.shared.counts.writes;
         StoreStats {
@@ -456,6 +460,7 @@ impl Store for PgStore {
             waiting: self.shared.inbox.rows() as u64,
             free_mib: 0,
             below_floor: false,
+            stalled: counts.is_stalled(),
             index_lag: 0,
             dead_letters: counts.dead_letters.load(Ordering::Relaxed),
             histograms: Some(counts.histograms()),

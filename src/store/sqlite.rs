@@ -417,6 +417,10 @@ impl Store for SqliteStore {
         backup::backup(&self.shared.main_path(), to)
     }
 
+    fn is_stalled(&self) -> bool {
+        self.shared.gauges.is_stalled()
+    }
+
     fn stats(&self) -> StoreStats {
         let shared = &self.shared;
         let gauges = &shared.gauges;
@@ -427,6 +431,7 @@ impl Store for SqliteStore {
             waiting: shared.inbox.rows() as u64,
             free_mib: shared.disk.free_mib(),
             below_floor: shared.disk.below_floor(),
+            stalled: gauges.is_stalled(),
             index_lag: shared.index_lag.load(Ordering::Relaxed),
             dead_letters: gauges.dead_letters.load(Ordering::Relaxed),
             histograms: Some(gauges.histograms()),

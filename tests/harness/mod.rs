@@ -25,6 +25,7 @@
 
 mod admin;
 mod cluster;
+mod disk;
 mod gate;
 mod keeper;
 mod operator;
@@ -46,6 +47,7 @@ use std::time::{Duration, Instant};
 
 pub use admin::{Admin, Answer};
 pub use cluster::{Cluster, ClusterBuilder, Node};
+pub use disk::SmallDisk;
 pub use gate::Gate;
 pub use operator::{Answerer, FakeOperator};
 pub use pcap::Capture;

@@ -207,6 +207,24 @@ impl PrivatePostgres {
         self.keeper.forget();
     }
 
+    /// SIGSTOP to every process of it: connections stay, and nothing answers.
+    pub fn freeze(&self) {
+        self.signal_all("STOP");
+    }
+
+    /// Goes on after [`Self::freeze`].
+    pub fn thaw(&self) {
+        self.signal_all("CONT");
+    }
+
+    fn signal_all(&self, name: &str) {
+        let process = self.process.as_ref().expect("PostgreSQL runs");
+        // The parent first, so that no child is missed.
+        process.signal(name);
+        let children = children_of(process.id());
+        run(Command::new("kill").arg(format!("-{name}")).args(&children));
+    }
+
     /// Stops it in order; connections are cut.
     pub fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {

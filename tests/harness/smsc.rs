@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Admin, Finished, Process, free_port, run, until};
+use super::{Admin, Finished, Process, SmallDisk, free_port, run, until};
 
 /// The admin token of every SMSC under test.
 const TOKEN: &str = "harness-token";
@@ -24,6 +24,8 @@ pub struct SmscBuilder {
     lists: String,
     /// Name and text of files beside its configuration.
     files: Vec<(String, String)>,
+    /// MiB of a disk of its own for the data folder.
+    disk: Option<u64>,
     run: Run,
 }
 
@@ -44,6 +46,7 @@ pub struct Smsc {
     smpp_port: u16,
     http_port: u16,
     run: Run,
+    disk: Option<SmallDisk>,
     folder: TempDir,
 }
 
@@ -141,6 +144,12 @@ impl SmscBuilder {
         self
     }
 
+    /// Its data folder is a disk of so many MiB that the test may fill.
+    pub fn on_a_small_disk(mut self, mib: u64) -> Self {
+        self.disk = Some(mib);
+        self
+    }
+
     /// It is configured not to listen for ESMEs, so that nobody waits for its port.
     pub fn without_listener(mut self) -> Self {
         self.run.without_listener = true;
@@ -156,9 +165,14 @@ impl SmscBuilder {
         for (name, text) in &self.files {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let process = serve(folder.path(), &self.run);
+        let disk = self.disk.map(|mib| {
+            let log = folder.path().join("disk.log");
+            SmallDisk::mount(&folder.path().join("data"), mib, &log)
+        });
+        let process = serve(folder.path(), disk.as_ref(), &self.run);
         let mut smsc = Smsc {
             process,
+            disk,
             smpp_port,
             http_port,
             run: self.run,
@@ -192,8 +206,14 @@ fn names_key(keys: &str, key: &str) -> bool {
     })
 }
 
-fn serve(folder: &Path, run: &Run) -> Process {
-    let mut command = Command::new(super::binary());
+fn serve(folder: &Path, disk: Option<&SmallDisk>, run: &Run) -> Process {
+    let mut command = match disk {
+        Some(disk) => disk.enter(folder),
+        None => Command::new(super::binary()),
+    };
+    if disk.is_some() {
+        command.arg(super::binary());
+    }
     command
         .args(["serve", "--config", "smsc.toml"])
         .current_dir(folder)
@@ -234,9 +254,21 @@ impl Smsc {
         &self.process
     }
 
-    /// The data folder.
+    /// The data folder; of a disk of its own, a copy of its files as they are now.
     pub fn data_dir(&self) -> PathBuf {
-        self.folder.path().join("data")
+        match &self.disk {
+            Some(disk) => {
+                let copy = self.file("copy");
+                disk.copy_to(&copy);
+                copy
+            }
+            None => self.folder.path().join("data"),
+        }
+    }
+
+    /// The disk of [`SmscBuilder::on_a_small_disk`].
+    pub fn disk(&self) -> &SmallDisk {
+        self.disk.as_ref().expect("it has a disk of its own")
     }
 
     /// A file beside the data folder, for a test's own use.
@@ -291,14 +323,14 @@ impl Smsc {
     /// [`Self::terminate`].
     pub fn start_again(&mut self) {
         assert!(!self.process.is_running(), "the smsc still runs");
-        self.process = serve(self.folder.path(), &self.run);
+        self.process = serve(self.folder.path(), self.disk.as_ref(), &self.run);
         self.wait_until_ready();
     }
 
     /// The same, for a start that is meant not to become ready.
     pub fn start_again_unready(&mut self) {
         assert!(!self.process.is_running(), "the smsc still runs");
-        self.process = serve(self.folder.path(), &self.run);
+        self.process = serve(self.folder.path(), self.disk.as_ref(), &self.run);
         let smpp = self.smpp();
         until("the smsc to listen", || TcpStream::connect(smpp).ok());
     }

@@ -74,6 +74,12 @@ pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
             hub.config().store.min_free_mib
         ));
     }
+    if store.stalled {
+        answer.not_ready.push(
+            "store: nothing can be written, so nothing is sent: the disk is full, or the database does not answer"
+                .to_owned(),
+        );
+    }
     if store.dead_letters > 0 {
         answer.degraded.push(format!(
             "store: {} rows could not be written and are in dead letter",

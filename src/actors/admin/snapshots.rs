@@ -116,6 +116,7 @@ pub(super) fn store(hub: &Hub) -> StoreSnapshot {
         waiting: stats.waiting,
         free_mib: stats.free_mib,
         below_floor: stats.below_floor,
+        stalled: stats.stalled,
         index_lag: stats.index_lag,
         dead_letters: stats.dead_letters,
         commit_latency: stats

@@ -154,7 +154,7 @@ impl OperatorSession {
         if !self.sent.is_empty() {
             let sent = std::mem::take(&mut self.sent);
             let session = self.port.session;
-            hub.tell_correlation(SentBatch {
+            hub.tell_sent(SentBatch {
                 operator,
                 sent,
                 session,

@@ -35,12 +35,17 @@ impl Queue {
             .find(|slot| slot.session == session)
         {
             slot.room += room;
+            slot.window = slot.window.max(slot.room);
         } else if self
             .port
             .session(session)
             .is_some_and(|port| !port.retiring)
         {
-            self.sessions.push(SessionSlot { session, room });
+            self.sessions.push(SessionSlot {
+                session,
+                room,
+                window: room,
+            });
         }
     }
 
@@ -55,6 +60,10 @@ impl Queue {
         }
         let now = clock::now_ms();
         if now < self.hold_until {
+            return;
+        }
+        if self.hub.store.is_stalled() {
+            // What is handed out now would not be known after a crash. The timer looks again.
             return;
         }
         self.read_ahead(ctx);
@@ -128,10 +137,22 @@ impl Queue {
         if !expired.is_empty() {
             self.expire_items(expired, ctx);
         }
+        if quota.left == 0 {
+            self.port.unwritten.wait();
+        }
         if limited {
             self.ask_tokens(quota.left, ctx);
         }
         self.read_ahead(ctx);
+    }
+
+    /// How many more attempts may be unwritten: unanswered and answered ones together stay within the
+    /// windows of the sessions and one commit.
+    pub(super) fn room_for_unwritten(&self) -> u32 {
+        let windows = self.sessions.iter().map(|slot| u64::from(slot.window));
+        let most = windows.sum::<u64>() + self.hub.commit_rows() as u64;
+        let made = self.held.len() as u64 + self.port.unwritten.count();
+        u32::try_from(most.saturating_sub(made)).unwrap_or(u32::MAX)
     }
 
     /// Whether an attempt must be durable before its octets go out: without *resend*, a restart has

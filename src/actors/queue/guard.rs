@@ -168,11 +168,11 @@ impl Queue {
 
     /// What may be granted now, apart from tokens and credit.
     pub(super) fn quota(&mut self) -> Quota {
-        let guard = &mut self.guard;
         let mut quota = Quota {
-            left: u32::MAX,
+            left: self.room_for_unwritten(),
             probing: false,
         };
+        let guard = &mut self.guard;
         // Nearly always both are so, and the time need not be asked for.
         if !guard.breaker.is_open() && guard.pace().is_none() {
             return quota;
@@ -180,7 +180,7 @@ impl Queue {
         let now = Instant::now().into_std();
         if guard.breaker.is_open() {
             quota.probing = true;
-            quota.left = guard.breaker.room(now);
+            quota.left = quota.left.min(guard.breaker.room(now));
         }
         if let Some(allowed) = guard.backoff.allowance(now) {
             quota.left = quota.left.min(allowed);

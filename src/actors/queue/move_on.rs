@@ -8,6 +8,8 @@ use bytes::Bytes;
 use super::waiting::Popped;
 use super::{Item, PRIORITIES, Queue};
 use crate::actors::hand_over::{self, Parcel};
+use crate::actors::ports::QueueKind;
+use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::partition;
@@ -25,7 +27,8 @@ impl Queue {
     /// half is at the take.
     pub(super) fn expire(&mut self, now: i64, ctx: &mut Context<Self>) {
         let seconds = super::to_seconds(now);
-        if seconds == self.expired_upto {
+        // Nothing could end while nothing is written; it does not go out meanwhile either.
+        if seconds == self.expired_upto || self.hub.store.is_stalled() {
             return;
         }
         let mut expired: Vec<(Item, Option<Box<Message>>)> = Vec::new();
@@ -208,6 +211,9 @@ impl Queue {
 
     /// Ends what no answer and no receipt ever came for.
     pub(super) fn give_up_unsure(&mut self, now: i64, ctx: &mut Context<Self>) {
+        if self.unsure.is_empty() || self.hub.store.is_stalled() {
+            return;
+        }
         let late: Vec<u64> = self
             .unsure
             .iter()
@@ -317,11 +323,18 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let hub = self.hub();
+        // What an actor of ours gives to other queues is made again, too.
+        let attempts = match self.port.kind {
+            QueueKind::Internal => moved.len(),
+            _ => 0,
+        };
+        let counted = Counted::new(&self.port, attempts);
         let parcels = moved.iter_mut().map(|(_, parcel)| parcel);
         let ticket = hand_over::write(&hub, batch, parcels);
         self.writing += 1;
         let generation = self.generation;
         self.run(ctx, ticket, move |queue, written, ctx| {
+            drop(counted);
             queue.writing = queue.writing.saturating_sub(1);
             if let Err(error) = written {
                 tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");

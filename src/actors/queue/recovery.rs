@@ -282,6 +282,11 @@ impl Queue {
             waiting_for.remove(&report.session);
             held.extend(report.ids.iter().map(|id| (*id, report.session)));
             self.add_room(report.session, report.room);
+            let window = report.room + report.ids.len() as u32;
+            let slot = (self.sessions.iter_mut()).find(|slot| slot.session == report.session);
+            if let Some(slot) = slot {
+                slot.window = slot.window.max(window);
+            }
             self.finish_recovery(ctx);
         }
     }

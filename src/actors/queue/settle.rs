@@ -5,6 +5,7 @@ use actix::Context;
 use super::guard::Went;
 use super::{HeldItem, Item, Queue};
 use crate::actors::finish;
+use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::bind;
@@ -56,11 +57,13 @@ impl Queue {
         }
         if !told.is_empty() {
             self.hub.metrics.receipts_told.inc_by(told.len() as u64);
+            let counted = Counted::new(&self.port, told.len());
             let ticket = self.hub.store.write(WriteBatch {
                 told,
                 ..WriteBatch::default()
             });
-            self.run(ctx, ticket, |queue, written, _| {
+            self.run(ctx, ticket, move |queue, written, _| {
+                drop(counted);
                 if let Err(error) = written {
                     tracing::error!(queue = %queue.port.name, %error, "told rows not written; these receipts will be repeated after a restart");
                 }
@@ -78,7 +81,10 @@ impl Queue {
         let queue = self.port.id;
         let by = bind::number(hub.ids.node(), session);
         let at = clock::now_ms();
+        let counted = Counted::new(&self.port, items.len());
         self.write(ctx, async move {
+            // Until these rows are durable, or cannot be.
+            let _counted = counted;
             let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
             let Some(loaded) = finish::load(&hub, ids).await else {
                 return;

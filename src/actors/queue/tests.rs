@@ -11,6 +11,7 @@ use crate::actors::ports::{SessionPort, lock};
 use crate::actors::posted::Posted;
 use crate::actors::rig::{self, Node};
 use crate::actors::supervise::{self, Escalate};
+use crate::config::Config;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::queue_command::Verb;
@@ -85,7 +86,11 @@ struct Rig {
 const SESSION: u64 = 7;
 
 async fn rig() -> Rig {
-    let node = rig::node(1, None).await;
+    rig_with(|_| {}).await
+}
+
+async fn rig_with(change: impl FnOnce(&mut Config)) -> Rig {
+    let node = rig::node_with(1, None, change).await;
     let hub = Arc::clone(&node.hub);
     let (addr, slot) = supervise::slot::<Queue>(MAILBOX);
     let port = Arc::new(QueuePort::new(
@@ -222,6 +227,44 @@ async fn a_session_gets_what_it_has_credit_for_and_no_more() {
     })
     .await;
     assert_eq!(rig.given(5).await, ids[..5]);
+}
+
+#[actix::test]
+async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit() {
+    const WINDOW: usize = 3;
+    const COMMIT: usize = 5;
+    let rig = rig_with(|config| config.store.batch_rows = COMMIT).await;
+    let ids = rig.accept(40, 0).await;
+    rig.credit(WINDOW as u32).await;
+    // Each is answered at once; nobody writes what came of it.
+    let mut answered = 0;
+    loop {
+        tokio::time::sleep(TICK).await;
+        let given = lock(&rig.got).clone();
+        let new = given[answered..].to_vec();
+        if new.is_empty() {
+            break;
+        }
+        answered = given.len();
+        rig.port.unwritten.add(new.len());
+        rig.send(SettleBatch {
+            session: SESSION,
+            room: new.len() as u32,
+            done: new,
+            ..SettleBatch::default()
+        })
+        .await;
+    }
+    assert_eq!(answered, WINDOW + COMMIT);
+    // Four become durable: four more may go, in the same order.
+    drop(Counted::counted_before(&rig.port, 4));
+    rig.given(answered + 4 - 1).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(lock(&rig.got)[..], ids[..answered + WINDOW.min(4)]);
+    assert_eq!(
+        rig.port.snapshot.get().unwritten,
+        (WINDOW + COMMIT - 4) as u64
+    );
 }
 
 #[actix::test]

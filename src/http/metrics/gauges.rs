@@ -52,6 +52,8 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.scheduled));
     Gauge "smsc_queue_in_flight" ["queue"] "Messages at a session, without an answer.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.in_flight));
+    Gauge "smsc_queue_unwritten" ["queue"] "Attempts that were answered and are not durable yet; a crash repeats them.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.unwritten));
     Gauge "smsc_queue_oldest_seconds" ["queue"] "Age of the oldest waiting message; 0 when none waits.",
         |node, now, to| node.queues.iter().for_each(|queue| {
             let age_ms = if queue.oldest_at == 0 { 0 } else { (now - queue.oldest_at).max(0) };
@@ -137,6 +139,8 @@ families! {
         |node, _, to| if let Some(store) = &node.store { to.one(store.free_mib.saturating_mul(1024 * 1024)) };
     Gauge "smsc_store_below_floor" [""] "1 while new messages are refused because the disk is nearly full.",
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.below_floor)) };
+    Gauge "smsc_store_stalled" [""] "1 while nothing can be written: the disk is full, or the database does not answer. Nothing is sent meanwhile.",
+        |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.stalled)) };
     Gauge "smsc_store_index_lag" [""] "Messages that the search index does not know yet.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.index_lag) };
     Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were put aside.",

@@ -56,6 +56,23 @@ pub struct Session {
     named: Option<Membership>,
 }
 
+/// Counts a lane among those that try in vain, until it is dropped.
+struct Stalled(Arc<Shared>);
+
+impl Stalled {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.counts.writes.stalled.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        let stalled = &self.0.counts.writes.stalled;
+        stalled.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A transaction whose outcome is not known.
 #[derive(Debug, Clone, Copy)]
 struct Unknown {
@@ -145,6 +162,7 @@ impl Lane {
         let mut unknown: Option<Unknown> = None;
         let mut pause = FIRST_PAUSE;
         let mut closing: Option<Instant> = None;
+        let mut stalled: Option<Stalled> = None;
         while !group.is_empty() {
             let step = match (self.is_connected(), unknown) {
                 (false, _) => self
@@ -200,6 +218,7 @@ impl Lane {
                     "the database cannot be written to yet"
                 );
             }
+            stalled.get_or_insert_with(|| Stalled::new(&self.shared));
             let patience = self.shared.options.write_timeout;
             if self.shared.inbox.is_closed()
                 && closing.get_or_insert_with(Instant::now).elapsed() >= patience

@@ -48,6 +48,8 @@ struct State {
     waiting: VecDeque<Work>,
     rows: usize,
     closed: bool,
+    /// Set while the disk is full: what new messages are refused with.
+    full: Option<StoreError>,
     /// The writer sleeps: only then is a wake-up worth a system call.
     idle: bool,
 }
@@ -59,8 +61,17 @@ pub struct Take {
     pub rows: usize,
     /// How long to wait for more when there are fewer.
     pub linger: Duration,
-    /// How long to wait for anything; `None` for ever.
-    pub patience: Option<Duration>,
+    /// While the disk is full: how long to wait before it is tried again. Only a job, or the end, comes
+    /// before that.
+    pub pause: Option<Duration>,
+}
+
+// === impl Work ===
+
+impl Work {
+    fn is_job(&self) -> bool {
+        matches!(self, Self::Job(_))
+    }
 }
 
 // === impl Inbox ===
@@ -72,6 +83,12 @@ impl Inbox {
         let mut state = self.lock();
         let refusal = if state.closed {
             Some(StoreError::Closed)
+        } else if let Some(full) = state
+            .full
+            .as_ref()
+            .filter(|_| !pending.batch.accept.is_empty())
+        {
+            Some(full.clone())
         } else {
             let limit = if pending.batch.accept.is_empty() {
                 MAX_WAITING_RESULTS
@@ -107,16 +124,30 @@ impl Inbox {
             return Err(job);
         }
         state.waiting.push_back(Work::Job(job));
-        self.wake(state);
+        drop(state);
+        // Also when the writer rests from a full disk.
+        self.wake.notify_one();
         Ok(())
     }
 
     /// Moves work into `into` (emptied by the caller): batches up to the limit, or a single job.
     /// False when the inbox is closed and empty.
     pub fn take(&self, into: &mut Vec<Pending>, job: &mut Option<Job>, take: Take) -> bool {
-        let mut state = self.wait(take.patience);
+        let mut state = match take.pause {
+            None => self.wait(),
+            Some(pause) => self.pause(pause),
+        };
         if state.waiting.is_empty() {
             return !state.closed;
+        }
+        if take.pause.is_some()
+            && let Some(at) = state.waiting.iter().position(Work::is_job)
+        {
+            // Most of what makes space on a full disk.
+            if let Some(Work::Job(first)) = state.waiting.remove(at) {
+                *job = Some(first);
+            }
+            return true;
         }
         if !take.linger.is_zero() {
             let end = Instant::now() + take.linger;
@@ -134,8 +165,13 @@ impl Inbox {
                 state.idle = false;
             }
         }
+        let limit = match take.pause {
+            // The last that is tried.
+            Some(_) if state.closed => usize::MAX,
+            _ => take.rows,
+        };
         let mut rows = 0;
-        while rows < take.rows {
+        while rows < limit {
             match state.waiting.pop_front() {
                 Some(Work::Batch(pending)) => {
                     rows += pending.batch.len();
@@ -156,6 +192,27 @@ impl Inbox {
         true
     }
 
+    /// From now on new messages are refused with this, and with `None` no longer; gives back those that
+    /// wait.
+    pub fn refuse_accepts(&self, full: Option<StoreError>) -> Vec<Pending> {
+        let mut state = self.lock();
+        state.full = full;
+        if state.full.is_none() {
+            return Vec::new();
+        }
+        let mut refused = Vec::new();
+        let mut kept = VecDeque::with_capacity(state.waiting.len());
+        for work in std::mem::take(&mut state.waiting) {
+            match work {
+                Work::Batch(pending) if !pending.batch.accept.is_empty() => refused.push(pending),
+                other => kept.push_back(other),
+            }
+        }
+        state.waiting = kept;
+        state.rows -= refused.iter().map(|one| one.batch.len()).sum::<usize>();
+        refused
+    }
+
     /// Refuses what comes from now on; what waits is still taken.
     pub fn close(&self) {
         let mut state = self.lock();
@@ -169,29 +226,36 @@ impl Inbox {
         self.lock().rows
     }
 
-    fn wait(&self, patience: Option<Duration>) -> MutexGuard<'_, State> {
-        let end = patience.map(|patience| Instant::now() + patience);
+    /// Waits for anything.
+    fn wait(&self) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         while state.waiting.is_empty() && !state.closed {
             state.idle = true;
-            state = match end {
-                None => self
-                    .wake
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-                Some(end) => {
-                    let left = end.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break;
-                    }
-                    self.wake
-                        .wait_timeout(state, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-            };
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.idle = false;
+        state
+    }
+
+    /// Waits for the time to pass, for a job, or for the end.
+    fn pause(&self, pause: Duration) -> MutexGuard<'_, State> {
+        let end = Instant::now() + pause;
+        let mut state = self.lock();
+        while !state.closed && !state.waiting.iter().any(Work::is_job) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            // `idle` stays false: results wake nobody meanwhile.
+            state = self
+                .wake
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
         state
     }
 

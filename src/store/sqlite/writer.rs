@@ -33,7 +33,7 @@ pub struct Writer<'c> {
     shared: Arc<Shared>,
     batch_rows: usize,
     linger: Duration,
-    /// Batches that found the disk full (no new messages among them), oldest first.
+    /// Batches that found the disk full (no new messages among them), oldest first: about one commit.
     held: Vec<Pending>,
     /// Resolved when nothing is held.
     barriers: Vec<oneshot::Sender<Result<(), StoreError>>>,
@@ -95,10 +95,13 @@ impl Writer<'_> {
         let mut job = None;
         let shared = Arc::clone(&self.shared);
         loop {
+            let is_full = !self.held.is_empty();
+            let held: usize = self.held.iter().map(|pending| pending.batch.len()).sum();
             let take = Take {
-                rows: self.batch_rows,
+                // What was held is one commit: the rest waits where it is bounded.
+                rows: self.batch_rows.saturating_sub(held),
                 linger: self.linger,
-                patience: (!self.held.is_empty()).then_some(TRY_AGAIN),
+                pause: is_full.then_some(TRY_AGAIN),
             };
             if !shared.inbox.take(&mut group, &mut job, take) {
                 break;
@@ -194,6 +197,7 @@ impl Writer<'_> {
                 );
                 self.refuse_accepts(group);
                 self.held.append(group);
+                self.set_stalled(!self.held.is_empty());
                 false
             }
             Failure::Busy(reason) => {
@@ -201,6 +205,7 @@ impl Writer<'_> {
                     reason,
                     "another process holds the write lock of smsc.db, waiting"
                 );
+                self.shared.gauges.stalled.store(1, Ordering::Relaxed);
                 !self.dead
             }
             Failure::Fatal(reason) => {
@@ -231,11 +236,27 @@ impl Writer<'_> {
     }
 
     fn refuse_accepts(&self, group: &mut Vec<Pending>) {
-        let full = StoreError::Full {
-            floor_mib: self.shared.disk.floor_mib(),
-        };
         let accepts = group.extract_if(.., |pending| !pending.batch.accept.is_empty());
-        refuse(accepts, &full);
+        refuse(accepts, &self.full());
+    }
+
+    fn full(&self) -> StoreError {
+        StoreError::Full {
+            floor_mib: self.shared.disk.floor_mib(),
+        }
+    }
+
+    /// Tells the others that results wait for space, so that they make no more of them, and refuses new
+    /// messages meanwhile.
+    fn set_stalled(&self, stalled: bool) {
+        let stalls = u64::from(stalled);
+        let before = self.shared.gauges.stalled.swap(stalls, Ordering::Relaxed);
+        if before == 0 && !stalled {
+            return;
+        }
+        let full = stalled.then(|| self.full());
+        let waiting = self.shared.inbox.refuse_accepts(full);
+        refuse(waiting.into_iter(), &self.full());
     }
 
     /// One transaction over a group; rolled back on any error.
@@ -247,6 +268,7 @@ impl Writer<'_> {
                 let rows = group.iter().map(|pending| pending.batch.len()).sum();
                 self.shared.gauges.committed(rows, started.elapsed());
                 self.note_accepted(group);
+                self.set_stalled(!self.held.is_empty());
                 self.count_buried(&written);
                 Ok(written)
             }

@@ -1,0 +1,85 @@
+//! Attempts that were answered and are not durable yet, counted for each queue.
+//!
+//! After a crash they are made again, like those that no answer has come for. So a queue hands out no
+//! more than would keep both together within the windows of its sessions and one commit: a disk that
+//! is full, or a database that says nothing, must not make a duplicate of everything that waits.
+//!
+//! Whoever hears the answer counts first and tells others then, so that no attempt is uncounted in
+//! between; whoever sees the commit takes the count back, by [`Counted`] however that work ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::actors::ports::QueuePort;
+
+/// The attempts of one queue.
+#[derive(Debug, Default)]
+pub struct Unwritten {
+    count: AtomicU64,
+    /// The queue has stopped for them.
+    awaited: AtomicBool,
+}
+
+/// So many attempts of a queue, counted until this is dropped.
+pub struct Counted {
+    port: Arc<QueuePort>,
+    attempts: u64,
+}
+
+/// Attempts are durable that the queue has waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptsWritten;
+
+impl actix::Message for AttemptsWritten {
+    type Result = ();
+}
+
+// === impl Unwritten ===
+
+impl Unwritten {
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    pub fn add(&self, attempts: usize) {
+        self.count.fetch_add(attempts as u64, Ordering::AcqRel);
+    }
+
+    /// The queue wants to hear when some of them are durable.
+    pub fn wait(&self) {
+        self.awaited.store(true, Ordering::Release);
+    }
+}
+
+// === impl Counted ===
+
+impl Counted {
+    /// Counts attempts whose rows the caller is about to write; `None` for none.
+    pub fn new(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
+        port.unwritten.add(attempts);
+        Self::counted_before(port, attempts)
+    }
+
+    /// The same for attempts that were counted when their answer came.
+    pub fn counted_before(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
+        (attempts > 0).then(|| Self {
+            port: Arc::clone(port),
+            attempts: attempts as u64,
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let unwritten = &self.port.unwritten;
+        let _ = unwritten
+            .count
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+                Some(count.saturating_sub(self.attempts))
+            });
+        if unwritten.awaited.swap(false, Ordering::AcqRel) {
+            // A mailbox that is full makes it look by itself, and its timer does.
+            let _ = self.port.addr.try_send(AttemptsWritten);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A small disk of a test's own, which it fills and empties: a tmpfs in a mount namespace.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Process, until};
+
+/// Written to the disk at once while it is being filled.
+const CHUNK: usize = 64 * 1024;
+
+/// A file system that only processes in its namespace see where it is mounted. It lives as long as its
+/// keeper, so that what is on it outlives the processes under test.
+pub struct SmallDisk {
+    keeper: Process,
+    folder: PathBuf,
+}
+
+// === impl SmallDisk ===
+
+impl SmallDisk {
+    /// Mounts one of so many MiB over a folder; `log` is its keeper's.
+    pub fn mount(folder: &Path, mib: u64, log: &Path) -> Self {
+        fs::create_dir_all(folder).unwrap();
+        let mut command = Command::new("unshare");
+        let script = format!(
+            "mount -t tmpfs -o size={mib}m,mode=0700 tmpfs \"$0\" && touch \"$0/mounted\" && exec sleep 3600"
+        );
+        command.args(["-rm", "sh", "-c", &script]).arg(folder);
+        let mut keeper = Process::start("unshare", command, log);
+        let mounted = PathBuf::from(format!("/proc/{}/root", keeper.id()));
+        let folder = mounted.join(folder.strip_prefix("/").unwrap());
+        until("a small disk", || {
+            keeper.assert_running();
+            folder.join("mounted").exists().then_some(())
+        });
+        Self { keeper, folder }
+    }
+
+    /// Copies the files on it, for programs that are not where it is mounted: SQLite follows the link
+    /// to it by its text.
+    pub fn copy_to(&self, folder: &Path) {
+        fs::create_dir_all(folder).unwrap();
+        for entry in fs::read_dir(&self.folder).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+            }
+        }
+    }
+
+    /// The beginning of a command that runs another one where the disk is mounted, in `folder`.
+    pub fn enter(&self, folder: &Path) -> Command {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["--preserve-credentials", "-U", "-m", "-t"])
+            .arg(self.keeper.id().to_string())
+            .args(["--", "sh", "-c", "cd \"$0\" && exec \"$@\""])
+            .arg(folder);
+        command
+    }
+
+    /// Leaves no room for an octet more.
+    pub fn fill(&self) {
+        let mut file = File::create(self.filler()).unwrap();
+        for size in [CHUNK, 4096, 1] {
+            while file.write_all(&vec![1; size]).is_ok() {}
+        }
+    }
+
+    /// Takes away what filled it.
+    pub fn empty(&self) {
+        fs::remove_file(self.filler()).unwrap();
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.folder.join("filler")
+    }
+}
