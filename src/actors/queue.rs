@@ -17,11 +17,12 @@ mod partitions;
 mod recovery;
 mod replace;
 mod resolved;
+mod scheduled;
 mod settle;
 mod transfer;
 mod waiting;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -58,9 +59,8 @@ pub struct Queue {
     /// In front of `waiting` of the same priority, with bodies.
     ready: [VecDeque<(Item, Box<Message>)>; PRIORITIES],
     waiting: [Waiting; PRIORITIES],
-    /// Not before their time: Unix milliseconds → items.
-    scheduled: BTreeMap<i64, Vec<Item>>,
-    scheduled_len: usize,
+    /// Not before their time.
+    scheduled: scheduled::Scheduled,
     held: HashMap<u64, HeldItem, ahash::RandomState>,
     sessions: Vec<SessionSlot>,
     /// Where the next grant begins, so that sessions share evenly.
@@ -145,8 +145,7 @@ impl Queue {
             port,
             ready: Default::default(),
             waiting: Default::default(),
-            scheduled: BTreeMap::new(),
-            scheduled_len: 0,
+            scheduled: scheduled::Scheduled::default(),
             held: HashMap::default(),
             sessions: Vec::new(),
             turn: 0,
@@ -185,7 +184,7 @@ impl Queue {
         self.ready.iter().map(VecDeque::len).sum::<usize>()
             + self.waiting.iter().map(Waiting::len).sum::<usize>()
             + self.being_read
-            + self.scheduled_len
+            + self.scheduled.len()
             + self.held.len()
             + self.unsure.len()
     }
@@ -223,21 +222,13 @@ impl Queue {
     }
 
     fn schedule(&mut self, item: Item, due_at: i64) {
-        self.scheduled.entry(due_at).or_default().push(item);
-        self.scheduled_len += 1;
+        self.scheduled.push(item, due_at);
     }
 
     /// Puts what is due now behind what waits.
     fn wake_due(&mut self, now: i64) {
-        while let Some(entry) = self.scheduled.first_entry() {
-            if *entry.key() > now {
-                break;
-            }
-            let items = entry.remove();
-            self.scheduled_len -= items.len();
-            for item in items {
-                self.waiting[usize::from(item.priority)].push_back(item);
-            }
+        while let Some(item) = self.scheduled.pop_due(now) {
+            self.waiting[usize::from(item.priority)].push_back(item);
         }
     }
 
@@ -266,17 +257,12 @@ impl Queue {
             .iter()
             .filter_map(|level| level.front().map(|(item, _)| item.id))
             .chain(self.waiting.iter().filter_map(Waiting::first))
-            .chain(
-                self.scheduled
-                    .first_key_value()
-                    .and_then(|(_, items)| items.first())
-                    .map(|item| item.id),
-            )
+            .chain(self.scheduled.first())
             .min();
         self.port.snapshot.set(QueueSnapshot {
             name: self.port.name.clone(),
-            waiting: depth - (self.scheduled_len + self.held.len() + self.unsure.len()) as u64,
-            scheduled: self.scheduled_len as u64,
+            waiting: depth - (self.scheduled.len() + self.held.len() + self.unsure.len()) as u64,
+            scheduled: self.scheduled.len() as u64,
             in_flight: (self.held.len() + self.unsure.len()) as u64,
             ready_in_memory: self.ready_len() as u64,
             sessions: self.sessions.len() as u64,

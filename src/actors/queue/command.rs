@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use actix::Context;
 
-use super::{Item, PRIORITIES, Queue};
+use super::waiting::Taken;
+use super::{PRIORITIES, Queue};
 use crate::pb::delivery::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
@@ -48,67 +49,64 @@ impl Queue {
                 reply(Outcome::InFlight, 0)
             }
             Verb::Cancel => match self.remove(command.id) {
-                Some(item) if item.what == What::Message => {
+                Taken::Item(item) if item.what == What::Message => {
                     self.cancel(vec![item], &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
-                Some(item) => {
+                Taken::Item(item) => {
                     self.waiting[usize::from(item.priority)].push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
                 // Out of memory, so it waits far back: it is passed over when its block comes.
-                None if self.waiting.iter().any(|level| level.spilled() > 0) => {
+                Taken::Away => {
                     self.gone.insert(command.id);
                     self.cancel_spilled(command.id, &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
-                None => reply(Outcome::NotHere, 0),
+                Taken::NotHere => reply(Outcome::NotHere, 0),
             },
             Verb::Move => match self.remove(command.id) {
-                Some(item) if item.what == What::Message => {
+                Taken::Item(item) if item.what == What::Message => {
                     self.transfer_one(item, command, ctx);
                     reply(Outcome::Done, 1)
                 }
-                Some(item) => {
+                Taken::Item(item) => {
                     self.waiting[usize::from(item.priority)].push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
-                None => reply(Outcome::NotHere, 0),
+                Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
             },
             Verb::Replace => reply(self.replace(command, ctx), 1),
             Verb::Retry => match self.remove(command.id) {
-                Some(item) => {
+                Taken::Item(item) => {
                     self.waiting[usize::from(item.priority)].push_front(item);
                     self.pump(ctx);
                     reply(Outcome::Done, 1)
                 }
-                None => reply(Outcome::NotHere, 0),
+                Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
             },
         }
     }
 
-    /// Takes one waiting or scheduled item out of the lists, wherever it is in memory.
-    pub(super) fn remove(&mut self, id: u64) -> Option<Item> {
+    /// Takes one waiting or scheduled item out of the lists, wherever it is in memory. What that costs
+    /// does not depend on how many wait.
+    pub(super) fn remove(&mut self, id: u64) -> Taken {
+        let mut away = false;
         for level in 0..PRIORITIES {
-            if let Some(at) = self.ready[level].iter().position(|(item, _)| item.id == id) {
-                return self.ready[level].remove(at).map(|(item, _)| item);
+            let at = self.ready[level].iter().position(|(item, _)| item.id == id);
+            if let Some((item, _)) = at.and_then(|at| self.ready[level].remove(at)) {
+                return Taken::Item(item);
             }
-            if let Some(item) = self.waiting[level].take_if(|item| item.id == id).pop() {
-                return Some(item);
+            match self.waiting[level].take(id) {
+                Taken::NotHere => {}
+                Taken::Away => away = true,
+                found => return found,
             }
         }
-        let due = self
-            .scheduled
-            .iter()
-            .find(|(_, items)| items.iter().any(|item| item.id == id))
-            .map(|(due, _)| *due)?;
-        let items = self.scheduled.get_mut(&due)?;
-        let at = items.iter().position(|item| item.id == id)?;
-        let item = items.swap_remove(at);
-        if items.is_empty() {
-            self.scheduled.remove(&due);
+        match self.scheduled.take(id) {
+            Some(item) => Taken::Item(item),
+            None if away => Taken::Away,
+            None => Taken::NotHere,
         }
-        self.scheduled_len -= 1;
-        Some(item)
     }
 }

@@ -54,17 +54,17 @@ impl Queue {
             .into_iter()
             .map(|seed| (key(&seed.item), seed))
             .collect();
-        let ready = self.ready.iter().flatten().map(|(item, _)| item);
+        let ready = self.ready.iter().flatten().map(|(item, _)| *item);
         let waiting = self.waiting.iter().flat_map(|level| level.in_memory());
-        let scheduled = self.scheduled.values().flatten();
-        let held = self.held.values().map(|held| &held.item);
-        let unsure = self.unsure.values().map(|(_, item)| item);
+        let scheduled = self.scheduled.items().copied();
+        let held = self.held.values().map(|held| held.item);
+        let unsure = self.unsure.values().map(|(_, item)| *item);
         let all = ready.chain(waiting).chain(scheduled);
         for item in all.chain(held).chain(unsure) {
             if unknown.is_empty() {
                 break;
             }
-            unknown.remove(&key(item));
+            unknown.remove(&key(&item));
         }
         let mut unknown: Vec<Seed> = unknown.into_values().collect();
         unknown.sort_unstable_by_key(|seed| seed.item.id);

@@ -101,7 +101,7 @@ impl Queue {
             });
             self.port
                 .standing
-                .set_load(self.scheduled_len as u64, capacity);
+                .set_load(self.scheduled.len() as u64, capacity);
             self.port.standing.set(Counts::AsItIs, false);
             return;
         };
@@ -121,7 +121,7 @@ impl Queue {
         let capacity = self.guard.pace().or(config.rate).unwrap_or(window);
         self.port
             .standing
-            .set_load(self.scheduled_len as u64, capacity);
+            .set_load(self.scheduled.len() as u64, capacity);
         let patience = Patience {
             failover_after: config.failover_after,
             failback_after: config.failback_after,

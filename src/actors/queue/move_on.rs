@@ -61,17 +61,8 @@ impl Queue {
                 }
             }
         }
-        for items in self.scheduled.values_mut() {
-            items.retain(|item| {
-                let late = item.expires <= seconds;
-                if late {
-                    expired.push((*item, None));
-                }
-                !late
-            });
-        }
-        self.scheduled.retain(|_, items| !items.is_empty());
-        self.scheduled_len = self.scheduled.values().map(Vec::len).sum();
+        let late = self.scheduled.take_if(|item| item.expires <= seconds);
+        expired.extend(late.into_iter().map(|item| (item, None)));
         self.expired_upto = seconds;
         if !expired.is_empty() {
             self.expire_items(expired, ctx);
@@ -187,16 +178,9 @@ impl Queue {
             }
         }
         while items.len() < most
-            && let Some(mut first) = self.scheduled.first_entry()
+            && let Some(item) = self.scheduled.pop()
         {
-            let due = first.get_mut();
-            let rest = due.split_off(due.len().min(most - items.len()));
-            self.scheduled_len -= due.len();
-            items.append(due);
-            match rest.is_empty() {
-                true => drop(first.remove()),
-                false => *due = rest,
-            }
+            items.push(item);
         }
         items
     }

@@ -80,11 +80,7 @@ impl Queue {
         for level in &mut self.waiting {
             level.take_if(|item| parts.has(item.part));
         }
-        for items in self.scheduled.values_mut() {
-            items.retain(|item| !parts.has(item.part));
-        }
-        self.scheduled.retain(|_, items| !items.is_empty());
-        self.scheduled_len = self.scheduled.values().map(Vec::len).sum();
+        self.scheduled.take_if(|item| parts.has(item.part));
         self.unsure.retain(|_, (_, item)| !parts.has(item.part));
     }
 

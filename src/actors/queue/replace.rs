@@ -7,6 +7,7 @@
 use actix::Context;
 use prost::Message as _;
 
+use super::waiting::Taken;
 use super::{Item, Queue, expiry_second};
 use crate::clock;
 use crate::pb::delivery::What;
@@ -29,14 +30,14 @@ impl Queue {
             return Outcome::NotHere;
         }
         let item = match self.remove(id) {
-            Some(item) if item.what == What::Message => Some(item),
-            Some(item) => {
+            Taken::Item(item) if item.what == What::Message => Some(item),
+            Taken::Item(item) => {
                 self.waiting[usize::from(item.priority)].push_front(item);
                 return Outcome::NotHere;
             }
             // Out of memory, so it waits far back.
-            None if self.waiting.iter().any(|level| level.spilled() > 0) => None,
-            None => return Outcome::NotHere,
+            Taken::Away => None,
+            Taken::NotHere => return Outcome::NotHere,
         };
         if item.is_some_and(|item| self.is_leaving(&item)) {
             return Outcome::NotHere;

@@ -3,6 +3,7 @@
 use actix::Context;
 
 use super::guard::Went;
+use super::waiting::Taken;
 use super::{HeldItem, Item, Queue};
 use crate::actors::finish;
 use crate::actors::unwritten::Counted;
@@ -33,13 +34,15 @@ impl Queue {
             let Some(HeldItem { item, probe, .. }) = self.held.remove(id) else {
                 // A late answer for something that waits again: it has arrived after all.
                 let late = match self.unsure.remove(id) {
-                    Some((_, item)) => Some(item),
+                    Some((_, item)) => Taken::Item(item),
                     None => self.remove(*id),
                 };
                 match late {
-                    Some(item) => arrived.push(item),
-                    None if self.reading => drop(self.gone.insert(*id)),
-                    None => {}
+                    Taken::Item(item) => arrived.push(item),
+                    // Passed over when it comes back into memory.
+                    Taken::Away => drop(self.gone.insert(*id)),
+                    Taken::NotHere if self.reading => drop(self.gone.insert(*id)),
+                    Taken::NotHere => {}
                 }
                 continue;
             };

@@ -338,6 +338,40 @@ async fn a_cancelled_message_is_final_and_never_granted() {
     panic!("never final");
 }
 
+/// Queues with a few and with many messages, half of them scheduled, are asked for one after another:
+/// the time that it takes for all, and how many are left.
+fn time_to_find(rig: &Rig, waiting: u64) -> (std::time::Duration, usize) {
+    let seed = |id: u64| Seed {
+        item: Item {
+            id,
+            expires: u32::MAX,
+            attempts: 0,
+            priority: 1,
+            what: What::Message,
+            part: 0,
+        },
+        due_at: (id % 2) as i64 * i64::MAX,
+        unsure: false,
+    };
+    let seeds = (1..=waiting).map(seed).collect();
+    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), seeds);
+    let step = waiting / 1000;
+    let started = std::time::Instant::now();
+    for id in (1..=1000).map(|one| one * step - one % 2) {
+        assert!(matches!(queue.remove(id), waiting::Taken::Item(item) if item.id == id));
+    }
+    (started.elapsed(), queue.len())
+}
+
+#[actix::test]
+async fn one_message_is_found_as_fast_among_many_as_among_few() {
+    let rig = rig().await;
+    let (few, _) = time_to_find(&rig, 10_000);
+    let (many, left) = time_to_find(&rig, 1_000_000);
+    assert_eq!(left, 1_000_000 - 1000);
+    assert!(many < few * 20, "{few:?} among few, {many:?} among many");
+}
+
 #[actix::test]
 async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
     let rig = rig().await;

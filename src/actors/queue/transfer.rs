@@ -130,17 +130,7 @@ impl Queue {
             });
             taken.extend(self.waiting[level].take_if(&mut wanted));
         }
-        for items in self.scheduled.values_mut() {
-            items.retain(|item| {
-                let take = wanted(item);
-                if take {
-                    taken.push(*item);
-                }
-                !take
-            });
-        }
-        self.scheduled.retain(|_, items| !items.is_empty());
-        self.scheduled_len = self.scheduled.values().map(Vec::len).sum();
+        taken.extend(self.scheduled.take_if(wanted));
         taken
     }
 

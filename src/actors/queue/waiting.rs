@@ -2,9 +2,11 @@
 //! file instead of memory.
 //!
 //! Called by the queue actor only. Order is kept: what was pushed first is popped first, spilled
-//! or not; what is pushed to the front comes before all.
+//! or not; what is pushed to the front comes before all. One item is found by its id without looking
+//! through all of them: ids that are pushed ascend, so the block tells; those that do not (retries
+//! whose time has come) are kept in a table of their own.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
@@ -12,6 +14,8 @@ use crate::pb::delivery::What;
 /// Items of one block: the unit of spilling.
 pub const BLOCK: usize = 4096;
 const ITEM_OCTETS: usize = 16;
+/// Most that the block in which new items gather grows by.
+const GROWTH: usize = 512;
 
 /// One thing that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,22 +31,48 @@ pub struct Item {
     pub part: u8,
 }
 
+/// An [`Item`] as it is kept, in memory and in the index file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Packed {
+    id: u64,
+    expires: u32,
+    attempts: u16,
+    /// Two bits are enough for the priority, one for what it is.
+    kind: u8,
+    part: u8,
+}
+
 /// A first-in first-out list of items.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    head: VecDeque<Item>,
-    middle: VecDeque<Block>,
-    tail: Vec<Item>,
+    /// What came back: before all others.
+    front: VecDeque<Packed>,
+    /// Oldest first; into the last one new items go, unless it is full.
+    blocks: VecDeque<Block>,
+    /// Number of blocks that have left at the front since the start, and `until` of the last one.
+    gone_by: u64,
+    popped_until: u64,
     len: usize,
+    /// The highest id that was pushed to the back.
+    highest: u64,
+    /// Ids in memory that came after a higher one, and their block, counted since the start.
+    strays: HashMap<u64, u64, ahash::RandomState>,
 }
 
 #[derive(Debug)]
-enum Block {
-    Memory(Vec<Item>),
+struct Block {
+    /// Ids that ascend are not higher in it and in those before it.
+    until: u64,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(VecDeque<Packed>),
     /// On its way to the index file; still here until that is confirmed.
     Leaving {
         number: u64,
-        items: Vec<Item>,
+        items: VecDeque<Packed>,
     },
     Spilled {
         number: u64,
@@ -63,6 +93,15 @@ pub enum Popped {
     Empty,
 }
 
+/// What [`Waiting::take`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken {
+    Item(Item),
+    /// It may be in a block that is out of memory, or on its way there.
+    Away,
+    NotHere,
+}
+
 // === impl Item ===
 
 impl Item {
@@ -77,13 +116,27 @@ impl Item {
             ..QueueItem::default()
         }
     }
+}
+
+// === impl Packed ===
+
+impl Packed {
+    fn item(&self) -> Item {
+        Item {
+            id: self.id,
+            expires: self.expires,
+            attempts: self.attempts,
+            priority: self.kind & 0x03,
+            what: What::try_from(i32::from(self.kind >> 2)).unwrap_or(What::Message),
+            part: self.part,
+        }
+    }
 
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.expires.to_le_bytes());
         out.extend_from_slice(&self.attempts.to_le_bytes());
-        // Two bits are enough for the priority, one for what it is.
-        out.push(self.priority | (self.what as u8) << 2);
+        out.push(self.kind);
         out.push(self.part);
     }
 
@@ -110,9 +163,20 @@ impl Item {
             id: u64::from_le_bytes([i0, i1, i2, i3, i4, i5, i6, i7]),
             expires: u32::from_le_bytes([e0, e1, e2, e3]),
             attempts: u16::from_le_bytes([a0, a1]),
-            priority: kind & 0x03,
-            what: What::try_from(i32::from(kind >> 2)).unwrap_or(What::Message),
+            kind,
             part,
+        }
+    }
+}
+
+impl From<Item> for Packed {
+    fn from(item: Item) -> Self {
+        Self {
+            id: item.id,
+            expires: item.expires,
+            attempts: item.attempts,
+            kind: item.priority | (item.what as u8) << 2,
+            part: item.part,
         }
     }
 }
@@ -131,10 +195,10 @@ impl Waiting {
 
     /// Items that are not in memory.
     pub fn spilled(&self) -> usize {
-        self.middle
+        self.blocks
             .iter()
-            .map(|block| match block {
-                Block::Spilled { len, .. } => *len,
+            .map(|block| match &block.place {
+                Place::Spilled { len, .. } => *len,
                 _ => 0,
             })
             .sum()
@@ -142,73 +206,155 @@ impl Waiting {
 
     pub fn push_back(&mut self, item: Item) {
         self.len += 1;
-        self.tail.push(item);
-        if self.tail.len() == BLOCK {
-            let full = std::mem::replace(&mut self.tail, Vec::with_capacity(BLOCK));
-            self.middle.push_back(Block::Memory(full));
+        let is_stray = item.id <= self.highest;
+        self.highest = self.highest.max(item.id);
+        let items = match self.blocks.back_mut() {
+            Some(Block {
+                until,
+                place: Place::Memory(items),
+            }) if items.len() < BLOCK => {
+                *until = self.highest;
+                if items.len() == items.capacity() {
+                    items.reserve_exact(items.len().clamp(4, GROWTH));
+                }
+                items.push_back(item.into());
+                None
+            }
+            _ => Some(VecDeque::from([item.into()])),
+        };
+        if let Some(items) = items {
+            self.blocks.push_back(Block {
+                until: self.highest,
+                place: Place::Memory(items),
+            });
+        }
+        if is_stray {
+            let last = self.gone_by + self.blocks.len() as u64 - 1;
+            self.strays.insert(item.id, last);
         }
     }
 
     pub fn push_front(&mut self, item: Item) {
         self.len += 1;
-        self.head.push_front(item);
+        self.front.push_front(item.into());
     }
 
     pub fn pop(&mut self) -> Popped {
+        if let Some(item) = self.front.pop_front() {
+            self.len -= 1;
+            return Popped::Item(item.item());
+        }
         loop {
-            if let Some(item) = self.head.pop_front() {
-                self.len -= 1;
-                return Popped::Item(item);
+            let Some(first) = self.blocks.front_mut() else {
+                return Popped::Empty;
+            };
+            if let Place::Leaving { items, .. } = &mut first.place {
+                // Its octets will mean nothing.
+                first.place = Place::Memory(std::mem::take(items));
             }
-            match self.middle.pop_front() {
-                Some(Block::Memory(items) | Block::Leaving { items, .. }) => {
-                    self.head = items.into()
+            match &mut first.place {
+                Place::Spilled { number, .. } => return Popped::Spilled(*number),
+                Place::Leaving { .. } => {}
+                Place::Memory(items) => {
+                    if let Some(item) = items.pop_front() {
+                        self.len -= 1;
+                        self.forget_stray(item.id);
+                        return Popped::Item(item.item());
+                    }
+                    self.popped_until = first.until;
+                    self.blocks.pop_front();
+                    self.gone_by += 1;
                 }
-                Some(spilled @ Block::Spilled { number, .. }) => {
-                    self.middle.push_front(spilled);
-                    return Popped::Spilled(number);
-                }
-                None if self.tail.is_empty() => return Popped::Empty,
-                None => self.head = std::mem::take(&mut self.tail).into(),
             }
         }
     }
 
-    /// The newest block in memory, to be written out; confirm with [`Waiting::spilled_as`].
+    fn forget_stray(&mut self, id: u64) {
+        if !self.strays.is_empty() {
+            self.strays.remove(&id);
+        }
+    }
+
+    /// Takes one item out, wherever it is in memory.
+    pub fn take(&mut self, id: u64) -> Taken {
+        if let Some(at) = self.front.iter().position(|item| item.id == id)
+            && let Some(item) = self.front.remove(at)
+        {
+            self.len -= 1;
+            return Taken::Item(item.item());
+        }
+        let at = match self.strays.get(&id) {
+            Some(block) => usize::try_from(block - self.gone_by).unwrap_or(usize::MAX),
+            None => self.blocks.partition_point(|block| block.until < id),
+        };
+        match self.blocks.get_mut(at).map(|block| &mut block.place) {
+            Some(Place::Memory(items)) => {
+                if let Some(at) = items.iter().position(|item| item.id == id)
+                    && let Some(item) = items.remove(at)
+                {
+                    self.len -= 1;
+                    self.forget_stray(id);
+                    return Taken::Item(item.item());
+                }
+            }
+            Some(Place::Leaving { items, .. }) if items.iter().any(|item| item.id == id) => {
+                return Taken::Away;
+            }
+            _ => {}
+        }
+        let may_have = |block: &Block| match block.place {
+            Place::Spilled { ids, .. } => (ids.0..=ids.1).contains(&id),
+            _ => false,
+        };
+        match self.blocks.iter().any(may_have) {
+            true => Taken::Away,
+            false => Taken::NotHere,
+        }
+    }
+
+    /// The newest block in memory that is neither in front nor still growing, to be written out;
+    /// confirm with [`Waiting::spilled_as`].
     pub fn leave(&mut self, number: u64) -> Option<Vec<u8>> {
-        let block = self
-            .middle
-            .iter_mut()
-            .rev()
-            .find(|block| matches!(block, Block::Memory(_)))?;
-        let Block::Memory(items) = block else {
+        let last = self.blocks.len().checked_sub(1)?;
+        let may_leave = |(at, block): &(usize, &mut Block)| match &block.place {
+            Place::Memory(items) => (1..last).contains(at) || (*at == last && items.len() >= BLOCK),
+            _ => false,
+        };
+        let (_, block) = self.blocks.iter_mut().enumerate().rev().find(may_leave)?;
+        let Place::Memory(items) = &mut block.place else {
             return None;
         };
         let items = std::mem::take(items);
         let mut octets = Vec::with_capacity(items.len() * ITEM_OCTETS);
         items.iter().for_each(|item| item.write(&mut octets));
-        *block = Block::Leaving { number, items };
+        block.place = Place::Leaving { number, items };
         Some(octets)
     }
 
     /// The block is in the index file (or, with `kept`, could not be written and stays).
     /// False when its items have been taken out meanwhile: then nobody will read it.
     pub fn spilled_as(&mut self, number: u64, kept: bool) -> bool {
-        for block in &mut self.middle {
-            if let Block::Leaving { number: own, items } = block
+        for block in &mut self.blocks {
+            if let Place::Leaving { number: own, items } = &mut block.place
                 && *own == number
             {
-                *block = if kept {
-                    Block::Memory(std::mem::take(items))
-                } else {
-                    Block::Spilled {
-                        number,
-                        len: items.len(),
-                        soonest: items.iter().map(|item| item.expires).min().unwrap_or(0),
-                        ids: items.iter().fold((u64::MAX, 0), |(lowest, highest), item| {
-                            (lowest.min(item.id), highest.max(item.id))
-                        }),
-                    }
+                let items = std::mem::take(items);
+                if kept {
+                    block.place = Place::Memory(items);
+                    return true;
+                }
+                if !self.strays.is_empty() {
+                    items.iter().for_each(|item| {
+                        self.strays.remove(&item.id);
+                    });
+                }
+                block.place = Place::Spilled {
+                    number,
+                    len: items.len(),
+                    soonest: items.iter().map(|item| item.expires).min().unwrap_or(0),
+                    ids: items.iter().fold((u64::MAX, 0), |(lowest, highest), item| {
+                        (lowest.min(item.id), highest.max(item.id))
+                    }),
                 };
                 return true;
             }
@@ -218,26 +364,33 @@ impl Waiting {
 
     /// A spilled block has been read.
     pub fn filled(&mut self, number: u64, octets: &[u8]) {
-        for block in &mut self.middle {
-            if let Block::Spilled {
-                number: own, len, ..
-            } = block
-                && *own == number
-            {
-                let items: Vec<Item> = items_of(octets).collect();
-                self.len = self.len - *len + items.len();
-                *block = Block::Memory(items);
-                return;
+        let is_it = |block: &Block| matches!(block.place, Place::Spilled { number: own, .. } if own == number);
+        let Some(at) = self.blocks.iter().position(is_it) else {
+            return;
+        };
+        let mut highest = match at.checked_sub(1) {
+            Some(before) => self.blocks[before].until,
+            None => self.popped_until,
+        };
+        let items: VecDeque<Packed> = packed(octets).collect();
+        for item in &items {
+            if item.id <= highest {
+                self.strays.insert(item.id, self.gone_by + at as u64);
             }
+            highest = highest.max(item.id);
         }
+        if let Place::Spilled { len, .. } = self.blocks[at].place {
+            self.len = self.len - len + items.len();
+        }
+        self.blocks[at].place = Place::Memory(items);
     }
 
     /// A spilled block that holds something expired.
     pub fn spilled_expired(&self, now: u32) -> Option<u64> {
-        self.middle.iter().find_map(|block| match block {
-            Block::Spilled {
+        self.blocks.iter().find_map(|block| match block.place {
+            Place::Spilled {
                 number, soonest, ..
-            } if *soonest <= now => Some(*number),
+            } if soonest <= now => Some(number),
             _ => None,
         })
     }
@@ -245,117 +398,66 @@ impl Waiting {
     /// Takes the items out of memory that `wanted` picks; order is kept for the others.
     pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Item> {
         let mut taken = Vec::new();
-        let mut keep = |item: &Item| {
-            let take = wanted(item);
+        let strays = &mut self.strays;
+        let mut keep = |packed: &Packed| {
+            let item = packed.item();
+            let take = wanted(&item);
             if take {
-                taken.push(*item);
+                if !strays.is_empty() {
+                    strays.remove(&item.id);
+                }
+                taken.push(item);
             }
             !take
         };
-        self.head.retain(&mut keep);
-        for block in &mut self.middle {
-            if let Block::Memory(items) = block {
+        self.front.retain(&mut keep);
+        for block in &mut self.blocks {
+            if let Place::Memory(items) = &mut block.place {
                 items.retain(&mut keep);
             }
         }
-        self.tail.retain(&mut keep);
         self.len -= taken.len();
         taken
     }
 
     /// The items in memory, in no order.
-    pub fn in_memory(&self) -> impl Iterator<Item = &Item> {
-        let blocks = self.middle.iter().flat_map(|block| match block {
-            Block::Memory(items) | Block::Leaving { items, .. } => items.as_slice(),
-            Block::Spilled { .. } => &[],
+    pub fn in_memory(&self) -> impl Iterator<Item = Item> {
+        let blocks = self.blocks.iter().filter_map(|block| match &block.place {
+            Place::Memory(items) | Place::Leaving { items, .. } => Some(items),
+            Place::Spilled { .. } => None,
         });
-        self.head.iter().chain(blocks).chain(&self.tail)
+        let packed = self.front.iter().chain(blocks.flatten());
+        packed.map(Packed::item)
     }
 
     /// Spilled blocks, each with the lowest id inside and the highest.
     pub fn spilled_blocks(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
-        self.middle.iter().filter_map(|block| match block {
-            Block::Spilled { number, ids, .. } => Some((*number, *ids)),
+        self.blocks.iter().filter_map(|block| match block.place {
+            Place::Spilled { number, ids, .. } => Some((number, ids)),
             _ => None,
         })
     }
 
     /// The id in front, when it is in memory.
     pub fn first(&self) -> Option<u64> {
-        self.head
-            .front()
-            .or_else(|| match self.middle.front() {
-                Some(Block::Memory(items) | Block::Leaving { items, .. }) => items.first(),
-                Some(Block::Spilled { .. }) => None,
-                None => self.tail.first(),
-            })
-            .map(|item| item.id)
+        let in_blocks = || match &self.blocks.front()?.place {
+            Place::Memory(items) | Place::Leaving { items, .. } => items.front(),
+            Place::Spilled { .. } => None,
+        };
+        let first = self.front.front().or_else(in_blocks);
+        first.map(|item| item.id)
     }
 }
 
 /// What is in a block that was written out of memory.
 pub fn items_of(octets: &[u8]) -> impl Iterator<Item = Item> {
+    packed(octets).map(|packed| packed.item())
+}
+
+fn packed(octets: &[u8]) -> impl Iterator<Item = Packed> {
     let (items, _) = octets.as_chunks::<ITEM_OCTETS>();
-    items.iter().map(Item::read)
+    items.iter().map(Packed::read)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn item(id: u64) -> Item {
-        Item {
-            id,
-            expires: 1000 + id as u32,
-            attempts: 3,
-            priority: 2,
-            what: What::Receipt,
-            part: 31,
-        }
-    }
-
-    #[test]
-    fn order_survives_spilling() {
-        let mut waiting = Waiting::default();
-        let total = 3 * BLOCK as u64 + 10;
-        (0..total).for_each(|id| waiting.push_back(item(id)));
-        let last = waiting.leave(7).expect("a full block");
-        waiting.spilled_as(7, false);
-        let next = waiting.leave(8).expect("another full block");
-        waiting.spilled_as(8, false);
-        assert_eq!(waiting.spilled(), 2 * BLOCK);
-        let mut seen = Vec::new();
-        loop {
-            match waiting.pop() {
-                Popped::Item(found) => seen.push(found),
-                Popped::Spilled(7) => waiting.filled(7, &last),
-                Popped::Spilled(8) => waiting.filled(8, &next),
-                Popped::Spilled(other) => panic!("unknown block {other}"),
-                Popped::Empty => break,
-            }
-        }
-        assert_eq!(seen, (0..total).map(item).collect::<Vec<_>>());
-        assert!(waiting.is_empty());
-    }
-
-    #[test]
-    fn a_block_that_could_not_be_written_stays() {
-        let mut waiting = Waiting::default();
-        (0..BLOCK as u64 * 2).for_each(|id| waiting.push_back(item(id)));
-        waiting.leave(1).expect("a full block");
-        waiting.spilled_as(1, true);
-        assert_eq!(waiting.spilled(), 0);
-        assert_eq!(waiting.len(), BLOCK * 2);
-    }
-
-    #[test]
-    fn take_if_keeps_the_rest_in_order() {
-        let mut waiting = Waiting::default();
-        (0..10).for_each(|id| waiting.push_back(item(id)));
-        waiting.push_front(item(99));
-        let odd = waiting.take_if(|item| item.id % 2 == 1);
-        assert_eq!(odd.len(), 6);
-        assert_eq!(waiting.len(), 5);
-        assert_eq!(waiting.pop(), Popped::Item(item(0)));
-    }
-}
+mod tests;

@@ -31,7 +31,7 @@ impl Handler<Forget> for Queue {
     type Result = ();
 
     fn handle(&mut self, forget: Forget, _: &mut Self::Context) {
-        self.remove(forget.0).expect("it waits");
+        assert!(matches!(self.remove(forget.0), waiting::Taken::Item(_)));
     }
 }
 

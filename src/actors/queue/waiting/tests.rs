@@ -1,0 +1,188 @@
+//! The list of waiting ids, with and without blocks that are out of memory.
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::*;
+
+fn item(id: u64) -> Item {
+    Item {
+        id,
+        expires: 1000 + id as u32,
+        attempts: 3,
+        priority: 2,
+        what: What::Receipt,
+        part: 31,
+    }
+}
+
+#[test]
+fn an_item_takes_sixteen_octets() {
+    assert_eq!(size_of::<Packed>(), ITEM_OCTETS);
+}
+
+#[test]
+fn order_survives_spilling() {
+    let mut waiting = Waiting::default();
+    let total = 3 * BLOCK as u64 + 10;
+    (0..total).for_each(|id| waiting.push_back(item(id)));
+    let last = waiting.leave(7).expect("a full block");
+    waiting.spilled_as(7, false);
+    let next = waiting.leave(8).expect("another full block");
+    waiting.spilled_as(8, false);
+    assert_eq!(waiting.spilled(), 2 * BLOCK);
+    let mut seen = Vec::new();
+    loop {
+        match waiting.pop() {
+            Popped::Item(found) => seen.push(found),
+            Popped::Spilled(7) => waiting.filled(7, &last),
+            Popped::Spilled(8) => waiting.filled(8, &next),
+            Popped::Spilled(other) => panic!("unknown block {other}"),
+            Popped::Empty => break,
+        }
+    }
+    assert_eq!(seen, (0..total).map(item).collect::<Vec<_>>());
+    assert!(waiting.is_empty());
+}
+
+#[test]
+fn a_block_that_could_not_be_written_stays() {
+    let mut waiting = Waiting::default();
+    (0..BLOCK as u64 * 2).for_each(|id| waiting.push_back(item(id)));
+    waiting.leave(1).expect("a full block");
+    assert!(waiting.spilled_as(1, true));
+    assert_eq!(waiting.spilled(), 0);
+    assert_eq!(waiting.len(), BLOCK * 2);
+}
+
+#[test]
+fn take_if_keeps_the_rest_in_order() {
+    let mut waiting = Waiting::default();
+    (0..10).for_each(|id| waiting.push_back(item(id)));
+    waiting.push_front(item(99));
+    let odd = waiting.take_if(|item| item.id % 2 == 1);
+    assert_eq!(odd.len(), 6);
+    assert_eq!(waiting.len(), 5);
+    assert_eq!(waiting.pop(), Popped::Item(item(0)));
+}
+
+#[test]
+fn one_is_found_without_looking_at_all_of_them() {
+    let mut waiting = Waiting::default();
+    let total = 400_000;
+    // Every tenth is a retry of long ago, in among the new ones.
+    let id = |n: u64| match n % 10 {
+        9 => n,
+        _ => 1_000_000 + n,
+    };
+    (0..total).for_each(|n| waiting.push_back(item(id(n))));
+    let look =
+        |waiting: &mut Waiting, n: u64| assert_eq!(waiting.take(id(n)), Taken::Item(item(id(n))));
+    let started = std::time::Instant::now();
+    (0..total).step_by(401).for_each(|n| look(&mut waiting, n));
+    let found = started.elapsed();
+    let started = std::time::Instant::now();
+    let all = waiting.take_if(|_| false);
+    let once_through = started.elapsed();
+    assert!(all.is_empty());
+    // A thousand of them took less than a hundred times through the list.
+    assert!(found < once_through * 100, "{found:?}, {once_through:?}");
+}
+
+/// What the list should do, done simply.
+#[derive(Default)]
+struct Model {
+    items: VecDeque<Item>,
+    /// Ids out of memory, by block.
+    spilled: HashMap<u64, (Vec<u8>, Vec<u64>)>,
+}
+
+#[test]
+fn it_does_what_a_plain_list_does() {
+    for seed in 0..30 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut waiting = Waiting::default();
+        let mut model = Model::default();
+        let (mut next, mut number) = (1_000_000_u64, 0);
+        let mut taken_out = Vec::new();
+        for _ in 0..300 {
+            match random.random_range(0..10) {
+                0..=3 => {
+                    for _ in 0..random.random_range(0..3 * BLOCK / 2) {
+                        next += 1;
+                        let stray = next - 900_000;
+                        let id = if random.random_bool(0.1) { stray } else { next };
+                        waiting.push_back(item(id));
+                        model.items.push_back(item(id));
+                    }
+                }
+                4 => {
+                    next += 1;
+                    waiting.push_front(item(next));
+                    model.items.push_front(item(next));
+                }
+                5 => {
+                    for _ in 0..random.random_range(0..2 * BLOCK) {
+                        match waiting.pop() {
+                            Popped::Item(found) => {
+                                assert_eq!(Some(found), model.items.pop_front());
+                            }
+                            Popped::Empty => assert!(model.items.is_empty()),
+                            Popped::Spilled(number) => {
+                                let (octets, _) = model.spilled.remove(&number).expect("spilled");
+                                waiting.filled(number, &octets);
+                            }
+                        }
+                    }
+                }
+                6 => {
+                    number += 1;
+                    if let Some(octets) = waiting.leave(number) {
+                        let (inside, _) = octets.as_chunks::<ITEM_OCTETS>();
+                        let inside: Vec<u64> =
+                            inside.iter().map(|one| Packed::read(one).id).collect();
+                        assert_eq!(waiting.take(inside[0]), Taken::Away);
+                        let kept = random.random_bool(0.3);
+                        assert!(waiting.spilled_as(number, kept));
+                        if !kept {
+                            model.spilled.insert(number, (octets, inside));
+                        }
+                    }
+                }
+                7 if !model.items.is_empty() => {
+                    let at = random.random_range(0..model.items.len());
+                    let id = model.items[at].id;
+                    let away = model.spilled.values().any(|(_, ids)| ids.contains(&id));
+                    match waiting.take(id) {
+                        Taken::Item(found) => {
+                            assert!(!away);
+                            assert_eq!(Some(found), model.items.remove(at));
+                            taken_out.push(id);
+                        }
+                        Taken::Away => assert!(away, "seed {seed}: {id}"),
+                        Taken::NotHere => panic!("seed {seed}: {id} is not found"),
+                    }
+                }
+                8 => {
+                    let rest = random.random_range(0..50);
+                    let wanted = |item: &Item| item.id % 50 == rest;
+                    let taken = waiting.take_if(wanted);
+                    let is_away =
+                        |id: &u64| model.spilled.values().any(|(_, ids)| ids.contains(id));
+                    let (mine, others): (VecDeque<Item>, VecDeque<Item>) =
+                        std::mem::take(&mut model.items)
+                            .into_iter()
+                            .partition(|item| wanted(item) && !is_away(&item.id));
+                    model.items = others;
+                    assert_eq!(VecDeque::from(taken), mine);
+                }
+                _ => {
+                    for id in &taken_out {
+                        assert_ne!(waiting.take(*id), Taken::Item(item(*id)));
+                    }
+                }
+            }
+            assert_eq!(waiting.len(), model.items.len(), "seed {seed}");
+        }
+    }
+}
