@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use harness::{
-    FakeOperator, Peer, PeerError, Simulator, Smsc, accept, next_submit, receipted, submit, taken,
-    until, within,
+    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, next_submit, receipt, receipted,
+    send_receipt, submit, taken, until, within,
 };
 use serde_json::Value;
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu};
@@ -63,21 +63,134 @@ fn pain_17_an_operator_that_was_killed_is_bound_again() {
     smsc.assert_no_panic();
 }
 
-#[test]
-fn a_wrong_password_pauses_until_it_is_resumed() {
-    let up = FakeOperator::listen();
-    let smsc = Smsc::new().operator("up", up.address()).start();
+/// Takes the next connection and refuses its bind.
+fn refuse_bind(up: &FakeOperator, status: CommandStatus) -> Peer {
     let mut bind = up.accept();
     let request = bind.expect("a bind", |pdu| matches!(pdu.body, Body::BindTransceiver(_)));
     let refusal = Body::empty(CommandId::BIND_TRANSCEIVER_RESP).unwrap();
     let mut out = BytesMut::new();
-    Pdu::response(CommandStatus::ESME_RINVPASWD, request.sequence, refusal).encode(&mut out);
+    Pdu::response(status, request.sequence, refusal).encode(&mut out);
     bind.send(&out);
+    bind
+}
+
+#[test]
+fn a_bind_that_is_refused_for_another_reason_is_tried_again() {
+    let up = FakeOperator::listen();
+    let smsc = Smsc::new().operator("up", up.address()).start();
+    for status in [
+        CommandStatus::ESME_RBINDFAIL,
+        CommandStatus::ESME_RINVSYSID,
+        CommandStatus::ESME_RSYSERR,
+        CommandStatus::ESME_RALYBND,
+    ] {
+        let mut bind = refuse_bind(&up, status);
+        bind.until_closed();
+        let last_error = until("the refusal to be shown", || {
+            let said = operator(&smsc, "up")["last_error"].as_str()?.to_owned();
+            said.contains(&status.to_string()).then_some(said)
+        });
+        assert!(last_error.contains("bind refused"), "{last_error}");
+    }
+    let _bind = up.accept_bind();
+    wait_for_state(&smsc, "up", "up");
+}
+
+#[test]
+fn suspend_and_rebind_finish_the_windows_and_unbind() {
+    let mut scene = Scene::new("");
+    for verb in ["rebind", "suspend"] {
+        let id = scene.submit();
+        let (sequence, _) = next_submit(&mut scene.bind);
+        command(&scene.smsc, &format!("/v1/operators/up/{verb}"));
+        // What the operator brings in the meantime is taken, and nothing more is sent.
+        scene.submit();
+        let theirs = format!("{verb}-1");
+        let early = receipt(&format!("id:{theirs} stat:DELIVRD err:000"));
+        accept(&mut scene.bind, sequence, &theirs);
+        let brought = scene.bind.request(Body::DeliverSm(early));
+        let unbind = scene
+            .bind
+            .expect("an unbind, and no submit_sm", |pdu| match pdu.body {
+                Body::Unbind => true,
+                Body::SubmitSm(_) => panic!("sent while it is to end"),
+                _ => false,
+            });
+        let status = scene.bind.answer_to(brought).status;
+        // It comes again when it crosses our unbind.
+        assert!(
+            [CommandStatus::ESME_ROK, CommandStatus::ESME_RINVBNDSTS].contains(&status),
+            "{status}"
+        );
+        scene
+            .bind
+            .acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
+        scene.bind.until_closed();
+        if verb == "suspend" {
+            let paused = wait_for_state(&scene.smsc, "up", "paused");
+            assert_eq!(paused["last_error"], "suspended by an operator");
+            command(&scene.smsc, "/v1/operators/up/resume");
+        }
+        scene.bind = scene.operator.accept_bind();
+        scene.smsc.wait_for_binds("up", 1);
+        if !status.is_ok() {
+            let again = receipt(&format!("id:{theirs} stat:DELIVRD err:000"));
+            assert!(send_receipt(&mut scene.bind, again).is_ok());
+        }
+        assert_eq!(receipted(&scene.esme.deliver()), id);
+        // What had to wait, once.
+        scene.take(&format!("{verb}-2"));
+        assert_eq!(scene.bind.next(QUIET), Err(PeerError::Silence));
+    }
+    // No bind was lost.
+    assert_eq!(scene.metric("smsc_operator_binds_lost_total"), 0.0);
+}
+
+#[test]
+fn a_resume_ends_a_suspension_that_is_under_way() {
+    let mut scene = Scene::new("");
+    scene.submit();
+    let (sequence, _) = next_submit(&mut scene.bind);
+    command(&scene.smsc, "/v1/operators/up/suspend");
+    scene.bind.assert_alive();
+    command(&scene.smsc, "/v1/operators/up/resume");
+    accept(&mut scene.bind, sequence, "x1");
+    let unbind = scene
+        .bind
+        .expect("an unbind", |pdu| pdu.body == Body::Unbind);
+    scene
+        .bind
+        .acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
+    scene.bind = scene.operator.accept_bind();
+    wait_for_state(&scene.smsc, "up", "up");
+}
+
+#[test]
+fn an_operator_that_answers_nothing_is_suspended_all_the_same() {
+    let mut scene = Scene::with("", |builder| builder.smpp("drain_timeout = \"1s\""));
+    scene.submit();
+    next_submit(&mut scene.bind);
+    command(&scene.smsc, "/v1/operators/up/suspend");
+    // Neither its submit_sm nor our unbind is answered.
+    scene
+        .bind
+        .expect("an unbind", |pdu| pdu.body == Body::Unbind);
+    scene.bind.until_closed();
+    wait_for_state(&scene.smsc, "up", "paused");
+}
+
+#[test]
+fn a_wrong_password_pauses_until_it_is_resumed() {
+    let up = FakeOperator::listen();
+    let smsc = Smsc::new().operator("up", up.address()).start();
+    let mut bind = refuse_bind(&up, CommandStatus::ESME_RINVPASWD);
     let paused = wait_for_state(&smsc, "up", "paused");
     let last_error = paused["last_error"].as_str().unwrap();
     assert!(last_error.contains("ESME_RINVPASWD"), "{paused}");
     assert_eq!(paused["binds"][0]["state"], "paused");
     assert!(paused["binds"][0]["next_reconnect_at"].is_null());
+    // Nor is the connection kept.
+    bind.until_closed();
     // It does not knock again by itself: operators lock out who does.
     let knocked = within(Duration::from_secs(2), || {
         (operator(&smsc, "up")["binds"][0] != paused["binds"][0]).then_some(())

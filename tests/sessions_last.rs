@@ -6,9 +6,9 @@ mod harness;
 use std::time::Duration;
 
 use harness::{
-    Cluster, FakeOperator, Gate, Peer, Smsc, SmscBuilder, accept, stat_of, submit, until,
+    Cluster, FakeOperator, Gate, Peer, Smsc, SmscBuilder, accept, pdu, stat_of, submit, until,
 };
-use smsc::smpp::{Body, CommandId, CommandStatus};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, QuerySm, SubmitSm};
 
 fn bind(peer: &mut Peer) -> CommandStatus {
     peer.bind_as(Body::BindTransceiver, "test", "test")
@@ -274,4 +274,117 @@ fn a_stop_ends_when_its_time_is_over() {
     // What was not acknowledged comes again.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(stat_of(&esme.deliver()).0, id);
+}
+
+/// So many submissions in one piece, numbered from 1,000.
+fn submissions(count: u32) -> Vec<u8> {
+    (1_000..1_000 + count)
+        .flat_map(|sequence| pdu(sequence, Body::SubmitSm(submit("447700900123", "in a row"))))
+        .collect()
+}
+
+/// Sequence numbers of what was accepted.
+fn accepted(said: &[Pdu], command_id: CommandId) -> Vec<u32> {
+    let fits = |pdu: &&Pdu| pdu.command_id() == command_id && pdu.status.is_ok();
+    let mut numbers: Vec<u32> = said.iter().filter(fits).map(|pdu| pdu.sequence).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn unbind_is_answered_after_everything_that_came_before_it() {
+    let smsc = account("max_binds = 32").start();
+    for _ in 0..20 {
+        let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
+        let mut octets = submissions(5);
+        octets.extend(pdu(1_005, Body::QuerySm(QuerySm::default())));
+        octets.extend(pdu(1_006, Body::Unbind));
+        octets.extend(pdu(
+            1_007,
+            Body::SubmitSm(submit("447700900123", "behind it")),
+        ));
+        esme.send(&octets);
+        let said = esme.until_closed();
+        let taken: Vec<u32> = (1_000..1_005).collect();
+        assert_eq!(
+            accepted(&said, CommandId::SUBMIT_SM_RESP),
+            taken,
+            "{said:?}"
+        );
+        let answered = |sequence| said.iter().find(|pdu| pdu.sequence == sequence);
+        assert!(answered(1_005).is_some(), "{said:?}");
+        let late = answered(1_007).map(|pdu| pdu.status);
+        assert_eq!(late, Some(CommandStatus::ESME_RINVBNDSTS));
+        let last = said.last().unwrap();
+        assert_eq!((last.sequence, &last.body), (1_006, &Body::UnbindResp));
+        assert_eq!(last.status, CommandStatus::ESME_ROK);
+    }
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn a_half_closed_connection_still_gets_its_answers() {
+    let smsc = account("max_binds = 1").start();
+    let taken: Vec<u32> = (1_000..1_200).collect();
+    for _ in 0..5 {
+        let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
+        esme.send(&submissions(200));
+        esme.finish();
+        let said = esme.until_closed();
+        assert_eq!(accepted(&said, CommandId::SUBMIT_SM_RESP), taken);
+        // Its place is free again.
+    }
+    // What cannot be cut into PDUs ends the session; what came before it is answered all the same.
+    let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
+    let mut octets = submissions(200);
+    octets.extend([0xFF; 16]);
+    esme.send(&octets);
+    let said = esme.until_closed();
+    assert_eq!(accepted(&said, CommandId::SUBMIT_SM_RESP), taken);
+    assert_eq!(
+        said.iter()
+            .filter(|pdu| pdu.body == Body::GenericNack)
+            .count(),
+        1
+    );
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn an_operator_gets_its_answers_before_the_end_too() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account_with("test", "test", "addresses = [\"12345\"]")
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let brought = |count: u32| -> Vec<u8> {
+        let mo = SubmitSm {
+            source_addr: "447700900123".into(),
+            destination_addr: "12345".into(),
+            registered_delivery: 0,
+            ..submit("12345", "from a subscriber")
+        };
+        (1_000..1_000 + count)
+            .flat_map(|sequence| pdu(sequence, Body::DeliverSm(mo.clone())))
+            .collect()
+    };
+    let taken: Vec<u32> = (1_000..1_050).collect();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let mut octets = brought(50);
+    octets.extend(pdu(2_000, Body::Unbind));
+    bind.send(&octets);
+    let said = bind.until_closed();
+    assert_eq!(accepted(&said, CommandId::DELIVER_SM_RESP), taken);
+    let last = said.last().unwrap();
+    assert_eq!((last.sequence, &last.body), (2_000, &Body::UnbindResp));
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    bind.send(&brought(50));
+    bind.finish();
+    let said = bind.until_closed();
+    assert_eq!(accepted(&said, CommandId::DELIVER_SM_RESP), taken);
+    operator.accept_bind();
+    smsc.assert_no_panic();
 }

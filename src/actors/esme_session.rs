@@ -2,7 +2,8 @@
 //!
 //! Reads a socket piece, collects its submissions into one batch for Ingest, answers after the
 //! commit, and takes receipts and MO from its account's queue by credit. Whatever it is sent, it
-//! answers on the same sequence number; only broken framing, timers and unbind end it.
+//! answers on the same sequence number; only broken framing, timers and unbind end
+//! it, and then only when everything that came before is answered.
 
 mod binding;
 mod delivery;
@@ -87,6 +88,8 @@ pub struct EsmeSession {
     stalled_since: Option<Instant>,
     /// Octets written as of the last tick.
     written: u64,
+    /// Nothing more is taken; the socket is closed when everything that came is answered.
+    ending: bool,
     /// Since when the node drains; its queue was told that it takes no more.
     draining_since: Option<Instant>,
     snapshot: BindSnapshot,
@@ -156,6 +159,7 @@ impl EsmeSession {
             answer_as: Vec::new(),
             stalled_since: None,
             written: 0,
+            ending: false,
             draining_since: None,
             snapshot,
             outbind: None,
@@ -205,7 +209,12 @@ impl EsmeSession {
                 late,
             } => self.on_response(&pdu, &context, sent_at, late),
             Event::BindResult { .. } => {}
-            Event::Unbound | Event::Close(_) => self.close(),
+            Event::Unbind => {
+                if let Some(serving) = &self.serving {
+                    serving.retire();
+                }
+            }
+            Event::Close(_) => self.end(),
             Event::Answered { status, .. } => {
                 self.snapshot.errors_total += 1;
                 self.hub
@@ -332,7 +341,7 @@ impl EsmeSession {
         }
         if let Some(reason) = tick.close {
             tracing::info!(peer = %self.peer, ?reason, "session ended");
-            self.close();
+            self.end();
         }
         self.cut_off_if_stuck(now, ctx);
         self.finish_if_draining(now);
@@ -349,28 +358,10 @@ impl EsmeSession {
             State::Open => BindState::Connecting,
             State::Binding => BindState::Binding,
             State::Bound(_) => BindState::Bound,
-            State::Unbinding | State::Closed => BindState::Closed,
+            State::Unbinding | State::Leaving | State::Closed => BindState::Closed,
         }
         .into();
         self.port.snapshot.set(self.snapshot.clone());
-    }
-
-    fn close(&mut self) {
-        if let Some(outbox) = &self.outbox {
-            outbox.close();
-        }
-    }
-
-    /// Settles everything that is still unanswered; idempotent.
-    fn leave(&mut self) {
-        if let Some(mut serving) = self.serving.take() {
-            for lost in self.core.take_lost() {
-                serving.unanswered(&lost);
-            }
-            serving.flush();
-        }
-        self.seat = None;
-        self.hub.binds.remove(self.port.session);
     }
 }
 
@@ -412,6 +403,11 @@ impl Linked for EsmeSession {
         let now = now.into_std();
         let max_pdu = self.core.config().max_pdu;
         loop {
+            if self.core.state() == State::Closed {
+                // Whatever it says now, nobody listens any more.
+                octets.clear();
+                break;
+            }
             let frame = match next_frame(octets, max_pdu) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
@@ -419,8 +415,7 @@ impl Linked for EsmeSession {
                     let hint = life::what_it_may_be(octets);
                     tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     self.write(|core, out| core.on_bad_length(bad, out));
-                    octets.clear();
-                    self.close();
+                    self.end();
                     break;
                 }
             };
@@ -435,10 +430,17 @@ impl Linked for EsmeSession {
             }
         }
         self.hand_over(ctx);
-        self.next_operation(ctx);
+        self.go_on(ctx);
         if let Some(serving) = &mut self.serving {
             serving.flush();
         }
+    }
+
+    /// Its half of the connection is closed; ours is, when everything is answered.
+    fn on_finished(&mut self, _: &mut Context<Self>) {
+        self.leave();
+        self.core.finish();
+        self.end();
     }
 
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {

@@ -36,10 +36,14 @@ pub trait Linked: Actor<Context = Context<Self>> {
     /// Octets have come; takes out what it can use.
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>);
 
+    /// The peer sends nothing more, but may still read: the socket is open in the other direction.
+    fn on_finished(&mut self, ctx: &mut Context<Self>);
+
     /// The socket is closed or broken; nothing more will come.
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>);
 
-    /// While true, nothing is read: too much is on its way already.
+    /// While true, nothing is read: too much is on its way already. Whatever makes it false calls
+    /// [`Outbox::resume`], unless it is that octets were written.
     fn is_busy(&self) -> bool;
 }
 
@@ -47,7 +51,16 @@ pub trait Linked: Actor<Context = Context<Self>> {
 #[derive(Clone)]
 pub struct Outbox(Rc<RefCell<Inner>>);
 
+/// Half of a socket, which [`Outbox::cut`] takes away.
+type Half<S> = Rc<RefCell<Option<S>>>;
+
+/// A half of whichever type.
+trait Severed {
+    fn sever(&self);
+}
+
 struct Inner {
+    halves: [Rc<dyn Severed>; 2],
     octets: BytesMut,
     limit: usize,
     /// Octets written so far.
@@ -59,7 +72,7 @@ struct Inner {
 }
 
 struct Reader<R> {
-    half: R,
+    half: Half<R>,
     octets: BytesMut,
     outbox: Outbox,
     /// Room for the next read; follows what comes.
@@ -69,7 +82,7 @@ struct Reader<R> {
 }
 
 struct Writer<W> {
-    half: W,
+    half: Half<W>,
     outbox: Outbox,
 }
 
@@ -80,7 +93,10 @@ where
     R: AsyncRead + Unpin + 'static,
     W: AsyncWrite + Unpin + 'static,
 {
+    let reader: Half<R> = Rc::new(RefCell::new(Some(reader)));
+    let writer: Half<W> = Rc::new(RefCell::new(Some(writer)));
     let outbox = Outbox(Rc::new(RefCell::new(Inner {
+        halves: [Rc::clone(&reader) as _, Rc::clone(&writer) as _],
         octets: BytesMut::new(),
         limit,
         written: 0,
@@ -152,6 +168,19 @@ impl Outbox {
             waker.wake();
         }
     }
+
+    /// Gives the socket back to the kernel now, written or not: an actor that sleeps until its next
+    /// connection must not keep this one.
+    pub fn cut(&self) {
+        let inner = self.0.borrow();
+        inner.halves.iter().for_each(|half| half.sever());
+    }
+}
+
+impl<S> Severed for RefCell<Option<S>> {
+    fn sever(&self) {
+        self.borrow_mut().take();
+    }
 }
 
 // === the two halves ===
@@ -176,15 +205,20 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
                 act.on_octets(&mut this.octets, ctx);
                 continue;
             }
-            this.octets.reserve(this.room);
-            let polled = poll_read_buf(Pin::new(&mut this.half), cx, &mut this.octets);
+            let polled = match this.half.borrow_mut().as_mut() {
+                None => return Poll::Ready(()),
+                Some(half) => {
+                    this.octets.reserve(this.room);
+                    poll_read_buf(Pin::new(half), cx, &mut this.octets)
+                }
+            };
             if polled.is_pending() && this.octets.is_empty() {
                 // Nothing to come for now: the room goes back.
                 this.octets = BytesMut::new();
             }
             match ready!(polled) {
                 Ok(0) => {
-                    act.on_closed(None, ctx);
+                    act.on_finished(ctx);
                     return Poll::Ready(());
                 }
                 Ok(read) => {
@@ -216,41 +250,53 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
         cx: &mut TaskContext<'_>,
     ) -> Poll<()> {
         let this = self.get_mut();
-        loop {
+        let mut wrote = false;
+        let ended = loop {
+            let mut half = this.half.borrow_mut();
+            let Some(half) = half.as_mut() else {
+                return Poll::Ready(());
+            };
+            let half = Pin::new(half);
             let mut inner = this.outbox.0.borrow_mut();
             if inner.octets.is_empty() {
                 if inner.closing {
-                    drop(inner);
-                    let _ = ready!(Pin::new(&mut this.half).poll_shutdown(cx));
-                    act.on_closed(None, ctx);
-                    return Poll::Ready(());
+                    let _ = ready!(half.poll_shutdown(cx));
+                    break None;
                 }
                 if inner.octets.capacity() > WRITE_KEPT {
                     inner.octets = BytesMut::new();
                 }
                 inner.writer = Some(cx.waker().clone());
-                if let Some(reader) = inner.reader.take() {
+                // Only what was written here makes room: a waker that is woken for nothing wakes this
+                // very future again, for ever.
+                if wrote && let Some(reader) = inner.reader.take() {
                     reader.wake();
                 }
-                drop(inner);
                 // TLS may keep the last of it; a plain socket keeps nothing.
-                if let Poll::Ready(Err(error)) = Pin::new(&mut this.half).poll_flush(cx) {
-                    act.on_closed(Some(error), ctx);
-                    return Poll::Ready(());
+                match half.poll_flush(cx) {
+                    Poll::Ready(Err(error)) => break Some(error),
+                    _ => return Poll::Pending,
                 }
-                return Poll::Pending;
             }
-            match ready!(Pin::new(&mut this.half).poll_write(cx, &inner.octets)) {
-                Ok(written) if written > 0 => {
+            match half.poll_write(cx, &inner.octets) {
+                Poll::Ready(Ok(written)) if written > 0 => {
                     inner.octets.advance(written);
                     inner.written += written as u64;
+                    wrote = true;
                 }
-                result => {
-                    drop(inner);
-                    act.on_closed(result.err(), ctx);
-                    return Poll::Ready(());
+                Poll::Ready(result) => break result.err(),
+                Poll::Pending => {
+                    if wrote && let Some(reader) = inner.reader.take() {
+                        reader.wake();
+                    }
+                    return Poll::Pending;
                 }
             }
-        }
+        };
+        act.on_closed(ended, ctx);
+        Poll::Ready(())
     }
 }
+
+#[cfg(test)]
+mod tests;

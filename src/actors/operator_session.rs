@@ -45,7 +45,7 @@ use crate::pb::{
     ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
 };
 use crate::smpp::codec::next_frame;
-use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
+use crate::smpp::session::{BindType, CloseReason, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
     Bind, Body, CommandId, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
@@ -86,8 +86,12 @@ pub struct OperatorSession {
     /// Octets written as of the last tick, and since when it stands at that.
     written: u64,
     stuck_since: Option<Instant>,
-    /// Since when the node drains.
-    draining_since: Option<Instant>,
+    /// Since when the windows are being finished, so that the bind can end.
+    leaving_since: Option<Instant>,
+    /// Somebody has ordered that this bind ends; whether it comes back says its port.
+    departing: bool,
+    /// The peer has ended the session, or we have; why. What it has asked is still answered.
+    farewell: Option<String>,
     serving: Option<Serving>,
     /// Receipts and MO that wait for their commit.
     intake: usize,
@@ -161,7 +165,9 @@ impl OperatorSession {
             outbox: None,
             written: 0,
             stuck_since: None,
-            draining_since: None,
+            leaving_since: None,
+            departing: false,
+            farewell: None,
             serving: None,
             intake: 0,
             sent: Vec::new(),
@@ -201,6 +207,11 @@ impl OperatorSession {
                 self.come_back(&format!("{reason:?}"), ctx);
                 return;
             }
+            if let Some(why) = self.farewell.clone()
+                && self.left_long_enough()
+            {
+                return self.come_back(&why, ctx);
+            }
             if self.does_not_read(Instant::now()) {
                 self.hub().metrics.slow_readers.inc();
                 self.come_back("the operator does not read", ctx);
@@ -212,20 +223,10 @@ impl OperatorSession {
             return self.come_back("this node's lease is over", ctx);
         }
         self.take_plan();
-        if self.is_leaving() {
-            if !self.retired
-                && let Some(serving) = &self.serving
-            {
-                serving.retire();
-                self.retired = true;
-            }
-            let time_is_over = self.drained_long_enough();
-            if time_is_over && self.core.state() == State::Unbinding {
-                return self.come_back("unbound at the end of the drain", ctx);
-            }
-            if time_is_over || (self.core.in_flight() == 0 && self.intake == 0) {
-                self.write(|core, out| core.unbind(now, out));
-            }
+        if self.farewell.is_some() {
+            // It ends when the last answer is written.
+        } else if self.is_leaving() || self.departing {
+            self.finish_windows(now, ctx);
         } else if self.retired {
             // Its queue was told that it takes no more; only a new bind takes that back.
             return self.come_back("wanted again while it was leaving", ctx);
@@ -246,12 +247,22 @@ impl OperatorSession {
         self.port.snapshot.set(self.snapshot.clone());
     }
 
-    /// Gives back everything that is still unanswered; idempotent.
+    /// Gives the connection up, and back everything that is still unanswered; idempotent.
     fn leave(&mut self) {
-        self.outbox = None;
+        if let Some(outbox) = self.outbox.take() {
+            outbox.cut();
+        }
         self.written = 0;
         self.stuck_since = None;
+        self.leaving_since = None;
+        self.departing = false;
+        self.farewell = None;
         self.intake = 0;
+        self.give_back();
+    }
+
+    /// Gives back everything that is still unanswered, and takes no more; idempotent.
+    fn give_back(&mut self) {
         if let Some(mut serving) = self.serving.take() {
             for lost in self.core.take_lost() {
                 serving.lost(&lost);
@@ -307,8 +318,7 @@ impl Actor for OperatorSession {
             return;
         }
         if self.port.suspended.load(Ordering::Relaxed) {
-            self.paused = true;
-            return self.come_back("suspended by an operator", ctx);
+            return self.depart(ctx);
         }
         ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
         self.connect(ctx);
@@ -346,8 +356,7 @@ impl Linked for OperatorSession {
                     self.write(|core, out| core.on_bad_length(bad, out));
                     octets.clear();
                     self.hand_over(ctx);
-                    self.come_back(&why, ctx);
-                    return;
+                    return self.part(why, ctx);
                 }
             };
             let frame = keep(frame);
@@ -356,20 +365,28 @@ impl Linked for OperatorSession {
             };
             self.on_event(event, ctx);
             if self.core.state() == State::Closed {
+                octets.clear();
                 break;
             }
         }
         self.hand_over(ctx);
+        self.end_if_answered(ctx);
+    }
+
+    fn on_finished(&mut self, ctx: &mut Context<Self>) {
+        self.core.finish();
+        self.part("the operator closed the connection", ctx);
     }
 
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
         if self.outbox.is_none() {
             return;
         }
-        let why = error.map_or_else(
-            || "the operator closed the connection".to_owned(),
-            |error| error.to_string(),
-        );
+        let why = match (self.farewell.take(), error) {
+            (Some(why), _) => why,
+            (None, Some(error)) => error.to_string(),
+            (None, None) => "the operator closed the connection".to_owned(),
+        };
         self.come_back(&why, ctx);
     }
 
@@ -434,7 +451,7 @@ impl Handler<DeliverBatch> for OperatorSession {
 impl Handler<ReceiptReply> for OperatorSession {
     type Result = ();
 
-    fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
+    fn handle(&mut self, reply: ReceiptReply, ctx: &mut Self::Context) {
         self.intake = self.intake.saturating_sub(reply.results.len());
         let Some(outbox) = &self.outbox else { return };
         outbox.write(|out| {
@@ -444,6 +461,7 @@ impl Handler<ReceiptReply> for OperatorSession {
             }
         });
         outbox.resume();
+        self.end_if_answered(ctx);
     }
 }
 
@@ -464,21 +482,12 @@ impl Handler<BindCommand> for OperatorSession {
         match command.verb() {
             // The last two are for inbound binds.
             Verb::Unspecified | Verb::Prove | Verb::Replace => {}
-            // A session that waits or is paused was woken by this command already.
+            // A session that waits or is paused was woken by this command already; one that is
+            // ending looks at its port when it has ended.
             Verb::Resume => {}
-            Verb::Rebind => {
-                self.failures = 0;
-                self.leave();
-                self.health
-                    .after_stop(AfterStop::Again(Some(Duration::ZERO)));
-                ctx.stop();
-            }
             // Resumed before this was read.
             Verb::Suspend if !self.port.suspended.load(Ordering::Relaxed) => {}
-            Verb::Suspend => {
-                self.paused = true;
-                self.come_back("suspended by an operator", ctx);
-            }
+            Verb::Rebind | Verb::Suspend => self.end_by_order(ctx),
         }
     }
 }

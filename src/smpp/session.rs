@@ -1,8 +1,8 @@
 //! One SMPP session, either side, without socket and clock (SMPP 3.4 §2.2 - §2.9).
 //!
 //! The session actors feed it frames and instants, execute the [`Event`]s and flush `out`. It answers
-//! by itself what needs no decision: enquire_link, unbind, malformed bodies, unknown operations and
-//! requests of the wrong state. Everything else is handed up.
+//! by itself what needs no decision: enquire_link, malformed bodies, unknown operations and requests
+//! of the wrong state. Everything else is handed up.
 //!
 //! What it keeps true:
 //! - every request that can be answered is answered once, here or by the caller (`Event::Request`);
@@ -51,7 +51,7 @@ pub struct Session<T> {
     window: Window<T>,
     /// Expired requests whose answer may still come.
     late: Window<T>,
-    /// The bind (either side) or unbind (ours) that waits for its answer.
+    /// The bind or unbind (either side) that waits for its answer.
     pending: Option<Pending>,
     peer_version: u8,
     counters: Counters,
@@ -59,8 +59,17 @@ pub struct Session<T> {
 
 #[derive(Clone, Copy, Debug)]
 enum Pending {
-    Bind { sequence: u32, bind_type: BindType },
-    Unbind { sequence: u32 },
+    Bind {
+        sequence: u32,
+        bind_type: BindType,
+    },
+    Unbind {
+        sequence: u32,
+    },
+    /// The peer's, which waits for ours.
+    PeerUnbind {
+        sequence: u32,
+    },
 }
 
 // === impl Session: what the caller asks ===
@@ -177,6 +186,24 @@ impl<T: Clone> Session<T> {
         self.state = State::Unbinding;
         self.watch.enter(Phase::Unbinding, now);
         encode_empty_resp(out, CommandId::UNBIND, sequence, CommandStatus::ESME_ROK);
+    }
+
+    /// Answers `Event::Unbind`, once everything that came before it is answered: flush, then close. Does
+    /// nothing if no unbind waits.
+    pub fn answer_unbind(&mut self, out: &mut BytesMut) {
+        if let Some(Pending::PeerUnbind { sequence }) = self.pending {
+            let command_id = CommandId::UNBIND_RESP;
+            encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
+            self.close();
+        }
+    }
+
+    /// The peer says nothing more, so that no request of ours can be answered any more. What it has
+    /// asked, unbind included, may still be answered.
+    pub fn finish(&mut self) {
+        if self.state != State::Leaving {
+            self.close();
+        }
     }
 
     /// Sends enquire_link before its time (§4.11.1), unless one waits for its answer already. Does

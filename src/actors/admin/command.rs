@@ -153,7 +153,11 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
         BindState::Waiting | BindState::Paused
     );
     match (verb, sleeps) {
-        (Verb::Unspecified | Verb::Prove | Verb::Replace, _) | (Verb::Resume, false) => false,
+        (Verb::Unspecified | Verb::Prove | Verb::Replace, _) => false,
+        // It may be on its way into the suspension.
+        (Verb::Resume, false) => {
+            port.suspended.load(Ordering::Relaxed) && port.command(bind(Verb::Resume))
+        }
         // Coming back is binding again.
         (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
         (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,

@@ -83,7 +83,7 @@ impl EsmeSession {
                         .collect(),
                 }),
             }
-            session.next_operation(ctx);
+            session.go_on(ctx);
         }));
     }
 
@@ -115,7 +115,6 @@ impl EsmeSession {
                 encode_message_resp(out, command_id.response(), result.sequence, status, tail);
             }
         });
-        outbox.resume();
     }
 
     /// How busy we are for this peer, when it is worth telling and the peer can be told.

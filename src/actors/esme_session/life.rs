@@ -15,8 +15,63 @@ use crate::smpp::Leniency;
 use crate::smpp::session::State;
 
 impl EsmeSession {
-    /// A session that ends writes its last answers first; a peer that does not read must not keep it
-    /// by that, nor one that lets more and more answers wait.
+    /// Something is answered: begins what waited for it, reads on, and ends what is to end.
+    pub(super) fn go_on(&mut self, ctx: &mut Context<Self>) {
+        self.next_operation(ctx);
+        if let Some(outbox) = &self.outbox {
+            outbox.resume();
+        }
+        self.end_if_answered();
+    }
+
+    /// Closes the connection when everything that came is answered and written.
+    pub(super) fn end(&mut self) {
+        self.ending = true;
+        self.end_if_answered();
+    }
+
+    pub(super) fn end_if_answered(&mut self) {
+        if !self.has_answered() {
+            return;
+        }
+        if self.core.state() == State::Leaving {
+            self.write(|core, out| core.answer_unbind(out));
+            self.ending = true;
+        }
+        if self.ending {
+            self.close();
+        }
+    }
+
+    /// Whether nothing that came waits for its answer.
+    pub(super) fn has_answered(&self) -> bool {
+        self.intake == 0
+            && self.submissions.is_empty()
+            && self.multis.is_empty()
+            && self.operations.is_idle()
+    }
+
+    /// Closes the connection when what is in the outbox is written.
+    pub(super) fn close(&mut self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.close();
+        }
+    }
+
+    /// Settles everything that is still unanswered; idempotent.
+    pub(super) fn leave(&mut self) {
+        if let Some(mut serving) = self.serving.take() {
+            for lost in self.core.take_lost() {
+                serving.unanswered(&lost);
+            }
+            serving.flush();
+        }
+        self.seat = None;
+        self.hub.binds.remove(self.port.session);
+    }
+
+    /// A session that ends waits for its last answers and writes them first; a peer that does not read
+    /// must not keep it by that, nor one that lets more and more answers wait.
     pub(super) fn cut_off_if_stuck(&mut self, now: Instant, ctx: &mut Context<Self>) {
         let is_ending = self.core.state() == State::Closed;
         let written = &mut self.written;
@@ -29,11 +84,14 @@ impl EsmeSession {
             return;
         }
         let since = *self.stalled_since.get_or_insert(now);
-        if now.duration_since(since) > self.core.config().response_timeout {
+        if now.duration_since(since) <= self.core.config().response_timeout {
+            return;
+        }
+        if does_not_read {
             tracing::warn!(peer = %self.peer, name = %self.snapshot.name, "session ended: the peer does not read");
             self.hub.metrics.slow_readers.inc();
-            ctx.stop();
         }
+        ctx.stop();
     }
 
     /// While the node drains: nothing new is taken from the queue, the windows of both directions are
@@ -53,8 +111,7 @@ impl EsmeSession {
             now
         });
         let time_is_over = now.duration_since(since) >= self.hub.config().smpp.drain_timeout;
-        let is_finished =
-            self.intake == 0 && self.operations.is_idle() && self.core.in_flight() == 0;
+        let is_finished = self.has_answered() && self.core.in_flight() == 0;
         match self.core.state() {
             State::Bound(_) if is_finished || time_is_over => {
                 self.write(|core, out| core.unbind(now.into_std(), out));
@@ -62,7 +119,9 @@ impl EsmeSession {
             State::Bound(_) => {}
             State::Unbinding if time_is_over => self.close(),
             State::Unbinding => {}
-            State::Open | State::Binding | State::Closed => self.close(),
+            // Closed when it is answered.
+            State::Leaving | State::Closed if !time_is_over && !self.has_answered() => {}
+            State::Open | State::Binding | State::Leaving | State::Closed => self.close(),
         }
     }
 

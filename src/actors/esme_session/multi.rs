@@ -207,10 +207,7 @@ impl EsmeSession {
                         });
                     }
                 }
-                session.next_operation(ctx);
-                if let Some(outbox) = &session.outbox {
-                    outbox.resume();
-                }
+                session.go_on(ctx);
             }));
         }
     }

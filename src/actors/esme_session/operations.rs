@@ -162,10 +162,7 @@ impl EsmeSession {
                     session.hand_over(ctx);
                 }
             }
-            session.next_operation(ctx);
-            if let Some(outbox) = &session.outbox {
-                outbox.resume();
-            }
+            session.go_on(ctx);
         }));
     }
 

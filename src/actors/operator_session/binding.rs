@@ -75,10 +75,9 @@ impl OperatorSession {
                 tracing::info!(operator = %self.snapshot.name, "no bind_transceiver here, using a pair");
                 self.split(ctx);
             }
-            CommandStatus::ESME_RINVPASWD
-            | CommandStatus::ESME_RINVSYSID
-            | CommandStatus::ESME_RBINDFAIL => {
-                tracing::error!(operator = %self.snapshot.name, %status, "bind paused until it is resumed: check system_id and password");
+            // Who knocks again and again with a wrong password is locked out.
+            CommandStatus::ESME_RINVPASWD => {
+                tracing::error!(operator = %self.snapshot.name, %status, "bind paused until it is resumed: check the password");
                 self.paused = true;
                 self.come_back(&why, ctx);
             }
@@ -128,19 +127,63 @@ impl OperatorSession {
         self.state(BindState::Bound);
     }
 
-    /// The operator has unbound: the answer goes out before the connection ends.
-    pub(super) fn unbound(&mut self, ctx: &mut Context<Self>) {
-        let Some(outbox) = &self.outbox else { return };
-        outbox.close();
+    /// The session is over, but for the answers to what the operator has brought: they go out before
+    /// the connection ends.
+    pub(super) fn part(&mut self, why: impl Into<String>, ctx: &mut Context<Self>) {
+        if self.outbox.is_none() {
+            return;
+        }
+        self.give_back();
+        self.farewell = Some(why.into());
+        self.end_if_answered(ctx);
+    }
+
+    /// Closes a session that is over when nothing waits for its answer any more.
+    pub(super) fn end_if_answered(&mut self, ctx: &mut Context<Self>) {
+        let is_answered =
+            self.intake == 0 && self.receipts.is_empty() && self.submissions.is_empty();
+        if self.farewell.is_none() || !is_answered {
+            return;
+        }
+        self.write(|core, out| core.answer_unbind(out));
+        if let Some(outbox) = &self.outbox {
+            outbox.close();
+        }
+        // A peer that does not take its last answers is not waited for.
         ctx.run_later(LINGER, |session, ctx| {
-            if session.outbox.is_some() && session.core.state() == State::Closed {
-                session.come_back("the operator has unbound", ctx);
+            if let Some(why) = session.farewell.take() {
+                session.come_back(&why, ctx);
             }
         });
     }
 
+    /// Stops as somebody has ordered: until it is resumed, or to bind anew at once.
+    pub(super) fn depart(&mut self, ctx: &mut Context<Self>) {
+        self.failures = 0;
+        self.leave();
+        self.snapshot.reconnect_attempts = 0;
+        let wish = if self.is_leaving() {
+            self.state(BindState::Closed);
+            AfterStop::End
+        } else if self.port.suspended.load(Ordering::Relaxed) {
+            tracing::info!(operator = %self.snapshot.name, session = self.port.session, "unbound: suspended by an operator");
+            self.snapshot.last_error = "suspended by an operator".to_owned();
+            self.state(BindState::Paused);
+            AfterStop::Again(None)
+        } else {
+            tracing::info!(operator = %self.snapshot.name, session = self.port.session, "unbound, to bind anew");
+            self.snapshot.last_error.clear();
+            AfterStop::Again(Some(Duration::ZERO))
+        };
+        self.health.after_stop(wish);
+        ctx.stop();
+    }
+
     /// Stops, to be started again by supervision after the next pause.
     pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
+        if self.departing {
+            return self.depart(ctx);
+        }
         let pause = self.next_pause();
         if self.snapshot.last_error != why {
             tracing::warn!(operator = %self.snapshot.name, why, "bind lost");

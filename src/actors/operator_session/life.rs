@@ -21,14 +21,42 @@ impl OperatorSession {
         now.duration_since(since) > self.core.config().response_timeout
     }
 
-    /// Whether the node drains and the time to finish windows is over.
-    pub(super) fn drained_long_enough(&mut self) -> bool {
-        if !self.hub().draining.load(Ordering::Relaxed) {
-            self.draining_since = None;
-            return false;
+    /// On the way out: takes no more from the queue, and unbinds when the windows of both directions are
+    /// finished, or the time for that is over.
+    pub(super) fn finish_windows(&mut self, now: std::time::Instant, ctx: &mut Context<Self>) {
+        if !self.retired
+            && let Some(serving) = &self.serving
+        {
+            serving.retire();
+            self.retired = true;
         }
-        let since = *self.draining_since.get_or_insert_with(Instant::now);
+        // Fewer binds are wanted, or another node shall have this one: there is no hurry.
+        let draining = self.hub().draining.load(Ordering::Relaxed);
+        let time_is_over = (draining || self.departing) && self.left_long_enough();
+        if draining && time_is_over && self.core.state() == State::Unbinding {
+            return self.come_back("unbound at the end of the drain", ctx);
+        }
+        if time_is_over || (self.core.in_flight() == 0 && self.intake == 0) {
+            self.write(|core, out| core.unbind(now, out));
+        }
+    }
+
+    /// Whether the time to finish windows, which begins with the first call, is over.
+    pub(super) fn left_long_enough(&mut self) -> bool {
+        let since = *self.leaving_since.get_or_insert_with(Instant::now);
         since.elapsed() >= self.hub().config().smpp.drain_timeout
+    }
+
+    /// Ends the bind in good order; at once when there is none, or when it is ordered again.
+    pub(super) fn end_by_order(&mut self, ctx: &mut Context<Self>) {
+        let again = std::mem::replace(&mut self.departing, true);
+        match self.core.state() {
+            State::Bound(_) if self.outbox.is_some() && !again => {
+                self.finish_windows(Instant::now().into_std(), ctx);
+            }
+            State::Unbinding | State::Leaving if !again => {}
+            _ => self.depart(ctx),
+        }
     }
 
     /// Whether the windows are to be finished and the bind ended: the process stops, another node

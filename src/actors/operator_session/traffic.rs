@@ -15,7 +15,8 @@ impl OperatorSession {
                 sent_at,
                 late,
             } => self.on_response(pdu, context, sent_at, late),
-            Event::Unbound => self.unbound(ctx),
+            Event::Unbind => self.part("the operator has unbound", ctx),
+            Event::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
             Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
             Event::Answered { .. } => self.snapshot.errors_total += 1,
         }
@@ -187,12 +188,13 @@ impl OperatorSession {
                 .options
                 .ingest
                 .send(Posted::new(batch, &hub.mailboxes.ingest));
-            ctx.spawn(request.into_actor(self).map(move |reply, session, _| {
-                session.intake -= count;
+            ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
+                session.intake = session.intake.saturating_sub(count);
                 session.answer_mo(
                     &sequences,
                     reply.as_ref().ok().map(|accepted| &accepted.reply),
                 );
+                session.end_if_answered(ctx);
             }));
         }
     }

@@ -62,7 +62,7 @@ impl<T: Clone> Session<T> {
             State::Binding | State::Bound(_) => {
                 return refuse(header, CommandStatus::ESME_RALYBND, out);
             }
-            State::Unbinding | State::Closed => {
+            State::Unbinding | State::Leaving | State::Closed => {
                 return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
             }
         }
@@ -93,14 +93,13 @@ impl<T: Clone> Session<T> {
         if !matches!(self.state, State::Bound(_) | State::Unbinding) {
             return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
         }
-        encode_empty_resp(
-            out,
-            CommandId::UNBIND_RESP,
-            header.sequence,
-            CommandStatus::ESME_ROK,
-        );
-        self.close();
-        Event::Unbound
+        self.pending = Some(Pending::PeerUnbind {
+            sequence: header.sequence,
+        });
+        self.state = State::Leaving;
+        // It has no reason to say anything more, and is not asked whether it lives.
+        self.watch.stop();
+        Event::Unbind
     }
 
     fn on_request(&mut self, header: &Header, frame: &Bytes, out: &mut BytesMut) -> Event<T> {

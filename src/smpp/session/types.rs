@@ -38,6 +38,8 @@ pub enum State {
     Bound(BindType),
     /// Our unbind waits for its answer.
     Unbinding,
+    /// The peer's unbind waits for ours; nothing but answers is sent.
+    Leaving,
     /// Nothing more is sent but answers.
     Closed,
 }
@@ -99,8 +101,8 @@ pub enum Event<T> {
         /// The body, unless the peer answered with generic_nack.
         resp: Option<BindResp>,
     },
-    /// The peer has unbound and is answered: flush, then close.
-    Unbound,
+    /// The peer unbinds: answer everything that came before, then end with `answer_unbind`.
+    Unbind,
     /// Close the connection now.
     Close(CloseReason),
     /// A request was refused here: for counting.

@@ -195,10 +195,11 @@ fn the_peer_unbinds() {
     let mut fixture = Fixture::server(BindType::Transceiver);
     let sequence = fixture.send("ours").unwrap();
     fixture.written();
-    assert_eq!(fixture.receive(3, Body::Unbind), Event::Unbound);
-    let ok = CommandStatus::ESME_ROK;
-    assert_eq!(fixture.answer(), (CommandId::UNBIND_RESP, ok, 3));
-    assert_eq!(fixture.session.state(), State::Closed);
+    assert!(matches!(fixture.receive(2, submit_sm()), Event::Request(_)));
+    assert_eq!(fixture.receive(3, Body::Unbind), Event::Unbind);
+    // Its answer waits for the one to 2.
+    assert_eq!(fixture.written(), []);
+    assert_eq!(fixture.session.state(), State::Leaving);
     assert_eq!(fixture.send("late"), Err(SendError::NotBound));
     // What it answers on its way out still counts.
     let event = fixture.receive(sequence, Body::DeliverSmResp(SubmitSmResp::default()));
@@ -209,6 +210,45 @@ fn the_peer_unbinds() {
             ..
         }
     ));
+    // Nothing new is taken, and nobody is asked for life.
+    let unbound = CommandStatus::ESME_RINVBNDSTS;
+    for body in [submit_sm(), Body::Unbind, Body::BindTransceiver(bind(0x34))] {
+        let command_id = body.command_id().response();
+        fixture.receive(4, body);
+        assert_eq!(fixture.answer(), (command_id, unbound, 4));
+    }
+    assert_eq!(fixture.tick_after(600 * SECOND).close, None);
+    fixture.session.answer_unbind(&mut fixture.out);
+    let ok = CommandStatus::ESME_ROK;
+    assert_eq!(fixture.answer(), (CommandId::UNBIND_RESP, ok, 3));
+    assert_eq!(fixture.session.state(), State::Closed);
+    fixture.session.answer_unbind(&mut fixture.out);
+    assert_eq!(fixture.written(), [], "answered once");
+}
+
+#[test]
+fn a_peer_that_says_no_more_may_still_be_answered() {
+    let mut fixture = Fixture::server(BindType::Transceiver);
+    fixture.session.finish();
+    assert_eq!(fixture.session.state(), State::Closed);
+    assert_eq!(fixture.send("late"), Err(SendError::NotBound));
+    let mut fixture = Fixture::server(BindType::Transceiver);
+    fixture.receive(3, Body::Unbind);
+    fixture.session.finish();
+    fixture.session.answer_unbind(&mut fixture.out);
+    assert_eq!(fixture.answer().0, CommandId::UNBIND_RESP);
+}
+
+#[test]
+fn both_sides_unbind_at_once() {
+    let mut fixture = Fixture::server(BindType::Transceiver);
+    fixture.session.unbind(fixture.now, &mut fixture.out);
+    let ours = fixture.written()[0].sequence;
+    assert_eq!(fixture.receive(3, Body::Unbind), Event::Unbind);
+    assert_eq!(fixture.receive(ours, Body::UnbindResp), Event::Nothing);
+    fixture.session.answer_unbind(&mut fixture.out);
+    assert_eq!(fixture.answer().0, CommandId::UNBIND_RESP);
+    assert_eq!(fixture.session.state(), State::Closed);
 }
 
 #[test]
