@@ -44,12 +44,13 @@ pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use rewrite::{AddressField, RewriteRule, rules};
 pub use server::{
-    Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm, Postgres,
-    Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry, Validity,
+    BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm,
+    Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry,
+    Validity,
 };
 pub use setting::{Entry, Shape};
 pub use sharing::{Costs, Sharing};
-pub use value::{Lists, parse_duration, show_duration};
+pub use value::{Hex, Lists, parse_duration, show_duration};
 pub use words::Words;
 
 /// Built-in targets of routes: every message is delivered, fails, or finds nobody.

@@ -277,7 +277,7 @@ fn only_allowed_addresses_may_bind() {
     assert_eq!(bind_status(&smsc, "here", "here"), CommandStatus::ESME_ROK);
     assert_eq!(
         bind_status(&smsc, "elsewhere", "elsewhere"),
-        CommandStatus::ESME_RBINDFAIL
+        CommandStatus::ESME_RINVPASWD
     );
 }
 
@@ -301,8 +301,9 @@ fn passwords_are_plain_or_hashed_and_never_logged() {
         ("hashed", "s3cret-1", CommandStatus::ESME_ROK),
         ("hashed", "s3cret-1", CommandStatus::ESME_ROK),
         ("hashed", "s3cret-2", CommandStatus::ESME_RINVPASWD),
-        ("off", "s3cret-3", CommandStatus::ESME_RINVSYSID),
-        ("nobody", "s3cret-2", CommandStatus::ESME_RINVSYSID),
+        ("off", "s3cret-3", CommandStatus::ESME_RINVPASWD),
+        ("nobody", "s3cret-2", CommandStatus::ESME_RINVPASWD),
+        ("typed", "s3cret-1", CommandStatus::ESME_RINVPASWD),
         ("typed", "s3cret-4", CommandStatus::ESME_RINVSYSTYP),
     ] {
         assert_eq!(

@@ -336,7 +336,7 @@ fn applying_a_file_changes_what_changed_and_nothing_else() {
     let mut again = Peer::connect(smsc.smpp());
     assert_eq!(
         again.bind_as(Body::BindTransceiver, "goes", "goes"),
-        CommandStatus::ESME_RINVSYSID
+        CommandStatus::ESME_RINVPASWD
     );
     // Sessions that did not change have not been touched.
     test.assert_alive();

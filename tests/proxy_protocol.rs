@@ -84,7 +84,7 @@ fn the_announced_client_is_the_esme() {
     // The allow list is about the announced address, not about the load balancer's.
     let elsewhere = Ipv4Addr::new(198, 51, 100, 1);
     let (_, status) = bind_after(address, &announcing(elsewhere, 40_123));
-    assert_eq!(status, CommandStatus::ESME_RBINDFAIL);
+    assert_eq!(status, CommandStatus::ESME_RINVPASWD);
     // In pieces it is the same header.
     let mut slow = Peer::connect(address);
     for octet in announcing(client, 40_124) {
@@ -108,9 +108,42 @@ fn the_announced_client_is_the_esme() {
     let (_, status) = bind_after(address, &six);
     assert_eq!(
         status,
-        CommandStatus::ESME_RBINDFAIL,
+        CommandStatus::ESME_RINVPASWD,
         "2001:db8:: is not allowed"
     );
+}
+
+#[test]
+fn whom_a_load_balancer_announces_has_so_many_connections_without_a_bind() {
+    let (builder, address) = behind("127.0.0.1", "");
+    let smsc = builder
+        .smpp("max_unbound_per_address = 5")
+        .account("other", "other")
+        .start();
+    let silent = |client: Ipv4Addr, port: u16| {
+        let mut peer = Peer::connect(address);
+        peer.send(&announcing(client, port));
+        peer
+    };
+    let (one, other) = (Ipv4Addr::new(192, 0, 2, 7), Ipv4Addr::new(192, 0, 2, 8));
+    let idle: Vec<Peer> = (0..20).map(|port| silent(one, 1_000 + port)).collect();
+    // The load balancer is one address for all of them, and not meant.
+    let mut esme = silent(other, 2_000);
+    let status = esme.bind_as(Body::BindTransceiver, "other", "other");
+    assert_eq!(status, CommandStatus::ESME_ROK);
+    until("fifteen to be refused", || {
+        let (_, metrics) = smsc.admin().text("/metrics").unwrap();
+        let line = "smsc_connections_failed_total{reason=\"crowded\"} 15\n";
+        metrics.contains(line).then_some(())
+    });
+    // Those that were let in go when their time is up, and make room.
+    for mut peer in idle {
+        peer.until_closed();
+    }
+    let (mut esme, status) = bind_after(address, &announcing(one, 3_000));
+    assert_eq!(status, CommandStatus::ESME_ROK);
+    esme.assert_alive();
+    smsc.assert_no_panic();
 }
 
 #[test]

@@ -62,6 +62,27 @@ fn the_version_is_negotiated() {
 }
 
 #[test]
+fn what_the_account_speaks_counts_more_than_what_its_bind_says() {
+    for (configured, bound_with, answered, id_length) in [
+        ("0x34", 0x00, Some(0x34), 19),
+        ("0x50", 0x34, Some(0x50), 19),
+        ("0x33", 0x34, None, 8),
+    ] {
+        let smsc = Smsc::new()
+            .account_with("test", "test", &format!("interface_version = {configured}"))
+            .route("", "test:delivered")
+            .start();
+        let (mut peer, version) = bind_with(&smsc, bound_with);
+        assert_eq!(version, answered, "{configured} {bound_with:#x}");
+        let id = peer.submit(submit(SUBSCRIBER, "hello"));
+        assert_eq!(id.len(), id_length, "{id}");
+        let receipt = peer.deliver();
+        assert_eq!(receipt.tlvs.is_empty(), answered.is_none(), "{receipt:?}");
+        peer.unbind();
+    }
+}
+
+#[test]
 fn a_peer_of_3_3_gets_no_tlv_and_short_ids() {
     let operator = Simulator::new().start();
     let smsc = Smsc::new()

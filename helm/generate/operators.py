@@ -248,8 +248,9 @@ def board():
             ),
             graph(
                 "Binds refused",
-                "By the command_status of the answer: a wrong password, too many binds.",
+                "By the command_status of the answer, and by reason where it is about who binds.",
                 (rate("smsc_binds_refused_total", "status"), "{{status}}"),
+                (rate("smsc_binds_refused_by_reason_total", "reason"), "reason: {{reason}}"),
                 (rate("smsc_connections_refused_total"), "too many connections"),
                 unit="ops",
                 w=8,

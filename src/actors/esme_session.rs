@@ -2,7 +2,7 @@
 //!
 //! Reads a socket piece, collects its submissions into one batch for Ingest, answers after the
 //! commit, and takes receipts and MO from its account's queue by credit. Whatever it is sent, it
-//! answers on the same sequence number; only broken framing, timers and unbind end
+//! answers on the same sequence number; only broken framing, timers, a refused password and unbind end
 //! it, and then only when everything that came before is answered.
 
 mod binding;
@@ -96,7 +96,7 @@ pub struct EsmeSession {
     /// What is said first, on a connection that we have made.
     outbind: Option<Outbind>,
     /// `None` when we have called it.
-    _admitted: Option<Admitted>,
+    admitted: Option<Admitted>,
 }
 
 // === impl EsmeSession ===
@@ -163,7 +163,7 @@ impl EsmeSession {
             draining_since: None,
             snapshot,
             outbind: None,
-            _admitted: admitted,
+            admitted,
         }
     }
 
@@ -413,7 +413,9 @@ impl Linked for EsmeSession {
                 Ok(None) => break,
                 Err(bad) => {
                     let hint = life::what_it_may_be(octets);
-                    tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
+                    if self.hub.doorkeeper.may_log(self.peer.ip()) {
+                        tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
+                    }
                     self.write(|core, out| core.on_bad_length(bad, out));
                     self.end();
                     break;

@@ -14,6 +14,7 @@ use crate::actors::balance::Balance;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
+use crate::actors::doorkeeper::Doorkeeper;
 use crate::actors::duplicates::Duplicates;
 use crate::actors::plan::Plan;
 use crate::actors::policy;
@@ -27,6 +28,7 @@ use crate::actors::supervise::Health;
 use crate::actors::tenure::Tenure;
 use crate::actors::throttle::Throttle;
 use crate::actors::unfinished::Unfinished;
+use crate::actors::verifier::Verifier;
 use crate::config::Config;
 use crate::domain::account::Passwords;
 use crate::domain::id::IdGenerator;
@@ -48,7 +50,9 @@ pub struct Hub {
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     pub mailboxes: Mailboxes,
-    pub passwords: Passwords,
+    pub passwords: Arc<Passwords>,
+    pub verifier: Verifier,
+    pub doorkeeper: Doorkeeper,
     /// Tokens of the admin API.
     pub access: Arc<Access>,
     pub binds: BindBoard,
@@ -94,6 +98,7 @@ impl Hub {
         throttle: Addr<Throttle>,
     ) -> Arc<Self> {
         traces.configure(&plan.config.telemetry);
+        let passwords = Arc::new(Passwords::new());
         Arc::new(Self {
             store,
             tenure: Arc::new(match &cluster {
@@ -106,7 +111,9 @@ impl Hub {
             mailboxes: Mailboxes::new(&metrics),
             metrics,
             traces,
-            passwords: Passwords::new(),
+            verifier: Verifier::new(Arc::clone(&passwords)),
+            passwords,
+            doorkeeper: Doorkeeper::default(),
             access: Arc::default(),
             binds: BindBoard::default(),
             networks: Networks::default(),

@@ -6,9 +6,10 @@
 mod entrance;
 pub(crate) mod proxy;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix::{
@@ -17,11 +18,14 @@ use actix::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::actors::doorkeeper::PERIOD;
 use crate::actors::esme_session::EsmeSession;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::link::{Wire, tune};
+use crate::actors::ports::lock;
 use crate::domain::allow::AllowList;
+use crate::domain::penalty::Origin;
 use crate::pb::Alphabet;
 use crate::telemetry::metrics::ReasonLabel;
 use crate::tls::Server;
@@ -40,9 +44,16 @@ pub struct Door {
     pub alphabet: Option<Alphabet>,
 }
 
-/// The connections of ESMEs that there are, over all listeners.
+/// The connections of ESMEs that there are, over all listeners, and where those come from that have not
+/// bound.
 #[derive(Clone, Default)]
-pub struct Connections(Arc<AtomicUsize>);
+pub struct Connections(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    open: AtomicUsize,
+    unbound: Mutex<HashMap<Origin, usize>>,
+}
 
 pub struct Listener {
     hub: Arc<Hub>,
@@ -55,7 +66,11 @@ pub struct Listener {
 }
 
 /// Counts one connection for as long as its session lives.
-pub struct Admitted(Connections);
+pub struct Admitted {
+    counts: Connections,
+    /// Until it has bound; unknown before a load balancer has announced it.
+    unbound: Option<Origin>,
+}
 
 // === impl Listener ===
 
@@ -80,11 +95,15 @@ impl Listener {
     fn admit(&mut self, socket: TcpStream, peer: SocketAddr) {
         let config = self.hub.config();
         let draining = self.hub.draining.load(Ordering::Relaxed);
-        let admitted = self.open.admit(config.smpp.max_connections);
-        let Some(admitted) = admitted.filter(|_| !draining) else {
+        let mut admitted = self.open.admit();
+        // Behind a load balancer it is not known yet where it comes from.
+        if self.door.proxy_from.is_none() && !self.door.lets_in(&self.hub, &mut admitted, peer) {
+            return;
+        }
+        if draining || admitted.open() > config.smpp.max_connections {
             self.hub.metrics.connections_refused.inc();
             return;
-        };
+        }
         tune(&socket, &config.smpp);
         let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
         self.next += 1;
@@ -103,7 +122,8 @@ impl Listener {
                 EsmeSession::new(hub, ingest, wire, peer, door.alphabet, Some(admitted)).start();
             } else {
                 actix::spawn(async move {
-                    if let Some((wire, peer)) = door.pass(&hub, socket, peer).await {
+                    let passed = door.pass(&hub, &mut admitted, socket, peer).await;
+                    if let Some((wire, peer)) = passed {
                         let alphabet = door.alphabet;
                         EsmeSession::new(hub, ingest, wire, peer, alphabet, Some(admitted)).start();
                     }
@@ -157,13 +177,23 @@ impl Door {
     async fn pass(
         &self,
         hub: &Hub,
+        admitted: &mut Admitted,
         socket: TcpStream,
         peer: SocketAddr,
     ) -> Option<(Wire, SocketAddr)> {
         let within = hub.config().smpp.session_init_timeout;
-        let entered = tokio::time::timeout(within, entrance::enter(self, socket, peer)).await;
+        let entrance = async {
+            let mut socket = socket;
+            let peer = entrance::announced(self, &mut socket, peer).await?;
+            if self.proxy_from.is_some() && !self.lets_in(hub, admitted, peer) {
+                return Ok(None);
+            }
+            let wire = entrance::enter(self, socket).await?;
+            Ok(Some((wire, peer)))
+        };
+        let entered = tokio::time::timeout(within, entrance).await;
         let refused = match entered {
-            Ok(Ok(entered)) => return Some(entered),
+            Ok(Ok(entered)) => return entered,
             Ok(Err(refused)) => refused,
             Err(_) => entrance::Refused::TooLate,
         };
@@ -172,30 +202,82 @@ impl Door {
             Some(reason) => {
                 let label = ReasonLabel { reason };
                 hub.metrics.connections_failed.get_or_create(&label).inc();
-                tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
+                if hub.doorkeeper.may_log(peer.ip()) {
+                    tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
+                }
             }
         }
         None
+    }
+
+    /// Whether there is room for one more that has not bound, from where this one comes.
+    fn lets_in(&self, hub: &Hub, admitted: &mut Admitted, peer: SocketAddr) -> bool {
+        let most = hub.config().smpp.max_unbound_per_address();
+        let has_room = admitted.come_from(peer.ip(), most);
+        if !has_room {
+            let label = ReasonLabel { reason: "crowded" };
+            hub.metrics.connections_failed.get_or_create(&label).inc();
+            if hub.doorkeeper.may_log(peer.ip()) {
+                tracing::warn!(listener = %self.name, %peer, most, "connection refused: too many from this address have not bound");
+            }
+        }
+        has_room
     }
 }
 
 // === impl Connections ===
 
 impl Connections {
-    /// Counts one more, unless there are `most`.
-    fn admit(&self, most: usize) -> Option<Admitted> {
-        let more = |open: usize| (open < most).then_some(open + 1);
-        self.0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .is_ok()
-            .then(|| Admitted(self.clone()))
+    /// Counts one more.
+    fn admit(&self) -> Admitted {
+        self.0.open.fetch_add(1, Ordering::Relaxed);
+        Admitted {
+            counts: self.clone(),
+            unbound: None,
+        }
+    }
+}
+
+// === impl Admitted ===
+
+impl Admitted {
+    /// The connections that there are, this one included.
+    fn open(&self) -> usize {
+        self.counts.0.open.load(Ordering::Relaxed)
+    }
+
+    /// Counts it among those of its origin that have not bound, unless there are `most`.
+    fn come_from(&mut self, peer: IpAddr, most: usize) -> bool {
+        let origin = Origin::from(peer);
+        let mut unbound = lock(&self.counts.0.unbound);
+        let count = unbound.entry(origin).or_default();
+        if *count >= most {
+            return false;
+        }
+        *count += 1;
+        self.unbound = Some(origin);
+        true
+    }
+
+    /// It has bound: others of its origin may come.
+    pub fn bound(&mut self) {
+        let Some(origin) = self.unbound.take() else {
+            return;
+        };
+        let mut unbound = lock(&self.counts.0.unbound);
+        if let Some(count) = unbound.get_mut(&origin) {
+            *count -= 1;
+            if *count == 0 {
+                unbound.remove(&origin);
+            }
+        }
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let Self(Connections(open)) = self;
-        open.fetch_sub(1, Ordering::Relaxed);
+        self.bound();
+        self.counts.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -204,7 +286,41 @@ impl Actor for Listener {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.listen(ctx);
+        ctx.run_interval(PERIOD, |listener, _| listener.hub.doorkeeper.sum_up());
     }
 }
 
 impl Supervised for Listener {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    #[test]
+    fn an_origin_has_so_many_that_have_not_bound() {
+        let connections = Connections::default();
+        let come = |from: u8| {
+            let mut admitted = connections.admit();
+            admitted.come_from(address(from), 2).then_some(admitted)
+        };
+        let mut first = come(1).unwrap();
+        let second = come(1).unwrap();
+        assert!(come(1).is_none());
+        assert!(come(2).is_some(), "another one");
+        // Who has bound counts no more, nor does who has gone.
+        first.bound();
+        first.bound();
+        let third = come(1).unwrap();
+        assert!(come(1).is_none());
+        drop(second);
+        let fourth = come(1).unwrap();
+        assert_eq!(fourth.open(), 3);
+        drop((first, third, fourth));
+        assert!(lock(&connections.0.unbound).is_empty());
+        assert_eq!(connections.admit().open(), 1);
+    }
+}

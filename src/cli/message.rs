@@ -2,6 +2,7 @@
 //! or moves it.
 
 use super::client::{self, Connection};
+use crate::domain::visible::is_hidden;
 use crate::http::view::{Address, Done, Message};
 
 /// Arguments of `smsc message`.
@@ -186,7 +187,7 @@ fn visible(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\n' => '\n',
-            control if control.is_control() => '\u{FFFD}',
+            hidden if is_hidden(hidden) => '\u{FFFD}',
             other => other,
         })
         .collect()

@@ -116,6 +116,8 @@ section! {
         receipt_form: ReceiptForm = ReceiptForm::TextAndTlvs,
         /// How exact the dates in the text of a receipt are.
         receipt_dates: ReceiptDates = ReceiptDates::Minutes,
+        /// The version that it speaks, whatever interface_version its binds say: 0x33, 0x34 or 0x50. Without it, what they say; 0x00 to 0x33 is 3.3, which has no TLVs and short message ids.
+        interface_version: Option<Hex> = None,
         /// What deviates from the standard is refused: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
         strict: bool = false,
         /// Whether it may bind.

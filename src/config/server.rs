@@ -69,6 +69,16 @@ section! {
     }
 }
 
+choice! {
+    /// What a bind is told that is refused for who it is.
+    pub enum BindRefusals {
+        /// Always ESME_RINVPASWD, so that nobody learns which accounts there are.
+        Uniform = "uniform",
+        /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for an address that it may not come from, ESME_RINVPASWD for a wrong password.
+        Exact = "exact",
+    }
+}
+
 section! {
     /// `[smpp]`: sessions with ESMEs and operators, and the plain listener for ESMEs.
     pub struct Smpp {
@@ -78,10 +88,16 @@ section! {
         system_id: String = "smsc".to_owned(),
         /// Connections of ESMEs at once, bound or not; more are closed at accept.
         max_connections: usize = 5_000,
+        /// Connections from one address that have not bound yet; more are closed at accept. An IPv6 address counts as its /64. Without it, a quarter of `max_connections`, but not less than 32, so that no single address can take all of them.
+        max_unbound_per_address: Option<usize> = None,
         /// Longest PDU in octets; a longer one closes the session, because it cannot be skipped.
         max_pdu: u32 = 65_536,
         /// A connection that has not bound by then is closed; a PROXY header and a TLS handshake get as long.
         session_init_timeout: Duration = 30 * SECOND,
+        /// What a bind is told that is refused for an unknown or disabled account, a wrong password, or an address that its account may not come from. The log and `smsc_binds_refused_by_reason_total` always have the reason.
+        bind_refusals: BindRefusals = BindRefusals::Uniform,
+        /// Longest delay of such a refusal. The delay doubles with each one for the same account from the same address, beginning with the second, and for the same address, beginning with the eleventh; a right password is never delayed. After ten minutes without one it is forgotten. "0s" never delays.
+        bind_refusal_delay: Duration = 5 * SECOND,
         /// A silent bind is asked for life after this time; "0s" never asks.
         enquire_link_interval: Duration = 30 * SECOND,
         /// A bind that does not answer enquire_link within this time is closed.
@@ -344,6 +360,19 @@ section! {
     pub struct Runtime {
         /// Threads that read and write SMPP sessions; 0 means one per core.
         session_threads: usize = 0,
+    }
+}
+
+/// Who opens a few binds at once must not be taken for somebody who keeps others out.
+const LEAST_UNBOUND: usize = 32;
+
+// === impl Smpp ===
+
+impl Smpp {
+    /// Connections of one origin that may wait for their bind.
+    pub fn max_unbound_per_address(&self) -> usize {
+        let share = || (self.max_connections / 4).max(LEAST_UNBOUND);
+        self.max_unbound_per_address.unwrap_or_else(share)
     }
 }
 

@@ -100,6 +100,18 @@ fn check_server(config: &Config, found: &mut Findings) {
 
     found.check_text("smpp.system_id", &smpp.system_id, MAX_SYSTEM_ID);
     found.at_least_one("smpp.max_connections", smpp.max_connections as u64);
+    if let Some(most) = smpp.max_unbound_per_address {
+        found.at_least_one("smpp.max_unbound_per_address", most as u64);
+        if most >= smpp.max_connections {
+            let message = "is not below smpp.max_connections: one address can take all of them";
+            found.warn("smpp.max_unbound_per_address", message);
+        }
+    }
+    if smpp.bind_refusal_delay * 2 > smpp.session_init_timeout {
+        let message = "is more than half of smpp.session_init_timeout, which ends the connection; half \
+                       of it is what counts";
+        found.warn("smpp.bind_refusal_delay", message);
+    }
     let sensible_pdu = (1_024..=1 << 20).contains(&smpp.max_pdu);
     found.require(
         "smpp.max_pdu",

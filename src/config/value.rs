@@ -19,7 +19,7 @@ pub(super) struct Status(u32);
 
 /// A number that people write in hexadecimal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hex(u8);
+pub struct Hex(u8);
 
 /// Distribution lists of an account, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Checking an ESME's password: plain (constant time) or an argon2id hash.
 //!
 //! argon2id costs tens of milliseconds and megabytes on purpose, so the caller runs
-//! [`Passwords::verify`] on a blocking thread, and a password that was right once is remembered as a
+//! [`Passwords::verify`] on a blocking thread, not too many at once, and a password that was right once is remembered as a
 //! keyed digest in RAM: an ESME that re-binds a hundred sessions pays once. Wrong passwords are
 //! never remembered; they always cost the full price. Errors fail closed.
 
@@ -17,6 +17,13 @@ use subtle::ConstantTimeEq;
 const ARGON2ID: &str = "$argon2id$";
 /// More accounts than this are not remembered at once; the cache starts again.
 const CACHE_LIMIT: usize = 100_000;
+
+/// Memory that one check of this configured password takes, in KiB; `None` for a plain one.
+pub fn memory_kib(stored: &str) -> Option<u32> {
+    let hash = argon2::PasswordHash::new(stored).ok()?;
+    let params = argon2::Params::try_from(&hash).ok()?;
+    is_hash(stored).then(|| params.m_cost())
+}
 
 /// Verifies passwords and remembers the right ones.
 pub struct Passwords {
@@ -94,7 +101,7 @@ impl Passwords {
 
     /// Keyed digest of the stored hash and the password; the stored one is part of it, so a changed
     /// configuration forgets what was right.
-    fn digest(&self, stored: &str, given: &[u8]) -> [u8; 16] {
+    pub fn digest(&self, stored: &str, given: &[u8]) -> [u8; 16] {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         hasher.write_usize(stored.len());
         hasher.write(stored.as_bytes());
@@ -132,6 +139,8 @@ mod tests {
         let passwords = Passwords::new();
         let stored = cheap_hash(b"secret");
         assert!(is_hash(&stored) && is_well_formed(&stored));
+        assert_eq!(memory_kib(&stored), Some(8));
+        assert_eq!(memory_kib("secret"), None);
         assert_eq!(passwords.verify_cached("a", &stored, b"secret"), None);
         assert!(!passwords.verify("a", &stored, b"wrong"));
         assert_eq!(

@@ -86,7 +86,9 @@ pub enum BindError {
 
 fn explain(status: CommandStatus) -> String {
     let cure = match status {
-        CommandStatus::ESME_RINVPASWD => "wrong password; check --password",
+        CommandStatus::ESME_RINVPASWD => {
+            "wrong password, or no such account; check --password and --system-id"
+        }
         CommandStatus::ESME_RINVSYSID => "no such account; check --system-id",
         CommandStatus::ESME_RALYBND => "too many binds of this account; close others or use fewer",
         CommandStatus::ESME_RBINDFAIL => {

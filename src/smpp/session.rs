@@ -317,6 +317,12 @@ impl<T: Clone> Session<T> {
         }
     }
 
+    /// Server: what the account that wants to bind speaks, whatever its bind says. Before
+    /// [`Self::accept_bind`].
+    pub fn set_peer_version(&mut self, version: u8) {
+        self.peer_version = version;
+    }
+
     /// Server: what is forgiven to the account that has bound.
     pub fn set_leniency(&mut self, leniency: Leniency) {
         self.config.leniency = leniency;

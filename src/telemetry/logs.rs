@@ -1,10 +1,11 @@
 //! Log lines on standard error, as text or JSON. Numbers are masked and message text is never
-//! logged by whoever writes the line.
+//! logged by whoever writes the line; what peers call themselves is written so that no terminal obeys it.
 //!
 //! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that
 //! writes lines ([`json`] or text).
 
 mod json;
+mod text;
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -16,6 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use self::json::JsonLines;
+use self::text::VisibleFields;
 use super::syslog::Syslog;
 use super::traces::requests;
 use crate::config::{Log, LogFormat};
@@ -41,6 +43,7 @@ pub fn install(log: &Log) {
     let lines = match log.format {
         LogFormat::Json => JsonLines::new(&NODE, std::io::stderr).boxed(),
         LogFormat::Text => fmt::layer()
+            .fmt_fields(VisibleFields)
             .with_ansi(std::io::stderr().is_terminal())
             .with_writer(std::io::stderr)
             .boxed(),

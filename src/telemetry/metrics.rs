@@ -229,6 +229,8 @@ metrics! {
     receipts_homeless: Counter = "receipts_without_account", Counter::default();
     /// Binds refused, by the command_status of the answer.
     binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
+    /// Binds refused for who they are, by reason, whatever they were told: unknown (no such account, or not enabled), address (not allowed from there), password, or busy (too many checks of passwords waited).
+    binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();
     /// Times that this node lost its lease and stood back.
@@ -243,7 +245,7 @@ metrics! {
     put_back: Counter = "messages_put_back", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
-    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed) or late.
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late, or crowded (smpp.max_unbound_per_address).
     connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
     /// Connections that were cut off because the peer did not read, in or out.
     slow_readers: Counter = "slow_readers_cut_off", Counter::default();

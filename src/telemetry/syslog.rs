@@ -20,6 +20,7 @@ use tracing_subscriber::layer::{Context, Layer};
 
 use crate::clock;
 use crate::config::{Log, SyslogFacility, SyslogTarget};
+use crate::domain::visible::visible;
 
 /// Lines that may wait for the server.
 const WAITING: usize = 4096;
@@ -139,6 +140,7 @@ fn severity(level: Level) -> u8 {
 // === impl Head ===
 
 impl Head {
+    /// One line stays one line wherever it is read.
     fn line(&self, severity: u8, at_ms: i64, body: &str) -> String {
         let priority = self.facility * 8 + severity;
         let mut line = match self.local {
@@ -149,17 +151,12 @@ impl Head {
             }
         };
         let mut room = LONGEST.saturating_sub(line.len());
-        for character in body.chars() {
+        for character in visible(body).chars() {
             let Some(left) = room.checked_sub(character.len_utf8()) else {
                 break;
             };
             room = left;
-            // One line stays one line wherever it is read.
-            line.push(if character.is_control() {
-                ' '
-            } else {
-                character
-            });
+            line.push(character);
         }
         line
     }
@@ -280,9 +277,9 @@ mod tests {
             head(false).line(
                 severity(Level::INFO),
                 1_700_000_000_123,
-                "smsc::app: ready\nnow"
+                "smsc::app: ready\nnow\u{202e}"
             ),
-            "<134>1 2023-11-14T22:13:20.123Z node1 smsc 7 - - smsc::app: ready now"
+            "<134>1 2023-11-14T22:13:20.123Z node1 smsc 7 - - smsc::app: ready\\nnow\\u{202e}"
         );
         assert_eq!(head(true).line(3, 0, "x"), "<131>smsc[7]: x");
     }

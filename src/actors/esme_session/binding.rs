@@ -1,7 +1,11 @@
-//! Who may bind: system_id, address, system_type, password, number of binds.
+//! Who may bind: system_id, address, password, system_type, number of binds; and how the others are
+//! refused.
 
 use super::*;
+use crate::actors::doorkeeper::Stranger;
 use crate::actors::ports::lock;
+use crate::actors::verifier::Busy;
+use crate::telemetry::metrics::ReasonLabel;
 
 impl EsmeSession {
     pub(super) fn authenticate(
@@ -14,20 +18,10 @@ impl EsmeSession {
         let plan = self.hub.full_plan();
         let name = String::from_utf8_lossy(&bind.system_id).into_owned();
         let Some(account) = plan.account(&name).cloned() else {
-            tracing::warn!(system_id = %name, peer = %self.peer, "bind refused: unknown system_id");
-            self.refuse(sequence, CommandStatus::ESME_RINVSYSID, ctx);
-            return;
+            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Unknown, ctx);
         };
         if !account.allow.allows(self.peer.ip()) {
-            tracing::warn!(system_id = %name, peer = %self.peer, "bind refused: address not allowed");
-            self.refuse(sequence, CommandStatus::ESME_RBINDFAIL, ctx);
-            return;
-        }
-        if let Some(wanted) = &account.config.system_type
-            && wanted.as_bytes() != &bind.system_type[..]
-        {
-            self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
-            return;
+            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Address, ctx);
         }
         let stored = account.config.password.clone();
         if let Some(known) =
@@ -35,18 +29,21 @@ impl EsmeSession {
                 .passwords
                 .verify_cached(&name, stored.expose_secret(), &bind.password)
         {
-            self.verdict(known, sequence, bind_type, account, ctx);
+            self.verdict(known, sequence, bind_type, bind, account, ctx);
             return;
         }
         let hub = Arc::clone(&self.hub);
-        let verify = tokio::task::spawn_blocking(move || {
-            hub.passwords
-                .verify(&name, stored.expose_secret(), &bind.password)
-        });
+        let (peer, given) = (self.peer.ip(), bind.password.clone());
+        let verify = async move { hub.verifier.verify(peer, name, stored, given).await };
         // Nothing else of this socket is looked at before the verdict.
-        ctx.wait(verify.into_actor(self).map(move |known, session, ctx| {
-            session.verdict(known.unwrap_or(false), sequence, bind_type, account, ctx);
-        }));
+        ctx.spawn(
+            verify
+                .into_actor(self)
+                .map(move |known, session, ctx| match known {
+                    Ok(known) => session.verdict(known, sequence, bind_type, bind, account, ctx),
+                    Err(Busy) => session.refuse_for_now(sequence, &bind.system_id, ctx),
+                }),
+        );
     }
 
     fn verdict(
@@ -54,13 +51,22 @@ impl EsmeSession {
         known: bool,
         sequence: u32,
         bind_type: BindType,
+        bind: Bind,
         account: Arc<AccountPlan>,
         ctx: &mut Context<Self>,
     ) {
-        let system_id = &account.config.system_id;
+        // Its time to bind may have ended in the meantime.
+        if self.core.state() != State::Binding {
+            return;
+        }
         if !known {
-            tracing::warn!(%system_id, peer = %self.peer, "bind refused: wrong password");
-            return self.refuse(sequence, CommandStatus::ESME_RINVPASWD, ctx);
+            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Password, ctx);
+        }
+        self.hub.doorkeeper.forgive(self.peer.ip(), &bind.system_id);
+        if let Some(wanted) = &account.config.system_type
+            && wanted.as_bytes() != &bind.system_type[..]
+        {
+            return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
         }
         if seats::admit_now(&self.hub, self.port.session, &account) {
             return self.admitted(sequence, bind_type, account, ctx);
@@ -82,7 +88,9 @@ impl EsmeSession {
                     Err(()) => {
                         let system_id = &account.config.system_id;
                         let most = account.config.max_binds;
-                        tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
+                        if session.hub.doorkeeper.may_log(session.peer.ip()) {
+                            tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
+                        }
                         session.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
                     }
                 }),
@@ -102,6 +110,12 @@ impl EsmeSession {
         self.snapshot.bind_type = bind_type.name().to_owned();
         self.snapshot.since = clock::now_ms();
         self.core.set_window(account.config.window as usize);
+        if let Some(version) = account.config.interface_version {
+            self.core.set_peer_version(version.into());
+        }
+        if let Some(admitted) = &mut self.admitted {
+            admitted.bound();
+        }
         self.write(|core, out| core.accept_bind(Instant::now().into_std(), sequence, out));
         if bind_type.receives()
             && let Some(queue) = self.hub.queue(account.id)
@@ -124,17 +138,75 @@ impl EsmeSession {
     }
 
     fn refuse(&mut self, sequence: u32, status: CommandStatus, ctx: &mut Context<Self>) {
-        self.hub
-            .metrics
-            .binds_refused
-            .get_or_create(&status_label(status.0))
-            .inc();
-        self.write(|core, out| core.reject_bind(sequence, status, out));
+        self.reject(sequence, status);
         // The peer may try again on this connection, but not for ever.
         ctx.run_later(LINGER, |session, _| {
             if session.core.state() == State::Open {
                 session.close();
             }
         });
+    }
+
+    fn reject(&mut self, sequence: u32, status: CommandStatus) {
+        self.hub
+            .metrics
+            .binds_refused
+            .get_or_create(&status_label(status.0))
+            .inc();
+        self.write(|core, out| core.reject_bind(sequence, status, out));
+    }
+
+    /// Refuses who is not, or cannot show that he is, who may bind: later and later, and once for each
+    /// connection. Until it is answered the connection counts as one of its address that has not bound,
+    /// also when the peer has gone.
+    fn refuse_stranger(
+        &mut self,
+        sequence: u32,
+        system_id: &[u8],
+        why: Stranger,
+        ctx: &mut Context<Self>,
+    ) {
+        self.count_refusal(why.reason());
+        let config = self.hub.config();
+        let peer = self.peer;
+        let door = &self.hub.doorkeeper;
+        let delay = door.refuse(&config.smpp, peer.ip(), system_id);
+        if door.may_log(peer.ip()) {
+            let system_id = String::from_utf8_lossy(system_id);
+            tracing::warn!(%system_id, %peer, delay_ms = delay.as_millis() as u64, "bind refused: {}", why.text());
+        }
+        let status = why.status(config.smpp.bind_refusals);
+        if delay.is_zero() {
+            return self.dismiss(sequence, status);
+        }
+        ctx.run_later(delay, move |session, _| session.dismiss(sequence, status));
+    }
+
+    /// Answers a bind and ends the session.
+    fn dismiss(&mut self, sequence: u32, status: CommandStatus) {
+        if self.core.state() == State::Binding {
+            self.reject(sequence, status);
+            self.core.finish();
+            self.end();
+        }
+    }
+
+    /// Too many passwords wait to be checked: nobody knows yet whether this one is right.
+    fn refuse_for_now(&mut self, sequence: u32, system_id: &[u8], ctx: &mut Context<Self>) {
+        if self.core.state() != State::Binding {
+            return;
+        }
+        self.count_refusal("busy");
+        if self.hub.doorkeeper.may_log(self.peer.ip()) {
+            let system_id = String::from_utf8_lossy(system_id);
+            tracing::warn!(%system_id, peer = %self.peer, "bind refused: too many passwords wait to be checked");
+        }
+        self.refuse(sequence, CommandStatus::ESME_RSYSERR, ctx);
+    }
+
+    fn count_refusal(&self, reason: &'static str) {
+        let metrics = &self.hub.metrics;
+        let label = ReasonLabel { reason };
+        metrics.binds_refused_by_reason.get_or_create(&label).inc();
     }
 }

@@ -31,27 +31,31 @@ pub(super) enum Refused {
     TooLate,
 }
 
-/// Brings a connection to where SMPP begins; answers with the address of the ESME.
-pub(super) async fn enter(
+/// The address of the ESME: the peer's, or what the load balancer at that address announces.
+pub(super) async fn announced(
     door: &Door,
-    mut socket: TcpStream,
+    socket: &mut TcpStream,
     peer: SocketAddr,
-) -> Result<(Wire, SocketAddr), Refused> {
-    let mut client = peer;
-    if let Some(balancers) = &door.proxy_from {
-        if !balancers.allows(peer.ip()) {
-            return Err(Refused::Stranger);
-        }
-        client = read_header(&mut socket).await?.unwrap_or(peer);
+) -> Result<SocketAddr, Refused> {
+    let Some(balancers) = &door.proxy_from else {
+        return Ok(peer);
+    };
+    if !balancers.allows(peer.ip()) {
+        return Err(Refused::Stranger);
     }
+    Ok(read_header(socket).await?.unwrap_or(peer))
+}
+
+/// Brings a connection to where SMPP begins.
+pub(super) async fn enter(door: &Door, socket: TcpStream) -> Result<Wire, Refused> {
     let Some(server) = &door.tls else {
-        return Ok((Wire::Plain(socket), client));
+        return Ok(Wire::Plain(socket));
     };
     let stream = TlsAcceptor::from(server.config())
         .accept(socket)
         .await
         .map_err(refused)?;
-    Ok((Wire::Tls(Box::new(stream.into())), client))
+    Ok(Wire::Tls(Box::new(stream.into())))
 }
 
 /// The address that a PROXY header announces; `None` when the load balancer speaks for itself.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::hex::counted;
 use super::report::{Detail, Field, Report, UserData};
+use crate::domain::visible::is_hidden;
 
 /// Where meanings begin when values are short.
 const VALUE_WIDTH: usize = 20;
@@ -95,7 +96,7 @@ fn indented(page: &mut String, text: &str, margin: &str) {
     for line in text.split('\n') {
         page.push_str(margin);
         for character in line.chars() {
-            match character.is_control() {
+            match is_hidden(character) {
                 true => page.extend(character.escape_default()),
                 false => page.push(character),
             }

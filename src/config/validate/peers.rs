@@ -58,6 +58,13 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             let message = "starts like an argon2id hash but is none; write $argon2id$v=19$…";
             found.problem(key("password"), message);
         }
+        if let Some(memory) = account::memory_kib(password).filter(|memory| *memory > MUCH_MEMORY) {
+            let message = format!(
+                "takes {} MiB for each check, as many at a time as there are cores; 19 MiB (m=19456) are enough",
+                memory / 1024
+            );
+            found.warn(key("password"), message);
+        }
         if !account::is_hash(password) {
             warn_long_password(found, key("password"), password);
         }
@@ -98,6 +105,10 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         check_id_length(&base, account, found);
         check_rewrite(&key("rewrite_in"), &account.rewrite_in, found);
         check_rewrite(&key("rewrite_out"), &account.rewrite_out, found);
+        let version = account.interface_version.map(u8::from);
+        if !version.is_none_or(is_known_version) {
+            found.problem(key("interface_version"), UNKNOWN_VERSION);
+        }
         let sensible = account.priority_max <= MAX_PRIORITY;
         found.require(&key("priority_max"), sensible, "must be between 0 and 3");
         if account
@@ -107,6 +118,14 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             found.problem(key("registered_delivery"), "must be between 0 and 31");
         }
     }
+}
+
+/// Memory of a check of a password, in KiB, that is worth a warning: anybody may ask for checks.
+const MUCH_MEMORY: u32 = 64 * 1024;
+const UNKNOWN_VERSION: &str = "must be 0x33, 0x34 or 0x50";
+
+fn is_known_version(version: u8) -> bool {
+    matches!(version, 0x33 | 0x34 | 0x50)
 }
 
 /// Longer, and what people send twice on purpose is taken for a slip of the network.
@@ -220,8 +239,8 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         }
         found.check_window(&key("window"), operator.window);
         found.check_rate(&base, operator.rate, operator.burst);
-        if !matches!(operator.interface_version, 0x33 | 0x34 | 0x50) {
-            found.problem(key("interface_version"), "must be 0x33, 0x34 or 0x50");
+        if !is_known_version(operator.interface_version) {
+            found.problem(key("interface_version"), UNKNOWN_VERSION);
         }
         if operator.interface_version < 0x34 && operator.send_as == SendAs::DataSm {
             let message =

@@ -3,7 +3,7 @@
 //! A line about a traced message has `trace_id` and `span_id`, which whoever writes it gives as
 //! fields; so a search by trace finds its lines.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -14,6 +14,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Context, Layer};
 
 use crate::clock;
+use crate::domain::visible::is_hidden;
 
 /// Writes lines to whatever `writers` makes.
 pub struct JsonLines<W> {
@@ -42,10 +43,29 @@ impl<W> JsonLines<W> {
         event.record(&mut Fields(&mut line));
         let node = self.node.load(Ordering::Relaxed);
         line.insert("node".to_owned(), node.into());
-        let mut octets = Value::Object(line).to_string().into_bytes();
+        let mut octets = plain(Value::Object(line).to_string()).into_bytes();
         octets.push(b'\n');
         octets
     }
+}
+
+/// The same JSON with what a terminal would obey as `\u` escapes, also where JSON needs none.
+fn plain(json: String) -> String {
+    if !json.chars().any(is_hidden) {
+        return json;
+    }
+    let mut plain = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        if is_hidden(character) {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                let _ = write!(plain, "\\u{unit:04x}");
+            }
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
 }
 
 impl<S, W> Layer<S> for JsonLines<W>
@@ -124,11 +144,13 @@ mod tests {
         let lines = JsonLines::new(&NODE, move || writer.clone());
         let subscriber = tracing_subscriber::registry().with(lines);
         tracing::subscriber::with_default(subscriber, || {
-            tracing::warn!(trace_id = %"4bf9", count = 3, peer = "\"x\"", "a \n text");
+            let hidden = "a\u{9b}\u{202e}\u{e0001}";
+            tracing::warn!(trace_id = %"4bf9", count = 3, peer = "\"x\"", %hidden, "a \n text");
         });
         let octets = page.0.lock().unwrap().clone();
         let text = String::from_utf8(octets).expect("text");
         assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(!text.trim_end().chars().any(is_hidden), "{text:?}");
         let line: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(line["level"], "WARN");
         assert_eq!(line["node"], 7);
@@ -136,6 +158,7 @@ mod tests {
         assert_eq!(line["count"], 3);
         assert_eq!(line["peer"], "\"x\"");
         assert_eq!(line["message"], "a \n text");
+        assert_eq!(line["hidden"], "a\u{9b}\u{202e}\u{e0001}", "not lost");
         assert!(
             line["timestamp"]
                 .as_str()
