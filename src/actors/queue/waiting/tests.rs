@@ -1,7 +1,7 @@
 //! The list of waiting ids, with and without blocks that are out of memory.
 
 use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use rand::{RngExt, SeedableRng};
 
 use super::*;
 
