@@ -9,6 +9,7 @@ use std::time::Duration;
 use harness::{
     Cluster, Peer, Process, Simulator, Smsc, SmscBuilder, execute, submit, until, within,
 };
+use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -138,9 +139,15 @@ fn what_no_queue_of_a_cluster_knows_is_put_back_by_its_owner() {
     });
 }
 
-/// Fills a queue far beyond its memory, purges it, and waits until all of it has ended.
-fn a_purge_ends_all(smsc: &Smsc) {
-    const MESSAGES: u64 = 40_000;
+/// Far more than memory holds.
+const MESSAGES: u64 = 40_000;
+
+fn queue(smsc: &Smsc) -> Value {
+    smsc.admin().get("/v1/queues/operator:up")
+}
+
+/// Fills a queue until most of it is out of memory.
+fn fill(smsc: &Smsc) {
     let mut command = Command::new(harness::binary());
     command
         .args(["load", "--to", &smsc.smpp().to_string()])
@@ -149,17 +156,22 @@ fn a_purge_ends_all(smsc: &Smsc) {
     let mut load = Process::start("smsc load", command, &smsc.file("load.log"));
     within(LIMIT, || (!load.is_running()).then_some(())).expect("the load to end");
     assert!(load.wait().success());
-    let admin = smsc.admin();
-    let queue = || admin.get("/v1/queues/operator:up");
     until("all of them to wait, most of them out of memory", || {
-        let queue = queue();
+        let queue = queue(smsc);
         let is_spilled = queue["spilled"].as_u64()? >= MESSAGES / 2;
-        (queue["waiting"] == MESSAGES && is_spilled).then_some(())
+        let all = queue["waiting"].as_u64()? + queue["in_flight"].as_u64()?;
+        (all == MESSAGES && is_spilled).then_some(())
     });
+}
+
+/// Fills a queue, purges it, and waits until all of it has ended.
+fn a_purge_ends_all(smsc: &Smsc) {
+    fill(smsc);
+    let admin = smsc.admin();
     let (status, answer) = admin.post("/v1/queues/operator:up/purge");
     assert_eq!((status, answer["count"].as_u64()), (202, Some(MESSAGES)));
-    let left = within(LIMIT, || (queue()["waiting"] == 0).then_some(()));
-    assert!(left.is_some(), "left after {LIMIT:?}: {}", queue());
+    let left = within(LIMIT, || (queue(smsc)["waiting"] == 0).then_some(()));
+    assert!(left.is_some(), "left after {LIMIT:?}: {}", queue(smsc));
     until("all of them to have ended", || {
         let deleted = admin.metric("smsc_message_seconds_count{state=\"DELETED\"}")?;
         (deleted as u64 == MESSAGES).then_some(())
@@ -213,4 +225,31 @@ fn a_purge_ends_all_of_a_spilled_queue() {
 fn a_purge_ends_all_of_a_spilled_queue_of_a_cluster() {
     let cluster = Cluster::of(1).each(with_little_memory).start();
     a_purge_ends_all(&cluster.nodes[0]);
+}
+
+#[test]
+fn a_spilled_queue_fails_over_to_the_next_target() {
+    let mut first = Simulator::new().flags("--profile silent").start();
+    let second = Simulator::new().start();
+    let smsc = Smsc::new()
+        .account_with("test", "test", "window = 500")
+        .operator_with("up", first.address(), "window = 10")
+        .operator("other", second.address())
+        .toml("[[route]]\nprefix = \"\"\nto = [\"up\", \"other\"]")
+        .toml("[queue]\nmemory_items = 10000\npage = 256\nfailover_after = \"1s\"")
+        .start();
+    smsc.wait_for_binds("up", 1);
+    fill(&smsc);
+    first.kill();
+    let arrived = within(LIMIT, || {
+        (second.journal().len() as u64 >= MESSAGES).then_some(())
+    });
+    assert!(
+        arrived.is_some(),
+        "{} have moved, the rest waits: {}",
+        second.journal().len(),
+        queue(&smsc)
+    );
+    assert_eq!(second.journal().len() as u64, MESSAGES, "each went once");
+    smsc.assert_no_panic();
 }

@@ -4,6 +4,8 @@
 mod harness;
 mod lookup;
 
+use std::path::Path;
+
 use harness::{
     Cluster, Peer, Simulator, Smsc, SmscBuilder, free_port, redis_database, stat_of, submit, until,
 };
@@ -375,28 +377,75 @@ fn the_table_alone_decides_at_once_and_is_read_again() {
     );
 }
 
+/// The configuration of a whole cluster, on top of what the harness has; `folder` is for the table.
+fn asking(
+    service: &Lookup,
+    operator: &Simulator,
+    folder: &Path,
+) -> impl Fn(SmscBuilder) -> SmscBuilder + use<> {
+    let table = folder.join("networks.csv");
+    std::fs::write(&table, format!("447700,{RANGE}\n")).unwrap();
+    let (url, address) = (service.url(), operator.address());
+    move |smsc| {
+        let smsc = smsc.account("test", "test").toml(&format!(
+            "[resolver]\nurl = {url:?}\ntable = {table:?}\ntoken = \"mnp-token\"\n\
+             pointer = \"/mnp/network\"\ntimeout = \"60s\"\n"
+        ));
+        routes(smsc, "test:failed", "up").operator_with("up", address, "binds = 3")
+    }
+}
+
+#[test]
+fn what_waits_for_an_answer_goes_with_its_partition() {
+    const NUMBERS: usize = 20;
+    let service = Lookup::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let operator = Simulator::new().start();
+    let mut cluster = Cluster::of(2)
+        .short_lease()
+        .each(asking(&service, &operator, folder.path()))
+        .start();
+    assert!(cluster.nodes[1].terminate().success());
+    cluster.wait_until_held_by(0, &[0], QUEUE, 3);
+    service.set(Mood::Silent);
+    let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
+    let ids: Vec<String> = (numbers(NUMBERS).iter())
+        .map(|number| esme.submit(submit(number, number)))
+        .collect();
+    until("every number to be asked for", || {
+        (service.asked_at_all() >= NUMBERS).then_some(())
+    });
+    cluster.nodes[1].start_again();
+    until("the other node to ask for its share", || {
+        (service.asked_at_all() > NUMBERS).then_some(())
+    });
+    cluster.wait_until_held_by(0, &[0, 1], QUEUE, 3);
+    let forced = cluster.nodes[0].log_lines_with("still unanswered");
+    assert_eq!(forced, 0, "nothing is given back and kept as well");
+    service.set(Mood::Good);
+    for id in &ids {
+        assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "DELIVERED");
+    }
+    let mut texts: Vec<String> = operator
+        .journal()
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
+    texts.sort();
+    assert_eq!(texts, numbers(NUMBERS), "each once");
+    cluster.nodes.iter().for_each(|node| node.assert_no_panic());
+}
+
 #[test]
 fn three_nodes_ask_once_and_the_death_of_one_loses_nothing() {
     const NUMBERS: usize = 20;
     let service = Lookup::start(&[]);
-    let url = service.url();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_owned();
     let operator = Simulator::new().start();
-    let address = operator.address();
     let mut cluster = Cluster::of(3)
         .short_lease()
         .redis()
-        .each(move |smsc| {
-            // The configuration of a whole cluster, on top of what the harness has.
-            let table = path.join("networks.csv");
-            std::fs::write(&table, format!("447700,{RANGE}\n")).unwrap();
-            let smsc = smsc.account("test", "test").toml(&format!(
-                "[resolver]\nurl = {url:?}\ntable = {table:?}\ntoken = \"mnp-token\"\n\
-                 pointer = \"/mnp/network\"\ntimeout = \"60s\"\n"
-            ));
-            routes(smsc, "test:failed", "up").operator_with("up", address, "binds = 3")
-        })
+        .each(asking(&service, &operator, folder.path()))
         .start();
     cluster.wait_until_held_by(0, &[0, 1, 2], QUEUE, 3);
     let mut peers: Vec<Peer> = cluster

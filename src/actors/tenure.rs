@@ -38,7 +38,7 @@ pub struct Holdings {
     /// With the term of each.
     partitions: HashMap<Partition, u64, ahash::RandomState>,
     /// Terms of queues that were read again, where everything is this node's.
-    terms: HashMap<u32, u64>,
+    terms: HashMap<u32, u64, ahash::RandomState>,
     binds: HashSet<(u32, u32)>,
     janitor: bool,
     /// Given up here, and perhaps still this node's in the database.
