@@ -216,6 +216,24 @@ fn oddities_are_warnings() {
     let hash = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$xVkYoqjDUPeQ2pLrgmWpYPW1MHMAKqv5eI1zdDxfDTA";
     let hashed = format!("[[account]]\nsystem_id = 'a'\npassword = '{hash}'\n[[route]]\nto = 'a'");
     assert_eq!(warnings(&hashed), [""; 0]);
+    let heavy = hashed.replace("m=8,", "m=1048576,");
+    assert_eq!(
+        warnings(&heavy),
+        [
+            "account[0].password: takes 1024 MiB for each check, as many at a time as there are \
+             cores; 19 MiB (m=19456) are enough"
+        ]
+    );
+    let doors = "max_connections = 50\nmax_unbound_per_address = 50\nbind_refusal_delay = '20s'";
+    assert_eq!(
+        warnings(&format!("[smpp]\n{doors}\n{hashed}")),
+        [
+            "smpp.max_unbound_per_address: is not below smpp.max_connections: one address can take \
+             all of them",
+            "smpp.bind_refusal_delay: is more than half of smpp.session_init_timeout, which ends \
+             the connection; half of it is what counts"
+        ]
+    );
     assert_eq!(
         warnings("[[account]]\nsystem_id = 'a'\npassword = 'x'"),
         ["route: there is none: every message is refused; add a [[route]]"]

@@ -208,6 +208,10 @@ fn accounts() {
         assert_eq!(account(text), [message], "{text}");
     }
     assert_eq!(
+        account("interface_version = 0"),
+        ["account[0].interface_version: must be 0x33, 0x34 or 0x50"]
+    );
+    assert_eq!(
         refused("[[account]]\nsystem_id = 'a'\npassword = '$argon2id$x'"),
         ["account[0].password: starts like an argon2id hash but is none; write $argon2id$v=19$…"]
     );

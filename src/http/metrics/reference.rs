@@ -71,6 +71,7 @@ fn exposed() -> String {
         &metrics.traces,
         &metrics.spans_dropped,
         &metrics.connections_failed,
+        &metrics.binds_refused_by_reason,
         &metrics.not_covered,
     ] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });
