@@ -1,0 +1,197 @@
+"""Walks the history after a round: what senders were told, what operators took, what the store holds."""
+
+import time
+from collections import Counter
+
+from .world import ACCOUNT_WINDOW, ACCOUNTS, BINDS, COMMIT_BATCH, LOAD_BINDS, WINDOW
+
+# Nothing ended for so long: it never will (seconds). Receipts that matched nothing on one node are tried
+# by the janitor of a cluster after a minute.
+STALLED = {False: 45, True: 110}
+REJECTED = 8
+# As `smsc load` writes them.
+STATES = {
+    "DELIVERED": 2, "EXPIRED": 3, "DELETED": 4, "UNDELIVERABLE": 5, "ACCEPTED": 6, "UNKNOWN": 7,
+    "REJECTED": REJECTED,
+}
+EXAMPLES = 3
+# In flight towards all operators at once, when all is well: opz has one bind.
+WINDOWS = (2 * BINDS + 1) * WINDOW
+# The same after a plan change that made the windows and binds of one operator larger.
+WIDENED = 3 * 40
+
+
+class Allowance:
+    """How many copies promise 3 allows: windows in flight and a commit batch for each crash."""
+
+    def __init__(self):
+        self.copies = 0
+        self.receipts = 0
+
+    def crash(self, widened=False, times=1):
+        self.copies += times * (WINDOWS + WIDENED * widened + COMMIT_BATCH)
+        self.receipts += times * (len(ACCOUNTS) * (LOAD_BINDS + 1) * ACCOUNT_WINDOW + COMMIT_BATCH)
+
+    def lost_answers(self, widened=False):
+        """Connections to operators broke: what they had answered may not have been seen."""
+        self.copies += WINDOWS + WIDENED * widened
+
+    def lost_confirmations(self):
+        """Connections of ESMEs broke."""
+        self.receipts += len(ACCOUNTS) * (LOAD_BINDS + 1) * ACCOUNT_WINDOW
+
+
+def some(items):
+    return ", ".join(str(item) for item in list(items)[:EXAMPLES])
+
+
+class Walk:
+    def __init__(self, world, tend, allowance):
+        self.world, self.tend, self.allowance = world, tend, allowance
+        self.findings = []
+        self.takes = [take for one in world.operators.values() for take in one.takes]
+
+    def find(self, text):
+        self.findings.append(text)
+
+    def drain(self):
+        """Waits until nothing is unfinished and no queue knows anything; tells what stays."""
+        best, since = None, time.monotonic()
+        while True:
+            self.tend()
+            try:
+                active = int(self.world.rows("SELECT count(*) FROM active")[0][0])
+                queued = sum(self.world.queues().values())
+            except (OSError, RuntimeError) as error:
+                active, queued, trouble = -1, -1, error
+            if active == queued == 0:
+                return
+            if best is None or (active, queued) < best:
+                best, since = (active, queued), time.monotonic()
+            if time.monotonic() - since > STALLED[self.world.postgres is not None]:
+                break
+            time.sleep(0.5)
+        if active < 0:
+            self.find(f"the store or a node does not answer: {trouble}")
+        elif active:
+            self.unfinished(active)
+        else:
+            self.find(f"queues know {queued} messages that the store has ended: {self.world.queues()}")
+
+    def unfinished(self, active):
+        """By stage and queue, beside what the queue says, and what the operator says."""
+        queues = self.world.queues()
+        rows = self.world.rows(
+            "SELECT a.id, a.stage, (SELECT n.name FROM names n WHERE n.number = COALESCE((SELECT c.queue "
+            "FROM change c WHERE c.id = a.id AND c.kind = 1 ORDER BY c.seq DESC LIMIT 1), a.queue)), "
+            f"(SELECT n.name FROM names n WHERE n.number = a.sender) FROM active a"
+        )
+        waiting = Counter(queue for _, stage, queue, _ in rows if stage == "waiting")
+        waiting += Counter(f"account:{sender}" for _, stage, _, sender in rows if stage == "untold")
+        for queue, count in waiting.items():
+            known = queues.get(queue, queues.get(queue.replace("account:account:", "account:"), 0))
+            ids = [row[0] for row in rows if row[1] != "sent" and queue in (row[2], f"account:{row[3]}")]
+            what = "are in no queue" if known < count else "wait without end"
+            self.find(f"{count} of {active} unfinished messages of {queue} {what}: it knows {known}; {some(ids)}")
+        sent = {int(row[0]) for row in rows if row[1] == "sent"}
+        if not sent:
+            return
+        acknowledged, owed = [], []
+        by_id = {take.id: take for take in self.takes}
+        for id, theirs in self.attempts():
+            if int(id) in sent and theirs in by_id:
+                (acknowledged if by_id[theirs].acknowledged else owed).append(id)
+        if acknowledged:
+            self.find(f"{len(acknowledged)} receipts were answered ESME_ROK and are lost; {some(acknowledged)}")
+        if owed:
+            self.find(f"{len(owed)} receipts are refused without end; {some(owed)}")
+
+    def attempts(self):
+        table = "sent" if self.world.postgres else "attempts"
+        return self.world.rows(f"SELECT id, operator_message_id FROM {table} WHERE status = 0")
+
+    def stored(self):
+        """Message id → (reference, final state or None)."""
+        reference = "reference(m.body)"
+        if self.world.postgres:
+            reference = "substring(encode(m.body, 'escape') from '[a-z0-9]{5}-[0-9]{10}')"
+        rows = self.world.rows(
+            f"SELECT m.id, {reference}, f.state FROM msg m LEFT JOIN fin f ON f.id = m.id"
+        )
+        return {int(id): (reference, int(state) if state else None) for id, reference, state in rows}
+
+    def walk(self):
+        accepted, told = self.read_senders()
+        stored = self.stored()
+        lost = [id for id in accepted if id not in stored]
+        if lost:
+            self.find(f"{len(lost)} of {len(accepted)} acknowledged messages are not in the store; {some(lost)}")
+        self.check_states(stored)
+        self.check_told(accepted, told, stored)
+        copies, ids = Counter(), Counter(reference for reference, _ in stored.values())
+        for take in self.takes:
+            copies[take.reference] += take.answered
+        extra = {ref: count - ids[ref] for ref, count in copies.items() if count > ids[ref]}
+        duplicates = sum(extra.values())
+        if duplicates > self.allowance.copies:
+            self.find(
+                f"{duplicates} copies went to operators that had confirmed the message before, at most "
+                f"{self.allowance.copies} are promised; {some(extra)}"
+            )
+        repeated = sum(len(states) - 1 for states in told.values())
+        if repeated > self.allowance.receipts:
+            self.find(f"{repeated} receipts came again, at most {self.allowance.receipts} are promised")
+        dead = int(self.world.rows("SELECT count(*) FROM dead")[0][0])
+        if dead:
+            self.find(f"{dead} rows were put aside as unwritable")
+        parked = int(self.world.rows("SELECT count(*) FROM parked")[0][0])
+        return (
+            f"{len(accepted)} acknowledged, {len(stored)} stored, {duplicates} duplicates "
+            f"(at most {self.allowance.copies}), {repeated} receipts again "
+            f"(at most {self.allowance.receipts}), {parked} receipts parked"
+        )
+
+    def read_senders(self):
+        """Acknowledged: message id → reference. Told: message id → states."""
+        accepted, told = {}, {}
+        for journal in self.world.journals:
+            for line in journal.read_text().splitlines() if journal.exists() else []:
+                kind, *fields = line.split("\t")
+                if kind == "A":
+                    if int(fields[1]) in accepted:
+                        self.find(f"message id {fields[1]} was given twice")
+                    accepted[int(fields[1])] = fields[0]
+                elif kind == "R":
+                    told.setdefault(int(fields[0]), []).append(STATES[fields[1]])
+        for heir in self.world.heirs:
+            for id, states in heir.told.items():
+                told.setdefault(int(id), []).extend(states)
+        return accepted, told
+
+    def check_states(self, stored):
+        """Each final state is what an operator said of the message."""
+        said = {}
+        for take in self.takes:
+            said.setdefault(take.reference, set()).add(take.state)
+        for operator in self.world.operators.values():
+            for reference in operator.rejected:
+                said.setdefault(reference, set()).add(REJECTED)
+        wrong = Counter()
+        example = {}
+        for id, (reference, state) in stored.items():
+            if state is not None and state not in said.get(reference, ()):
+                wrong[state] += 1
+                example[state] = id
+        for state, count in wrong.items():
+            self.find(f"{count} messages ended in state {state}, which no operator said of them; {example[state]}")
+
+    def check_told(self, accepted, told, stored):
+        silent = [id for id in accepted if id not in told and stored.get(id, (0, None))[1] is not None]
+        if silent:
+            self.find(f"{len(silent)} of {len(accepted)} acknowledged messages ended and nobody was told; {some(silent)}")
+        unknown = [id for id in told if id not in stored]
+        if unknown:
+            self.find(f"{len(unknown)} receipts are about messages that are not in the store; {some(unknown)}")
+        other = [id for id, states in told.items() if id in stored and set(states) != {stored[id][1]}]
+        if other:
+            self.find(f"{len(other)} receipts tell another state than the store; {some(other)}")
