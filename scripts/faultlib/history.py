@@ -49,7 +49,9 @@ class Walk:
     def __init__(self, world, tend, allowance):
         self.world, self.tend, self.allowance = world, tend, allowance
         self.findings = []
-        self.takes = [take for one in world.operators.values() for take in one.takes]
+
+    def takes(self):
+        return [take for one in self.world.operators.values() for take in one.takes]
 
     def find(self, text):
         self.findings.append(text)
@@ -97,7 +99,7 @@ class Walk:
         if not sent:
             return
         acknowledged, owed = [], []
-        by_id = {take.id: take for take in self.takes}
+        by_id = {take.id: take for take in self.takes()}
         for id, theirs in self.attempts():
             if int(id) in sent and theirs in by_id:
                 (acknowledged if by_id[theirs].acknowledged else owed).append(id)
@@ -129,7 +131,7 @@ class Walk:
         self.check_states(stored)
         self.check_told(accepted, told, stored)
         copies, ids = Counter(), Counter(reference for reference, _ in stored.values())
-        for take in self.takes:
+        for take in self.takes():
             copies[take.reference] += take.answered
         extra = {ref: count - ids[ref] for ref, count in copies.items() if count > ids[ref]}
         duplicates = sum(extra.values())
@@ -171,7 +173,7 @@ class Walk:
     def check_states(self, stored):
         """Each final state is what an operator said of the message."""
         said = {}
-        for take in self.takes:
+        for take in self.takes():
             said.setdefault(take.reference, set()).add(take.state)
         for operator in self.world.operators.values():
             for reference in operator.rejected:

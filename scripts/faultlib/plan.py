@@ -7,7 +7,7 @@ OPERATORS = ("opx", "opy", "opz")
 ROUTES = ("447701", "447702", "447703", "447704")
 # What operators do, and how often. Shares are of the messages; times are seconds.
 MOODS = {
-    "refusing": (4, dict(refuse=0.9)),
+    "refusing": (6, dict(refuse=0.9)),
     "slow": (2, dict(latency=(0.2, 1.5))),
     "silent": (2, dict(silent=0.5)),
     "throttling": (2, dict(throttle=0.3)),
@@ -21,11 +21,11 @@ MOODS = {
 }
 # Kinds of faults with their weights: for every store, for one node alone, for several.
 EVERYWHERE = {
-    "mood": 6, "kill": 2, "restart": 2, "freeze": 1, "clock": 2, "cut operator": 1, "cut ESMEs": 1,
+    "kill": 2, "restart": 2, "freeze": 1, "clock": 2, "cut operator": 1, "cut ESMEs": 1,
     "rate": 1, "routes": 1, "operator": 1, "window": 1,
 }
 ALONE = {"disk": 3}
-TOGETHER = {"join": 4, "leave": 2, "postgres stops": 1, "postgres dies": 1, "cut from postgres": 1, "redis": 1}
+TOGETHER = {"join": 5, "leave": 2, "postgres stops": 1, "postgres dies": 1, "cut from postgres": 1, "redis": 1}
 
 
 @dataclass
@@ -62,21 +62,26 @@ class Round:
 def plan_round(seed, number, nodes, wanted=None):
     """The plan of one round, whatever became of those before it."""
     dice = random.Random(f"{seed}/{number}/{nodes}")
-    kinds = dict(EVERYWHERE, **(ALONE if nodes == 1 else TOGETHER))
+    kinds = dict(EVERYWHERE, mood=0, **(ALONE if nodes == 1 else TOGETHER))
     if wanted:
         kinds = {kind: weight for kind, weight in kinds.items() if kind in wanted}
-    # A few kinds a round: so they meet in all combinations, and often.
-    chosen = {weighted(dice, kinds) for _ in range(dice.randint(2, 4))}
+    has_moods = kinds.pop("mood", None) is not None
+    # A few kinds and moods a round: so they meet in all combinations, and often.
+    chosen = {weighted(dice, kinds) for _ in range(dice.randint(1, 3)) if kinds}
+    if has_moods:
+        chosen.add("mood")
+    weights = {name: weight for name, (weight, _) in MOODS.items()}
+    moods = sorted({weighted(dice, weights) for _ in range(dice.randint(1, 3))})
     seconds = float(dice.randint(15, 30))
     away = ()
     if "join" in chosen:
         away = tuple(sorted(dice.sample(range(nodes), dice.randint(1, nodes - 1))))
-    count = dice.randint(3, 6)
+    count = dice.randint(2, 7)
     order = sorted(chosen)
     picked = order + [dice.choice(order) for _ in range(count - len(order))]
     times = sorted(round(dice.uniform(2, seconds - 2), 1) for _ in picked)
     dice.shuffle(picked)
-    actions = [draw(dice, kind, at, nodes) for at, kind in zip(times, picked)]
+    actions = [draw(dice, kind, at, nodes, moods) for at, kind in zip(times, picked)]
     return Round(number, seconds, away, actions)
 
 
@@ -85,13 +90,13 @@ def weighted(dice, table):
     return dice.choices(names, [table[name] for name in names])[0]
 
 
-def draw(dice, kind, at, nodes):
+def draw(dice, kind, at, nodes, moods):
     action = Action(at, kind, node=dice.randrange(nodes))
     if kind == "mood":
-        mood = weighted(dice, {name: weight for name, (weight, _) in MOODS.items()})
-        whose = dice.choice(["all", "all", *OPERATORS])
         action.lasts = round(dice.uniform(3, 15), 1)
-        action.arguments = {"whose": whose, "mood": mood}
+        action.arguments = {
+            "whose": dice.choice(["all", "all", *OPERATORS]), "mood": dice.choice(moods),
+        }
     elif kind in ("kill", "restart", "leave"):
         action.lasts = round(dice.choice([0.1, dice.uniform(0.5, 3), dice.uniform(5, 12)]), 1)
     elif kind in ("freeze", "postgres stops", "cut from postgres"):
