@@ -82,17 +82,18 @@ class Walk:
 
     def unfinished(self, active):
         """By stage and queue, beside what the queue says, and what the operator says."""
+        self.tell_of_unfinished(self.world.folder / "unfinished.tsv")
         queues = self.world.queues()
         rows = self.world.rows(
             "SELECT a.id, a.stage, (SELECT n.name FROM names n WHERE n.number = COALESCE((SELECT c.queue "
             "FROM change c WHERE c.id = a.id AND c.kind = 1 ORDER BY c.seq DESC LIMIT 1), a.queue)), "
-            f"(SELECT n.name FROM names n WHERE n.number = a.sender) FROM active a"
+            "(SELECT n.name FROM names n WHERE n.number = a.sender) FROM active a"
         )
         waiting = Counter(queue for _, stage, queue, _ in rows if stage == "waiting")
-        waiting += Counter(f"account:{sender}" for _, stage, _, sender in rows if stage == "untold")
+        waiting += Counter(sender for _, stage, _, sender in rows if stage == "untold")
         for queue, count in waiting.items():
-            known = queues.get(queue, queues.get(queue.replace("account:account:", "account:"), 0))
-            ids = [row[0] for row in rows if row[1] != "sent" and queue in (row[2], f"account:{row[3]}")]
+            known = queues.get(queue, 0)
+            ids = [row[0] for row in rows if row[1] != "sent" and queue == row[2 if row[1] == "waiting" else 3]]
             what = "are in no queue" if known < count else "wait without end"
             self.find(f"{count} of {active} unfinished messages of {queue} {what}: it knows {known}; {some(ids)}")
         sent = {int(row[0]) for row in rows if row[1] == "sent"}
@@ -107,6 +108,23 @@ class Walk:
             self.find(f"{len(acknowledged)} receipts were answered ESME_ROK and are lost; {some(acknowledged)}")
         if owed:
             self.find(f"{len(owed)} receipts are refused without end; {some(owed)}")
+
+    def tell_of_unfinished(self, path):
+        """Everything that the store has of some of them, for whoever looks for the cause."""
+        table = "sent" if self.world.postgres else "attempts"
+        some = "(SELECT id FROM active ORDER BY id LIMIT 200)"
+        with open(path, "w") as out:
+            for what in (
+                f"SELECT 'active', id, at, stage, queue FROM active WHERE id IN {some}",
+                f"SELECT 'attempt', id, attempt, at, operator, status, operator_message_id FROM {table} WHERE id IN {some}",
+                f"SELECT 'change', id, seq, at, kind, queue FROM change WHERE id IN {some}",
+                f"SELECT 'retry', id, due_at, attempts FROM retry WHERE id IN {some}",
+                f"SELECT 'fin', id, at, state, tell FROM fin WHERE id IN {some}",
+                "SELECT 'parked', operator_message_id, at, operator FROM parked LIMIT 1000",
+                "SELECT 'name', number, name FROM names",
+            ):
+                for row in self.world.rows(what):
+                    out.write("\t".join(map(str, row)) + "\n")
 
     def attempts(self):
         table = "sent" if self.world.postgres else "attempts"

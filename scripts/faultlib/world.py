@@ -208,7 +208,8 @@ class World:
             f'data_dir = "{node.data}"',
             'retry = { delays = ["1s"] }',
             'queue = { failover_after = "3s" }',
-            f'store = {{ min_free_mib = 1, batch_rows = {COMMIT_BATCH} }}',
+            # A small log: a full disk is felt at once, not when the log has been gone through.
+            f'store = {{ min_free_mib = 1, batch_rows = {COMMIT_BATCH}, wal_autocheckpoint = 100 }}',
             f'smpp = {{ listen = "127.0.0.1:{node.smpp}", enquire_link_interval = "10s", '
             'response_timeout = "10s", drain_timeout = "5s" }',
             f'http = {{ listen = "127.0.0.1:{node.http}", admin_token = "{TOKEN}" }}',
