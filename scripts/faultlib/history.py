@@ -116,7 +116,8 @@ class Walk:
         with open(path, "w") as out:
             for what in (
                 f"SELECT 'active', id, at, stage, queue FROM active WHERE id IN {some}",
-                f"SELECT 'attempt', id, attempt, at, operator, status, operator_message_id FROM {table} WHERE id IN {some}",
+                f"SELECT 'attempt', id, attempt, at, operator, status, operator_message_id FROM {table} "
+                f"WHERE id IN {some}",
                 f"SELECT 'change', id, seq, at, kind, queue FROM change WHERE id IN {some}",
                 f"SELECT 'retry', id, due_at, attempts FROM retry WHERE id IN {some}",
                 f"SELECT 'fin', id, at, state, tell FROM fin WHERE id IN {some}",
@@ -208,7 +209,7 @@ class Walk:
     def check_told(self, accepted, told, stored):
         silent = [id for id in accepted if id not in told and stored.get(id, (0, None))[1] is not None]
         if silent:
-            self.find(f"{len(silent)} of {len(accepted)} acknowledged messages ended and nobody was told; {some(silent)}")
+            self.find(f"{len(silent)} of {len(accepted)} acknowledged messages ended, nobody was told; {some(silent)}")
         unknown = [id for id in told if id not in stored]
         if unknown:
             self.find(f"{len(unknown)} receipts are about messages that are not in the store; {some(unknown)}")
