@@ -46,9 +46,11 @@ def some(items):
 
 
 class Walk:
-    def __init__(self, world, tend, allowance):
-        self.world, self.tend, self.allowance = world, tend, allowance
+    def __init__(self, world, tend, allowance, before):
+        self.world, self.tend, self.allowance, self.before = world, tend, allowance, before
         self.findings = []
+        # Since the world began: copies at operators, receipts that came again.
+        self.duplicates = self.repeated = 0
 
     def takes(self):
         return [take for one in self.world.operators.values() for take in one.takes]
@@ -153,13 +155,15 @@ class Walk:
         for take in self.takes():
             copies[take.reference] += take.answered
         extra = {ref: count - ids[ref] for ref, count in copies.items() if count > ids[ref]}
-        duplicates = sum(extra.values())
+        self.duplicates = sum(extra.values())
+        duplicates = self.duplicates - self.before[0]
         if duplicates > self.allowance.copies:
             self.find(
                 f"{duplicates} copies went to operators that had confirmed the message before, at most "
                 f"{self.allowance.copies} are promised; {some(extra)}"
             )
-        repeated = sum(len(states) - 1 for states in told.values())
+        self.repeated = sum(len(states) - 1 for states in told.values())
+        repeated = self.repeated - self.before[1]
         if repeated > self.allowance.receipts:
             self.find(f"{repeated} receipts came again, at most {self.allowance.receipts} are promised")
         dead = int(self.world.rows("SELECT count(*) FROM dead")[0][0])

@@ -76,6 +76,7 @@ class Node:
         self.smpp, self.http = free_port(), free_port()
         self.process, self.wanted, self.frozen = None, False, False
         self.ended_at = 0
+        self.log_seen = 0
         self.offset = self.folder / "clock"
         self.set_clock(0)
         self.data = self.folder / "data"
@@ -85,6 +86,12 @@ class Node:
     def log(self):
         path = self.folder / "smsc.log"
         return path.read_text(errors="replace") if path.exists() else ""
+
+    def new_log(self):
+        """What was logged since this was asked last."""
+        log = self.log()
+        seen, self.log_seen = self.log_seen, len(log)
+        return log[seen:]
 
     def set_clock(self, jump):
         # Renamed into place: it is read at any moment.
