@@ -108,9 +108,7 @@ def draw(dice, kind, at, nodes, moods):
         # The process dies while the disk is full, or not.
         action.arguments = {"killed": dice.random() < 0.4}
     elif kind == "clock":
-        # Ids follow a clock that jumps ahead, and an SMSC may refuse to work with ids that are more than
-        # a minute ahead: so the jumps forward are shorter.
-        jump = dice.choice([dice.randint(5, 45), dice.randint(5, 45), -dice.randint(5, 45), -3600])
+        jump = dice.choice([dice.randint(5, 45), dice.randint(5, 45), -dice.randint(5, 45), -3600, 3600])
         action.lasts = round(dice.uniform(2, 15), 1)
         action.arguments = {"jump": jump}
     elif kind in ("cut operator",):

@@ -249,6 +249,15 @@ class World:
         if done.returncode != 0:
             raise RuntimeError(f"smsc {arguments[0]}: {done.stdout}{done.stderr}")
 
+    def repair_ids(self):
+        """`smsc repair-ids`, while no node runs; gives what it says."""
+        node = self.nodes[0]
+        command = [str(self.binary), "repair-ids", "--yes", "--config", str(node.folder / "smsc.toml")]
+        done = subprocess.run(
+            node.disk.inside(*command) if node.disk else command, capture_output=True, text=True
+        )
+        return " ".join((done.stdout + done.stderr).split())[:200]
+
     def put(self, path, settings, patience=20):
         """By any node that answers; False when none does in time. None removes it."""
         limit = time.monotonic() + patience
