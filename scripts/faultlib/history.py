@@ -114,7 +114,10 @@ class Walk:
     def tell_of_unfinished(self, path):
         """Everything that the store has of some of them, for whoever looks for the cause."""
         table = "sent" if self.world.postgres else "attempts"
-        some = "(SELECT id FROM active ORDER BY id LIMIT 200)"
+        some = (
+            "(SELECT * FROM (SELECT id FROM active WHERE stage <> 'waiting' LIMIT 100) a "
+            "UNION SELECT * FROM (SELECT id FROM active WHERE stage = 'waiting' LIMIT 100) b)"
+        )
         with open(path, "w") as out:
             for what in (
                 f"SELECT 'active', id, at, stage, queue FROM active WHERE id IN {some}",
