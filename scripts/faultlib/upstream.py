@@ -167,9 +167,11 @@ class Upstream:
             reference, str(next(self.ids)), state, time.monotonic(), source, destination, text[:20]
         )
         self.takes.append(take)
-        self.owe(take, 0 if mood.early else dice.uniform(*mood.receipt_delay))
+        wait = 0 if mood.early else dice.uniform(*mood.receipt_delay)
+        self.owe(take, wait)
         if mood.twice:
-            self.owe(take, dice.uniform(0, 2))
+            # Side by side in one segment, or later.
+            self.owe(take, dice.choice([wait, dice.uniform(0, 2)]))
         if dice.random() < mood.silent:
             return
         self.answer_later(connection, sequence, take.id.encode() + b"\0", 0, take)
@@ -225,7 +227,3 @@ class Upstream:
         tlvs = [(0x001E, take.id.encode() + b"\0"), (0x0427, bytes([take.state]))]
         body = smpp.deliver(take.destination, take.source, text, tlvs)
         connection.writer.write(smpp.pdu(smpp.DELIVER_SM, connection.sequence, body))
-
-    def owes(self):
-        """Receipts that nobody has acknowledged."""
-        return sum(not take.acknowledged for take in self.takes)
