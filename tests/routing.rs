@@ -420,3 +420,77 @@ fn two_targets_that_refuse_for_now_are_not_tried_in_a_circle() {
     let circle = within(Duration::from_secs(3), || (attempts() > 20).then_some(()));
     assert!(circle.is_none(), "{} attempts", attempts());
 }
+
+#[test]
+fn a_number_of_nobody_does_not_leave_by_the_default_route() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account_with("test", "test", "addresses = [\"12345\"]")
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    let status = bring(&mut bind, "447700900123", "for nobody");
+    assert_eq!(status, CommandStatus::ESME_RINVDSTADR);
+    if let Ok(pdu) = bind.next(QUIET) {
+        panic!("it came back to the operator that brought it: {pdu:?}");
+    }
+    let explained = smsc
+        .admin()
+        .get("/v1/routes/explain?to=447700900123&operator=up");
+    assert_eq!(explained["goes_to"], serde_json::json!([]), "{explained}");
+    assert_eq!(explained["operator"], "up");
+    let why = &explained["not_matching"][0]["why"];
+    assert!(why.as_str().unwrap().contains("mobile_originated"), "{why}");
+}
+
+#[test]
+fn a_route_may_send_on_what_operators_bring_but_never_back_and_not_in_circles() {
+    let (up, hub) = (FakeOperator::listen(), FakeOperator::listen());
+    let smsc = Smsc::new()
+        .account_with("test", "test", "addresses = [\"12345\"]")
+        .operator("up", up.address())
+        .operator("hub", hub.address())
+        .route("", "up")
+        .toml("[[route]]\nmobile_originated = true\nto = [\"hub\"]")
+        .toml("[[route]]\nprefix = \"33\"\nmobile_originated = true\nto = [\"up\", \"hub\"]")
+        .start();
+    let (mut up, mut hub) = (up.accept_bind(), hub.accept_bind());
+    smsc.wait_for_binds("up", 1);
+    smsc.wait_for_binds("hub", 1);
+    // What accounts submit takes the other routes.
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    esme.submit(submit("447700900123", "submitted"));
+    assert_eq!(harness::taken(&mut up, "1").short_message, "submitted");
+
+    // By both routes to the one that did not bring it, although `up` comes first on one of them.
+    for to in ["447700900123", "33123456"] {
+        assert_eq!(bring(&mut up, to, "onwards"), CommandStatus::ESME_ROK);
+        assert_eq!(harness::taken(&mut hub, to).short_message, "onwards");
+    }
+    let refused = bring(&mut hub, "447700900123", "back");
+    assert_eq!(refused, CommandStatus::ESME_RINVDSTADR, "only back to it");
+    let explain = |query: &str| {
+        let answer = smsc.admin().get(&format!("/v1/routes/explain?{query}"));
+        answer["goes_to"].clone()
+    };
+    use serde_json::json;
+    assert_eq!(explain("to=447700900123&operator=up"), json!(["hub"]));
+    assert_eq!(explain("to=447700900123&operator=hub"), json!([]));
+    assert_eq!(explain("to=33123456&operator=hub"), json!(["up"]));
+    assert_eq!(explain("to=12345&operator=hub"), json!(["test"]));
+    assert_eq!(explain("to=33123456&account=test"), json!(["up"]));
+
+    // The same again and again: whoever got it has brought it back by another way.
+    let statuses: Vec<CommandStatus> = (0..4)
+        .map(|_| bring(&mut up, "447700900777", "round and round"))
+        .collect();
+    let (passed, last) = statuses.split_at(3);
+    assert_eq!(passed, [CommandStatus::ESME_ROK; 3]);
+    assert_eq!(last, [CommandStatus::ESME_RX_R_APPN]);
+    assert_eq!(
+        smsc.admin().metric("smsc_submissions_in_circles_total"),
+        Some(1.0)
+    );
+}

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::actors::admin::ExplainRoute;
 use crate::actors::hub::Hub;
 use crate::actors::plan::{Plan, Targets};
 use crate::actors::standing::Counts;
@@ -25,11 +26,13 @@ pub struct Explanation {
     pub to: String,
     pub from: String,
     pub account: String,
+    /// Who brought it, instead of an account.
+    pub operator: String,
     /// Of the destination, as it was given or as this node knows it; empty when it does not.
     pub network: String,
     /// A message would be looked up before it is routed.
     pub looked_up: bool,
-    /// Whether there is such an account that may bind.
+    /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Routes that fit, the one that is used first.
     pub matching: Vec<Considered>,
@@ -68,29 +71,47 @@ pub struct Target {
     pub chance: f64,
 }
 
-/// Explains the decision for a message of an account.
-pub fn explain(hub: &Hub, to: &str, from: &str, account: &str, network: &str) -> Explanation {
+/// Explains the decision for a message of an account, or for one that an operator brings.
+pub fn explain(hub: &Hub, ask: &ExplainRoute) -> Explanation {
+    let ExplainRoute {
+        to,
+        from,
+        account,
+        operator,
+        network,
+    } = ask;
     let plan = hub.plan();
     let (destination, source) = (
         address::normalise(to.as_bytes()),
         address::normalise(from.as_bytes()),
     );
-    let (network, looked_up) = network_of(hub, &plan, (to, from, account), network);
+    let is_transit = !operator.is_empty();
+    let sender = match is_transit {
+        true => plan
+            .queue_of(operator)
+            .filter(|id| plan.operator(*id).is_some()),
+        false => plan.account(account).map(|account| account.id),
+    };
+    let (network, looked_up) = network_of(hub, &plan, (to, from, sender), network);
     let asked = Question {
         destination,
         source,
-        account,
+        account: if is_transit { operator } else { account },
         network: &network,
     };
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let routes = &plan.config.route;
-    let table = RouteTable::build(routes.iter().map(Route::to_domain));
+    let of_its_kind: Vec<usize> = (0..routes.len())
+        .filter(|at| routes[*at].mobile_originated == is_transit)
+        .collect();
+    let table = RouteTable::build(of_its_kind.iter().map(|at| routes[*at].to_domain()));
     // The table gives references into itself; their place is that in the configuration.
     let place = |found: &crate::domain::route::Route<String>| {
-        table
+        let at = table
             .routes()
             .iter()
-            .position(|one| std::ptr::eq(one, found))
+            .position(|one| std::ptr::eq(one, found))?;
+        of_its_kind.get(at).copied()
     };
     let fitting: Vec<usize> = table
         .explain(&asked)
@@ -113,13 +134,23 @@ pub fn explain(hub: &Hub, to: &str, from: &str, account: &str, network: &str) ->
         .enumerate()
         .filter(|(at, _)| !fitting.contains(at))
         .filter(|(_, route)| destination.starts_with(prefix(&route.prefix)))
-        .map(|(_, route)| considered(route, why_not(route, &asked)))
+        .map(|(_, route)| {
+            let why = match (route.mobile_originated, is_transit) {
+                (true, false) => "only for what operators bring (mobile_originated)".to_owned(),
+                (false, true) => "only for what accounts submit (no mobile_originated)".to_owned(),
+                _ => why_not(route, &asked),
+            };
+            considered(route, why)
+        })
         .collect();
     against.truncate(LISTED);
     Explanation {
-        account_is_known: plan.account(account).is_some(),
+        account_is_known: sender.is_some(),
         others: routes.len() - fitting.len() - against.len(),
-        targets: best.map_or_else(Vec::new, |route| targets(hub, &plan, route, destination)),
+        targets: best.map_or_else(Vec::new, |route| {
+            let source = sender.filter(|_| is_transit);
+            targets(hub, &plan, route, destination, source)
+        }),
         mobile_originated_to: plan
             .mo_account(destination)
             .and_then(|id| plan.account_by_id(id))
@@ -127,7 +158,8 @@ pub fn explain(hub: &Hub, to: &str, from: &str, account: &str, network: &str) ->
         no_route_status: plan.no_route_status(),
         to: text(destination),
         from: text(source),
-        account: account.to_owned(),
+        account: account.clone(),
+        operator: operator.clone(),
         network,
         looked_up,
         matching,
@@ -173,11 +205,11 @@ fn why(route: &Route, best: &Route) -> String {
 fn network_of(
     hub: &Hub,
     plan: &Plan,
-    (to, from, account): (&str, &str, &str),
+    (to, from, sender): (&str, &str, Option<u32>),
     given: &str,
 ) -> (String, bool) {
     let mut message = Message {
-        sender: plan.account(account).map_or(0, |account| account.id),
+        sender: sender.unwrap_or(0),
         destination: to.to_owned().into(),
         source: from.to_owned().into(),
         network: given.to_owned(),
@@ -219,7 +251,14 @@ fn why_not(route: &Route, asked: &Question<'_>) -> String {
     "another route with the same conditions comes first".to_owned()
 }
 
-fn targets(hub: &Hub, plan: &Plan, route: &Route, destination: &[u8]) -> Vec<Target> {
+/// `source` is the operator that brought the message, which never gets it.
+fn targets(
+    hub: &Hub,
+    plan: &Plan,
+    route: &Route,
+    destination: &[u8],
+    source: Option<u32>,
+) -> Vec<Target> {
     let mut found: Vec<Target> = Vec::new();
     // What the targets of a step are compared by, and how that is called.
     let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
@@ -232,12 +271,16 @@ fn targets(hub: &Hub, plan: &Plan, route: &Route, destination: &[u8]) -> Vec<Tar
         let first = found.len();
         for share in &step.shares {
             let id = plan.queue_of(&share.target);
+            let is_source = id.is_some() && id == source;
             found.push(Target {
                 step: at + 1,
                 target: share.target.clone(),
                 weight: share.weight,
-                available: id.is_some_and(|id| hub.available(id)),
-                state: state(hub, plan, &share.target, id),
+                available: !is_source && id.is_some_and(|id| hub.available(id)),
+                state: match is_source {
+                    true => "brought the message: it does not get it back".to_owned(),
+                    false => state(hub, plan, &share.target, id),
+                },
                 chance: 0.0,
             });
         }
@@ -249,7 +292,10 @@ fn targets(hub: &Hub, plan: &Plan, route: &Route, destination: &[u8]) -> Vec<Tar
     }
     if !is_taken {
         // Nothing is available: the message waits at the first step that exists.
-        let exists = |target: &Target| plan.queue_of(&target.target).is_some();
+        let exists = |target: &Target| {
+            let id = plan.queue_of(&target.target);
+            id.is_some() && id != source
+        };
         if let Some(step) = found.iter().find(|one| exists(one)).map(|one| one.step) {
             let may = |target: &Target| target.step == step && exists(target);
             share_out(&mut found, may, rank);

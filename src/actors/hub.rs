@@ -31,6 +31,7 @@ use crate::actors::unfinished::Unfinished;
 use crate::actors::verifier::Verifier;
 use crate::config::Config;
 use crate::domain::account::Passwords;
+use crate::domain::circle::Circles;
 use crate::domain::id::IdGenerator;
 use crate::domain::partition;
 use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, SentBatch, ThrottleSnapshot};
@@ -61,6 +62,8 @@ pub struct Hub {
     /// Limits between addresses.
     pub policy: policy::Desk,
     pub certificates: Certificates,
+    /// What operators brought lately that went on to others.
+    pub circles: Mutex<Circles>,
     /// What was submitted lately by accounts with `duplicate_window`.
     pub duplicates: Duplicates,
     pub correlation: Addr<Correlation>,
@@ -119,6 +122,7 @@ impl Hub {
             networks: Networks::default(),
             policy: policy::Desk::new(&plan.config.policy),
             certificates: Certificates::default(),
+            circles: Mutex::default(),
             duplicates: Duplicates::default(),
             correlation,
             receipts,

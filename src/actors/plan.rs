@@ -30,6 +30,8 @@ pub struct Plan {
     accounts_by_id: HashMap<u32, Arc<AccountPlan>>,
     operators: HashMap<u32, Arc<OperatorPlan>>,
     routes: RouteTable<u32>,
+    /// For what operators bring and no account owns.
+    transit: RouteTable<u32>,
     mo: MoTable<u32>,
     retry: RetryPolicy,
     rates: HashMap<u32, (f64, u32)>,
@@ -312,9 +314,12 @@ impl Plan {
         }
         let route = self.route(message)?;
         let rank = self.rank(route.sharing, message, targets);
-        route
-            .choose(hash, |queue| targets.available(*queue), rank)
-            .copied()
+        let available = |queue: &u32| targets.available(*queue);
+        if route.targets().any(|target| self.is_back(message, *target)) {
+            let onwards = route.map(|target| Some(*target).filter(|one| *one != message.sender));
+            return onwards.choose(hash, available, rank).copied();
+        }
+        route.choose(hash, available, rank).copied()
     }
 
     /// The queue to try after `current` could not take the message.
@@ -327,7 +332,11 @@ impl Plan {
         let route = self.route(message)?;
         let rank = self.rank(route.sharing, message, targets);
         route
-            .next_after(&current, |queue| targets.available(*queue), rank)
+            .next_after(
+                &current,
+                |queue| !self.is_back(message, *queue) && targets.available(*queue),
+                rank,
+            )
             .copied()
             .filter(|next| *next != current)
     }
@@ -359,7 +368,7 @@ impl Plan {
         self.resolves
             && message.network.is_empty()
             && (self.resolving.contains(&message.sender)
-                || self.routes.asks_network(&self.question(message)))
+                || self.table(message).asks_network(&self.question(message)))
             && !(message.kind() == Kind::Mo && self.mo_account(&message.destination).is_some())
     }
 
@@ -374,7 +383,28 @@ impl Plan {
     }
 
     fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
-        self.routes.lookup(&self.question(message))
+        self.table(message).lookup(&self.question(message))
+    }
+
+    fn table(&self, message: &Message) -> &RouteTable<u32> {
+        match self.is_operator(message.sender) {
+            true => &self.transit,
+            false => &self.routes,
+        }
+    }
+
+    fn is_operator(&self, sender: u32) -> bool {
+        self.name_of(sender).starts_with("operator:")
+    }
+
+    /// Whether an operator brought the message, and a route takes it on to another peer.
+    pub fn is_transit(&self, message: &Message) -> bool {
+        self.is_operator(message.sender) && self.mo_account(&message.destination).is_none()
+    }
+
+    /// Whether an operator would get what it brought itself.
+    fn is_back(&self, message: &Message, target: u32) -> bool {
+        target == message.sender && self.is_operator(target)
     }
 }
 

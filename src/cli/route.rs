@@ -24,6 +24,14 @@ enum Command {
         /// The account that sends it.
         #[arg(long, value_name = "SYSTEM_ID", default_value = "")]
         account: String,
+        /// The operator that brings it, for a mobile-originated message.
+        #[arg(
+            long,
+            value_name = "ID",
+            default_value = "",
+            conflicts_with = "account"
+        )]
+        operator: String,
         /// The network that the number belongs to, instead of what the SMSC knows of it.
         #[arg(long, value_name = "NETWORK", default_value = "")]
         network: String,
@@ -41,14 +49,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         number,
         from,
         account,
+        operator,
         network,
         connection,
     } = &args.command;
+    let (kind, sender) = match operator.is_empty() {
+        true => ("account", account),
+        false => ("operator", operator),
+    };
     let answer = connection.open()?.get(&format!(
-        "/v1/routes/explain?to={}&from={}&account={}&network={}",
+        "/v1/routes/explain?to={}&from={}&{kind}={}&network={}",
         client::segment(number),
         client::segment(from),
-        client::segment(account),
+        client::segment(sender),
         client::segment(network)
     ))?;
     if connection.json {
@@ -59,6 +72,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 
 fn render(explained: &Explanation) -> String {
     let mut lines = vec![format!("to {}", explained.to)];
+    if let Some(operator) = &explained.operator
+        && !explained.account_is_known
+    {
+        lines.push(format!("there is no operator {operator:?}"));
+    }
     if !explained.account.is_empty() && !explained.account_is_known {
         lines.push(format!(
             "there is no account {:?} that may bind",

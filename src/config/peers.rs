@@ -368,6 +368,8 @@ section! {
         @required to: Vec<RouteStep> = Vec::new(),
         /// Who of a table in `to` gets a message.
         share: Sharing = Sharing::Weight,
+        /// Takes what operators bring for an address of no account, and nothing else: it goes on as a message of ours, never to the operator that brought it. Without such a route a message for nobody is refused with `smpp.no_route_status`. Routes without this take what accounts submit.
+        mobile_originated: bool = false,
     }
 }
 

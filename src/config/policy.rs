@@ -32,6 +32,8 @@ section! {
         opt_in_keywords: Vec<String> = Vec::new(),
         /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
         prices: PriceList = PriceList::default(),
+        /// A message that an operator brings and a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) when an equal one, by addresses and content, came to this node so many times within a minute: it goes round in a circle. 0 never refuses.
+        mobile_originated_repeats: u32 = 3,
         /// Addresses whose use of `[[limit]]`s each node keeps in memory; beyond, the least used are forgotten and have their burst again.
         limit_addresses: usize = 100_000,
     }

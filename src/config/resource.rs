@@ -215,6 +215,9 @@ impl Route {
         if let Some(network) = &self.network {
             key.push_str(&format!(":network={network}"));
         }
+        if self.mobile_originated {
+            key.push_str(":mobile_originated");
+        }
         key
     }
 }

@@ -167,6 +167,8 @@ metrics! {
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
+    /// Messages of operators refused because equal ones had been sent on several times within a minute.
+    circles: Counter = "submissions_in_circles", Counter::default();
     /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
     policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
     /// Numbers on opt-out lists that this node knows of.
@@ -209,6 +211,8 @@ metrics! {
     receipts_late: Counter = "operator_receipts_late", Counter::default();
     /// Message ids that an operator gave again while an earlier message with the same id waited for its receipt.
     ids_reused: Counter = "operator_message_ids_reused", Counter::default();
+    /// Times that the receipts of an operator with `message_id = "auto"` were found by another form of their ids than the one it was known by.
+    id_forms_changed: Counter = "operator_message_id_forms_changed", Counter::default();
     /// Parked receipts dropped at the end of their time or for lack of room.
     receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
     /// Parked receipts that a person matched with a message.
@@ -225,6 +229,8 @@ metrics! {
     receipts_told: Counter = "receipts_acknowledged", Counter::default();
     /// Receipts that accounts refused for good.
     receipts_refused: Counter = "receipts_refused", Counter::default();
+    /// Receipts given up because nobody took them in time (`validity.receipts`), or because their queue was purged.
+    receipts_given_up: Counter = "receipts_given_up", Counter::default();
     /// Receipts for accounts that are not configured any more.
     receipts_homeless: Counter = "receipts_without_account", Counter::default();
     /// Binds refused, by the command_status of the answer.

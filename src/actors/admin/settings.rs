@@ -49,6 +49,8 @@ pub struct ExplainRoute {
     pub from: String,
     /// system_id of the account that sends it; empty for one that has no route of its own.
     pub account: String,
+    /// The operator that brings it, instead of an account; empty for none.
+    pub operator: String,
     /// The network of the destination; empty for what this node knows of it.
     pub network: String,
 }
@@ -124,12 +126,6 @@ impl Handler<ExplainRoute> for Admin {
     type Result = MessageResult<ExplainRoute>;
 
     fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
-        MessageResult(explain(
-            &self.hub,
-            &ask.to,
-            &ask.from,
-            &ask.account,
-            &ask.network,
-        ))
+        MessageResult(explain(&self.hub, &ask))
     }
 }

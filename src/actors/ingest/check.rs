@@ -4,6 +4,7 @@
 
 use crate::actors::hub::Hub;
 use crate::actors::policy;
+use crate::actors::ports::lock;
 use crate::actors::posted::Posted;
 use crate::actors::rewrite;
 use crate::content;
@@ -105,14 +106,21 @@ pub(super) fn check(
         false => plan.first_target(message, 0, hub),
     };
     let Some(queue) = target else {
+        let what = match plan.is_transit(message) {
+            true => "no route: a message for no account's address needs one with mobile_originated",
+            false => "no route",
+        };
         tracing::warn!(
             to = %address::mask(&message.destination),
             sender = %hub.name_of(sender),
-            "no route"
+            "{what}"
         );
         hub.metrics.no_route.inc();
         return Err(CommandStatus(plan.no_route_status()));
     };
+    if plan.is_transit(message) && replay.is_none() {
+        refuse_circles(hub, message, now)?;
+    }
     message.queue = queue;
     if let Some(port) = hub.queue(queue)
         && port.depth.load(std::sync::atomic::Ordering::Relaxed) >= hub.config().queue.max_waiting
@@ -125,6 +133,31 @@ pub(super) fn check(
         return Err(CommandStatus::ESME_RMSGQFUL);
     }
     Ok(())
+}
+
+/// Refuses what comes again and again: the peer that it is sent on to brings it back.
+fn refuse_circles(hub: &Hub, message: &Message, now: i64) -> Result<(), CommandStatus> {
+    let limit = hub.config().policy.mobile_originated_repeats;
+    let mut hasher = siphasher::sip::SipHasher13::new();
+    let same = (
+        &message.source,
+        &message.destination,
+        message.esm_class,
+        message.data_coding,
+        content::payload(message),
+    );
+    std::hash::Hash::hash(&same, &mut hasher);
+    let hash = std::hash::Hasher::finish(&hasher);
+    if limit == 0 || lock(&hub.circles).admits(hash, limit, now) {
+        return Ok(());
+    }
+    tracing::warn!(
+        to = %address::mask(&message.destination),
+        sender = %hub.name_of(message.sender),
+        "goes round in a circle"
+    );
+    hub.metrics.circles.inc();
+    Err(CommandStatus::ESME_RX_R_APPN)
 }
 
 /// Weighted sharing goes by the id, which is known only now; without weights nothing changes.

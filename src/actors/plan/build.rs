@@ -107,21 +107,26 @@ impl Plan {
             return Err(StoreError::Failed(problem.to_string()));
         }
         let limits = policy::limits(&config, &by_target);
-        let routes: Vec<crate::domain::route::Route<u32>> = config
-            .route
-            .iter()
-            .map(Route::to_domain)
-            .map(|route| route.map(|name| by_target.get(name).copied()))
-            .collect();
         let mut alternatives = HashSet::new();
         let mut shares = false;
-        for route in &routes {
-            let targets: Vec<u32> = route.targets().copied().collect();
-            if targets.len() > 1 {
-                alternatives.extend(targets);
-                shares |= route.steps.iter().any(|step| step.shares.len() > 1);
+        let mut resolved = |mobile_originated: bool| {
+            let routes: Vec<crate::domain::route::Route<u32>> = config
+                .route
+                .iter()
+                .filter(|route| route.mobile_originated == mobile_originated)
+                .map(Route::to_domain)
+                .map(|route| route.map(|name| by_target.get(name).copied()))
+                .collect();
+            for route in &routes {
+                let targets: Vec<u32> = route.targets().copied().collect();
+                if targets.len() > 1 {
+                    alternatives.extend(targets);
+                    shares |= route.steps.iter().any(|step| step.shares.len() > 1);
+                }
             }
-        }
+            RouteTable::build(routes)
+        };
+        let (routes, transit) = (resolved(false), resolved(true));
         let mo = MoTable::build(accounts.values().flat_map(|account| {
             account
                 .config
@@ -130,7 +135,6 @@ impl Plan {
                 .map(|address| (address.clone(), account.id))
                 .collect::<Vec<_>>()
         }));
-        let routes = RouteTable::build(routes);
         let names: HashMap<u32, String> = store.names()?.into_iter().collect();
         Ok(Self {
             // Messages may have been left there, also when nothing is looked up any more.
@@ -138,7 +142,7 @@ impl Plan {
                 .iter()
                 .find(|(_, name)| *name == RESOLVE)
                 .map(|(id, _)| *id),
-            resolves: routes.has_networks() || !resolving.is_empty(),
+            resolves: routes.has_networks() || transit.has_networks() || !resolving.is_empty(),
             resolving,
             retry: config.retry.policy(),
             accounts_by_id: accounts
@@ -148,6 +152,7 @@ impl Plan {
             accounts,
             operators,
             routes,
+            transit,
             mo,
             rates,
             rewrite_in,

@@ -55,6 +55,12 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             );
             found.problem(format!("{base}.account"), message);
         }
+        if route.mobile_originated && route.account.is_some() {
+            found.problem(
+                format!("{base}.account"),
+                "cannot be together with mobile_originated: what operators bring is of no account",
+            );
+        }
         super::resolver::check_network(config, &base, route, found);
         let source = route.source_prefix.as_deref().unwrap_or_default();
         let conditions = (
@@ -64,6 +70,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             &route.network,
             &route.matches,
             &route.source_matches,
+            route.mobile_originated,
         );
         let first = *seen.entry(conditions).or_insert(index);
         if first != index {

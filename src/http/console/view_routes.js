@@ -9,16 +9,17 @@ export default function routes({ query }) {
   const to = h("input", { type: "text", name: "to", inputmode: "tel", "data-focus": true, required: true, autocomplete: "off", spellcheck: "false", value: query.get("to") ?? "", placeholder: "447700900123" });
   const from = h("input", { type: "text", name: "from", autocomplete: "off", spellcheck: "false", value: query.get("from") ?? "" });
   const account = h("input", { type: "text", name: "account", autocomplete: "off", spellcheck: "false", value: query.get("account") ?? "" });
+  const operator = h("input", { type: "text", name: "operator", autocomplete: "off", spellcheck: "false", value: query.get("operator") ?? "" });
   const result = h("section", { class: "card", "aria-live": "polite" });
   const form = h("form", { class: "card search", onsubmit: (event) => {
     event.preventDefault();
     const next = new URLSearchParams();
-    for (const input of [to, from, account]) if (input.value.trim()) next.set(input.name, input.value.trim());
+    for (const input of [to, from, account, operator]) if (input.value.trim()) next.set(input.name, input.value.trim());
     const hash = `#/routes?${next}`;
     if (hash === location.hash) load();
     else location.hash = hash;
   } },
-  field("To number", to), field("From (optional)", from), field("Account (optional)", account),
+  field("To number", to), field("From (optional)", from), field("Account (optional)", account), field("Or brought by operator", operator),
   h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Explain")));
 
   async function load() {
@@ -41,8 +42,9 @@ export default function routes({ query }) {
 function explain(answer) {
   const goes = answer.goes_to.length
     ? h("p", { class: "verdict" }, `A message to ${answer.to} goes to `, h("strong", {}, answer.goes_to.join(" or ")), ".")
-    : h("p", { class: "verdict" }, `No route fits ${answer.to}: submit_sm is answered with `, h("strong", {}, answer.no_route_status), ".");
+    : h("p", { class: "verdict" }, `No route fits ${answer.to}: ${answer.operator ? "deliver_sm" : "submit_sm"} is answered with `, h("strong", {}, answer.no_route_status), ".");
   const notes = [];
+  if (answer.operator && !answer.account_is_known) notes.push(`There is no operator ${answer.operator}.`);
   if (answer.account && !answer.account_is_known) notes.push(`There is no account ${answer.account} that may bind.`);
   if (answer.mobile_originated_to) notes.push(`The number belongs to the account ${answer.mobile_originated_to}: mobile-originated messages to it go there.`);
   return [

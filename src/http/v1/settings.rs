@@ -231,22 +231,29 @@ pub(in crate::http) async fn put_operator_rate(
         ("to" = String, Query, description = "destination"),
         ("from" = Option<String>, Query, description = "source address"),
         ("account" = Option<String>, Query, description = "system_id of the sender"),
+        ("operator" = Option<String>, Query, description = "the operator that brings it, for a mobile-originated message; not together with account"),
         ("network" = Option<String>, Query, description = "network of the destination; without it, what this node knows of it")),
     responses((status = 200, body = Explanation), (status = 400)))]
 pub(in crate::http) async fn explain(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let query = Query::read(&request, &["to", "from", "account", "network"])?;
+    let query = Query::read(&request, &["to", "from", "account", "operator", "network"])?;
     let Some(to) = query.text("to") else {
         let detail = "to is missing; write the destination, such as to=447700900123";
         return Err(Problem::bad_value("to", detail));
     };
+    if query.text("account").is_some() && query.text("operator").is_some() {
+        let detail =
+            "operator is who brings a message instead of an account; leave one of them out";
+        return Err(Problem::bad_value("operator", detail));
+    }
     // A plus sign that was not percent-encoded arrives as a space.
     let question = ExplainRoute {
         to: to.trim().to_owned(),
         from: query.text("from").unwrap_or_default().trim().to_owned(),
         account: query.text("account").unwrap_or_default().to_owned(),
+        operator: query.text("operator").unwrap_or_default().to_owned(),
         network: query.text("network").unwrap_or_default().to_owned(),
     };
     let explained = ask(&state, question).await?;

@@ -180,13 +180,16 @@ pub struct Explanation {
     pub to: String,
     pub from: String,
     pub account: String,
+    /// Who brings it, instead of an account; null for a message of an account.
+    #[serde(default)]
+    pub operator: Option<String>,
     /// Of the destination, as it was given or as this node knows it; null when it does not.
     #[serde(default)]
     pub network: Option<String>,
     /// A message would wait until the number is looked up.
     #[serde(default)]
     pub looked_up: bool,
-    /// Whether there is such an account that may bind.
+    /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Routes that fit, the one that is used first.
     pub matching: Vec<Considered>,
@@ -331,15 +334,19 @@ impl From<explain::Explanation> for Explanation {
                 .collect::<Vec<_>>()
         };
         Self {
-            goes_to: from
-                .targets
-                .iter()
-                .filter(|target| target.chance > 0.0)
-                .map(|target| target.target.clone())
-                .collect(),
+            goes_to: match &from.mobile_originated_to {
+                Some(account) if !from.operator.is_empty() => vec![account.clone()],
+                _ => from
+                    .targets
+                    .iter()
+                    .filter(|target| target.chance > 0.0)
+                    .map(|target| target.target.clone())
+                    .collect(),
+            },
             to: from.to,
             from: from.from,
             account: from.account,
+            operator: Some(from.operator).filter(|operator| !operator.is_empty()),
             network: Some(from.network).filter(|network| !network.is_empty()),
             looked_up: from.looked_up,
             account_is_known: from.account_is_known,
