@@ -14,6 +14,7 @@ pub mod archive;
 pub mod balance;
 pub mod cluster;
 pub mod failed;
+pub mod forms;
 mod gauges;
 pub mod moving;
 pub mod opt_out;
@@ -123,7 +124,7 @@ pub struct RetryRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinRow {
     pub id: u64,
-    /// Unix milliseconds.
+    /// When we knew, Unix milliseconds.
     pub at: i64,
     pub state: MessageState,
     /// Vendor error code, verbatim.
@@ -132,6 +133,8 @@ pub struct FinRow {
     pub operator: u32,
     /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
     pub tell: u32,
+    /// When the message ended, as the operator's receipt says; Unix milliseconds, 0 when it does not.
+    pub done_at: i64,
     /// The receipt ([`inbox_octets`]) when that queue is another node's: the row that wins puts it
     /// into the inbox as well. Otherwise empty, and empty in what is read.
     pub hand_over: Bytes,
@@ -183,6 +186,8 @@ pub enum ChangeKind {
     Replace = 4,
     /// Sent again as a new message, whose id is in the body (eight octets, highest first).
     Replay = 5,
+    /// The receipt for its sender was given up: nobody took it in time, it was refused or purged.
+    GiveUp = 6,
 }
 
 /// An attempt about to be made.
@@ -292,7 +297,11 @@ pub enum Stage {
         ids: Vec<(u32, Bytes)>,
     },
     /// Final, but its sender has not acknowledged the receipt.
-    Untold { tell: u32 },
+    Untold {
+        tell: u32,
+        /// Since when, Unix milliseconds.
+        at: i64,
+    },
 }
 
 /// Everything known about one message.
@@ -334,6 +343,7 @@ pub trait Store:
     + opt_out::OptOutStore
     + balance::BalanceStore
     + failed::FailedStore
+    + forms::FormStore
     + settings::SettingsStore
     + Send
     + Sync
@@ -441,6 +451,20 @@ impl WriteBatch {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The receipt of a message counts as told and is not: its history says why.
+    pub fn give_up(&mut self, id: u64, at: i64, why: &str) {
+        self.told.push(id);
+        self.change.push(ChangeRow {
+            id,
+            at,
+            kind: ChangeKind::GiveUp,
+            queue: 0,
+            by: why.to_owned(),
+            expires_at: 0,
+            body: Bytes::new(),
+        });
     }
 }
 

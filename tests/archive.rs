@@ -116,6 +116,8 @@ fn json_lines_hold_every_message_once() {
     let api = system.get(&format!("/v1/messages/{}", all[0])).json();
     assert_eq!(rows[0]["accepted_at"], api["accepted_at"]);
     assert_eq!(rows[0]["final_at"], api["final"]["at"]);
+    assert!(rows[0]["done_at"].is_string(), "{}", rows[0]);
+    assert_eq!(rows[0]["done_at"], api["final"]["done_at"]);
     assert_eq!(rows[3]["state"], "ENROUTE");
     assert!(rows[3]["final_at"].is_null());
     // Without the text there is no trace of it.

@@ -5,7 +5,8 @@ mod harness;
 
 use std::time::Duration;
 
-use harness::{Peer, PeerError, Scene, accept, next_submit, stat_of, submit, until};
+use harness::{Peer, PeerError, Scene, accept, answer, next_submit, stat_of, submit, until};
+use smsc::smpp::CommandStatus;
 
 /// Longer than the response timeout and the look at it: a second submit_sm would have come.
 const QUIET: Duration = Duration::from_millis(2500);
@@ -58,6 +59,37 @@ fn wait_submits_once_and_adopts_a_late_answer() {
     scene.report("late", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     assert_eq!(scene.message(&id)["state"], "DELIVERED");
+}
+
+#[test]
+fn wait_believes_a_late_refusal() {
+    let mut scene = scene("outcome_unknown = \"wait\"\nretry = { delays = [\"1s\"] }");
+    let id = scene.submit();
+    let (sequence, _) = next_submit(&mut scene.bind);
+    until("the attempt in the history", || {
+        (scene.attempts(&id) == ["no answer"]).then_some(())
+    });
+    // For good: it ends as it would have if the answer had come in time.
+    let refused = CommandStatus::ESME_RINVDSTADR;
+    answer(&mut scene.bind, sequence, refused, "");
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 8));
+    assert_eq!(scene.message(&id)["state"], "REJECTED");
+    assert_eq!(scene.attempts(&id), ["no answer", "ESME_RINVDSTADR"]);
+    assert_eq!(scene.metric("smsc_attempts_answered_late_total"), 1.0);
+
+    // For now: it is submitted again.
+    let id = scene.submit();
+    let (sequence, _) = next_submit(&mut scene.bind);
+    until("the attempt in the history", || {
+        (scene.attempts(&id) == ["no answer"]).then_some(())
+    });
+    answer(&mut scene.bind, sequence, CommandStatus::ESME_RMSGQFUL, "");
+    let (again, _) = next_submit(&mut scene.bind);
+    accept(&mut scene.bind, again, "again");
+    scene.report("again", "DELIVRD");
+    assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
+    assert_eq!(scene.message(&id)["state"], "DELIVERED");
+    no_submit(&mut scene.bind);
 }
 
 #[test]

@@ -6,8 +6,12 @@ mod harness;
 use std::time::Duration;
 
 use bytes::Bytes;
-use harness::{FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, submit, until};
-use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm};
+use harness::{
+    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, database, execute, migrate,
+    rows, submit, until,
+};
+use rusqlite::Connection;
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm};
 
 const MESSAGES: usize = 40;
 /// Long enough for a second receipt to show itself, had there been one.
@@ -203,6 +207,142 @@ fn intermediate_states_end_nothing() {
         CommandStatus::ESME_ROK
     );
     assert_eq!(receipted(&scene.esme.deliver()), id);
+}
+
+/// What is taken for the form of an operator's ids may be wrong; receipts find their messages all the
+/// same, those that were parked too, and what is known in the end outlives a kill.
+fn another_form_than_the_first(mut scene: Scene) {
+    let report = |scene: &mut Scene, theirs: &str, id: &str| {
+        let status = send_receipt(&mut scene.bind, theirs, "DELIVRD");
+        assert_eq!(status, CommandStatus::ESME_ROK);
+        assert_eq!(receipted(&scene.esme.deliver()), id, "by {theirs}");
+    };
+    let on_disk = |scene: &Scene, id: &str| {
+        until("the answer to be on disk", || {
+            (scene.message(id)["stage"] == "handed over").then_some(())
+        });
+    };
+    // The same in every form: it says nothing.
+    let id = scene.submit_as("7");
+    report(&mut scene, "7", &id);
+    let id = scene.submit_as("2a");
+    report(&mut scene, "2A", &id);
+    // Too early, and not in the form of that one: parked.
+    let status = send_receipt(&mut scene.bind, "31", "DELIVRD");
+    assert_eq!(status, CommandStatus::ESME_ROK);
+    let early = scene.submit_as("1f");
+    on_disk(&scene, &early);
+    // In decimal after all.
+    let id = scene.submit_as("3f");
+    let status = send_receipt(&mut scene.bind, "63", "DELIVRD");
+    assert_eq!(status, CommandStatus::ESME_ROK);
+    let mut told = [
+        receipted(&scene.esme.deliver()),
+        receipted(&scene.esme.deliver()),
+    ];
+    let mut both = [early, id];
+    told.sort();
+    both.sort();
+    assert_eq!(told, both, "the parked one as well");
+    let changed = "smsc_operator_message_id_forms_changed_total";
+    assert_eq!(scene.metric(changed), 1.0);
+    let warned = "decimal in the receipt, hexadecimal in the answer";
+    assert!(scene.smsc.log().contains(warned), "{}", scene.smsc.log());
+
+    for id in both {
+        until("its sender to be told on disk", || {
+            (scene.message(&id)["final"]["receipt_acknowledged"] == true).then_some(())
+        });
+    }
+    scene.kill_and_start_again();
+    let decimal = scene.submit_as("10");
+    let same = scene.submit_as("16");
+    on_disk(&scene, &same);
+    report(&mut scene, "16", &decimal);
+    report(&mut scene, "22", &same);
+}
+
+#[test]
+fn another_form_than_the_first_in_the_embedded_store() {
+    another_form_than_the_first(Scene::new(""));
+}
+
+#[test]
+fn another_form_than_the_first_in_postgresql() {
+    let database = database();
+    migrate(database.url());
+    another_form_than_the_first(Scene::with("", |builder| {
+        builder.toml(&format!("[postgres]\nurl = {:?}", database.url()))
+    }));
+}
+
+/// Sends the same receipt twice while `hold` keeps the store from committing; neither is answered before
+/// `release`, and both are after it.
+fn repeated_before_the_commit<T>(
+    mut scene: Scene,
+    hold: impl FnOnce(&Scene) -> T,
+    release: impl FnOnce(T),
+) {
+    let id = scene.submit_as("4711");
+    until("the answer to be on disk", || {
+        (scene.message(&id)["stage"] == "handed over").then_some(())
+    });
+    let held = hold(&scene);
+    let receipt = || Body::DeliverSm(harness::receipt("id:4711 stat:DELIVRD err:000"));
+    let first = scene.bind.request(receipt());
+    let second = scene.bind.request(receipt());
+    assert_eq!(
+        scene.bind.next(QUIET).map(|pdu| (pdu.sequence, pdu.status)),
+        Err(PeerError::Silence),
+        "answered before it was durable; the receipts were {first} and {second}"
+    );
+    assert_eq!(scene.message(&id)["state"], "ENROUTE", "not committed");
+    release(held);
+    for _ in [first, second] {
+        let answer = scene.bind.expect("deliver_sm_resp", |pdu| {
+            pdu.command_id() == CommandId::DELIVER_SM_RESP
+        });
+        assert!([first, second].contains(&answer.sequence));
+        assert_eq!(answer.status, CommandStatus::ESME_ROK);
+    }
+    assert_eq!(receipted(&scene.esme.deliver()), id);
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "told once");
+    assert_eq!(scene.metric("smsc_operator_receipts_repeated_total"), 1.0);
+}
+
+#[test]
+fn a_repeated_receipt_is_answered_when_the_first_is_durable() {
+    let hold = |scene: &Scene| {
+        let store = Connection::open(scene.smsc.data_dir().join("smsc.db")).unwrap();
+        store.execute_batch("BEGIN IMMEDIATE").unwrap();
+        store
+    };
+    let release = |store: Connection| store.execute_batch("ROLLBACK").unwrap();
+    repeated_before_the_commit(Scene::new(""), hold, release);
+}
+
+#[test]
+fn a_repeated_receipt_is_answered_when_postgresql_has_the_first() {
+    let database = database();
+    let url = database.url().to_owned();
+    migrate(&url);
+    let scene = Scene::with("", |builder| {
+        builder.toml(&format!("[postgres]\nurl = {url:?}"))
+    });
+    let hold = |_: &Scene| {
+        let lock = "BEGIN; LOCK TABLE fin IN EXCLUSIVE MODE; SELECT pg_sleep(3); COMMIT";
+        let held = std::thread::spawn({
+            let url = url.clone();
+            move || execute(&url, lock)
+        });
+        until("the lock", || {
+            let locks = "SELECT 1 FROM pg_locks WHERE relation = 'fin'::regclass AND granted
+                         AND mode = 'ExclusiveLock'";
+            (!rows(&url, locks).is_empty()).then_some(())
+        });
+        held
+    };
+    repeated_before_the_commit(scene, hold, |held| held.join().unwrap());
 }
 
 /// The next submit_sm on either bind: which bind, and its sequence number.

@@ -7,7 +7,11 @@ mod harness;
 use std::time::Duration;
 
 use bytes::Bytes;
-use harness::{Peer, PeerError, Scene, receipt, send_receipt, stat_of, submit, until};
+use harness::{
+    Peer, PeerError, Scene, database, migrate, receipt, rows, send_receipt, stat_of, submit, until,
+};
+use serde_json::Value;
+use smsc::smpp::time::format_receipt_date;
 use smsc::smpp::{Body, CommandId, CommandStatus, DataSm, SubmitSm, Tlvs, tag};
 
 /// Long enough for a second receipt to show itself, had there been one.
@@ -125,6 +129,188 @@ fn odd_forms_end_their_message() {
     assert_eq!(scene.message(&id)["state"], "ENROUTE");
     report(&mut scene.bind, "id:own stat:UNDELIV err:0A99");
     assert_eq!(stat_of(&scene.esme.deliver()), (id, EXPIRED));
+}
+
+#[test]
+fn a_message_that_names_another_is_no_receipt() {
+    let mut scene = Scene::of("addresses = [\"12345\"]", "", |builder| builder);
+    let id = scene.submit_as("asked");
+    let mut tlvs = Tlvs::new();
+    tlvs.push(tag::RECEIPTED_MESSAGE_ID, b"asked\0");
+    let answer = SubmitSm {
+        tlvs,
+        esm_class: 0,
+        ..receipt("yes, at eight")
+    };
+    assert_eq!(
+        send_receipt(&mut scene.bind, answer),
+        CommandStatus::ESME_ROK
+    );
+    let got = scene.esme.deliver();
+    assert_eq!(got.short_message, "yes, at eight");
+    assert_eq!(got.esm_class, 0);
+    assert_eq!(scene.message(&id)["state"], "ENROUTE");
+    assert_eq!(scene.metric("smsc_operator_receipts_dropped_total"), 0.0);
+}
+
+#[test]
+fn a_receipt_that_cannot_be_read_is_kept_for_people() {
+    let mut scene = Scene::new("");
+    report(&mut scene.bind, "nothing that anybody knows");
+    let unmatched = |scene: &Scene| {
+        let list = scene.smsc.admin().get("/v1/receipts/unmatched");
+        list["receipts"].clone()
+    };
+    let kept = unmatched(&scene);
+    assert_eq!(kept[0]["text"], "nothing that anybody knows", "{kept}");
+    // What was answered with ESME_ROK is durable.
+    scene.kill_and_start_again();
+    assert_eq!(unmatched(&scene), kept);
+    // No message is taken for the one that it is about.
+    let id = scene.submit_as("1");
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
+    assert_eq!(scene.message(&id)["state"], "ENROUTE");
+}
+
+#[test]
+fn an_intermediate_state_may_overtake_its_answer() {
+    let mut scene = Scene::with("binds = 2", |builder| {
+        builder.toml("[correlation]\nearly_hold = \"60s\"")
+    });
+    let mut other = scene.operator.accept_bind();
+    scene.smsc.wait_for_binds("up", 2);
+    let id = scene.esme.submit(SubmitSm {
+        registered_delivery: 0x11,
+        ..submit("447700900123", "hello")
+    });
+    let mut binds = [&mut scene.bind, &mut other];
+    let (sender, sequence) = until("a submit_sm", || {
+        binds.iter_mut().enumerate().find_map(|(at, bind)| {
+            let pdu = bind.next(Duration::from_millis(20)).ok()?;
+            matches!(pdu.body, Body::SubmitSm(_)).then_some((at, pdu.sequence))
+        })
+    });
+    let early = binds[1 - sender].request(Body::DeliverSm(receipt("id:e1 stat:ENROUTE err:0F03")));
+    until("it to be held", || {
+        let metrics = scene.smsc.admin();
+        (metrics.metric("smsc_operator_receipts_early_total") == Some(1.0)).then_some(())
+    });
+    harness::accept(binds[sender], sequence, "e1");
+    assert_eq!(
+        binds[1 - sender].answer_to(early).status,
+        CommandStatus::ESME_ROK
+    );
+    assert_eq!(stat_of(&scene.esme.deliver()), (id, ENROUTE));
+}
+
+#[test]
+fn the_text_in_a_receipt_is_printable_and_cut_between_characters() {
+    let mut scene = Scene::new("");
+    let texts: [(&[u8], &str); 5] = [
+        (b"a text of more than twenty", "a text of more than "),
+        (
+            b"\0\x1b\x65a\x7f\x02 this is longer than",
+            "@?a?$ this is longer",
+        ),
+        (
+            b"nineteen characters\x1b\x65 and more",
+            "nineteen characters?",
+        ),
+        (b"twenty characters, \x1b\x65", "twenty characters, ?"),
+        (b"line\nbreak\r", "line?break?"),
+    ];
+    for (number, (octets, expected)) in texts.into_iter().enumerate() {
+        scene.esme.submit(SubmitSm {
+            short_message: Bytes::from_static(octets),
+            ..submit("447700900123", "")
+        });
+        let theirs = format!("text-{number}");
+        scene.take(&theirs);
+        report(
+            &mut scene.bind,
+            &format!("id:{theirs} stat:UNDELIV err:069"),
+        );
+        let told = scene.esme.deliver();
+        let text = &told.short_message;
+        assert!(
+            text.iter().all(|octet| matches!(octet, b' '..=b'~')),
+            "{text:?}"
+        );
+        let end = format!(" err:069 text:{expected}");
+        assert!(text.ends_with(end.as_bytes()), "{text:?} and not {end:?}");
+    }
+}
+
+/// Unix milliseconds of a time in an answer of the API.
+fn ms(time: &Value) -> i64 {
+    let time: jiff::Timestamp = time.as_str().unwrap().parse().unwrap();
+    time.as_millisecond()
+}
+
+/// The end is when the receipt arrived; the operator's done date stands beside it, and is what the sender
+/// is told as far as it is possible.
+fn the_end_and_the_done_date(scene: &mut Scene) -> String {
+    let started = jiff::Timestamp::now().as_millisecond();
+    let id = scene.submit_as("ended");
+    until("the answer to be on disk", || {
+        (scene.message(&id)["stage"] == "handed over").then_some(())
+    });
+    // By a clock that is two hours late, in whole minutes.
+    let said = (started - 7_200_000) / 60_000 * 60_000;
+    let done = format_receipt_date(said, false);
+    report(
+        &mut scene.bind,
+        &format!("id:ended done date:{done} stat:DELIVRD err:000"),
+    );
+    let text = text_of(&scene.esme.deliver());
+    let date = |key: &str| text.split_once(key).unwrap().1[..10].to_owned();
+    assert_eq!(date("done date:"), date("submit date:"), "never before it");
+    let message = scene.message(&id);
+    let ended = &message["final"];
+    let attempt = ms(&message["history"][0]["at"]);
+    assert!(ms(&message["accepted_at"]) <= attempt, "{message}");
+    assert!(attempt <= ms(&ended["at"]), "{message}");
+    assert_eq!(ms(&ended["done_at"]), said, "{message}");
+    let record = until("its record", || {
+        let records = scene.smsc.records();
+        records.into_iter().find(|record| record["id"] == *id)
+    });
+    assert_eq!(record["final_at"], ms(&ended["at"]));
+    assert_eq!(record["done_at"], said);
+
+    // Without a done date there is none.
+    let other = scene.submit_as("unsaid");
+    report(&mut scene.bind, "id:unsaid stat:DELIVRD err:000");
+    scene.esme.deliver();
+    let message = scene.message(&other);
+    assert!(message["final"]["done_at"].is_null(), "{message}");
+    id
+}
+
+#[test]
+fn a_message_ends_when_its_receipt_arrives() {
+    let mut scene = Scene::new("");
+    the_end_and_the_done_date(&mut scene);
+}
+
+#[test]
+fn a_message_ends_when_its_receipt_arrives_for_other_programs_too() {
+    let database = database();
+    migrate(database.url());
+    let mut scene = Scene::with("", |builder| {
+        let url = database.url();
+        builder.toml(&format!(
+            "[postgres]\nurl = {url:?}\nmessage_correlations = true"
+        ))
+    });
+    the_end_and_the_done_date(&mut scene);
+    let rows = rows(
+        database.url(),
+        "SELECT dlr_received_at >= submitted_at FROM smpp.message_correlations
+         WHERE status = 'DLR_RECEIVED'",
+    );
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row.get(0)));
 }
 
 #[test]

@@ -4,10 +4,10 @@
 mod harness;
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use harness::{Peer, PeerError, Smsc, SmscBuilder, submit, until};
+use harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate, submit, until};
 use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm, tag};
 
 const MESSAGES: usize = 30;
@@ -208,6 +208,67 @@ fn what_a_receipt_says() {
         text.contains(" dlvrd:000 ") && text.contains(" stat:UNDELIV "),
         "{text}"
     );
+}
+
+/// For an account that only submits; told to wait no longer than two seconds.
+fn impatient(more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Smsc {
+    more(delivering().toml("[validity]\nreceipts = \"2s\"")).start()
+}
+
+/// Every receipt is given up, as metrics and timelines say, and nobody hears of it any more.
+fn given_up(smsc: &mut Smsc, ids: &HashSet<String>) {
+    let admin = smsc.admin();
+    for id in ids {
+        let message = until("the receipt to be given up", || {
+            let message = admin.get(&format!("/v1/messages/{id}"));
+            (message["final"]["receipt_given_up"] == true).then_some(message)
+        });
+        assert_eq!(message["state"], "DELIVERED");
+        assert_eq!(message["final"]["receipt_acknowledged"], false);
+        let change = &message["changes"][0];
+        assert_eq!(change["kind"], "give_up", "{message}");
+        assert_eq!(change["by"], "validity.receipts");
+    }
+    let waiting = admin.get("/v1/queues/account:test")["waiting"].clone();
+    assert_eq!(waiting, 0);
+    let count = admin.metric("smsc_receipts_given_up_total");
+    assert_eq!(count, Some(ids.len() as f64));
+    smsc.kill();
+    smsc.start_again();
+    let mut receiver = bind_as(smsc, Body::BindReceiver);
+    assert_eq!(receiver.next(QUIET), Err(PeerError::Silence));
+}
+
+#[test]
+fn given_up_when_nobody_takes_them_in_time() {
+    let mut smsc = impatient(|builder| builder);
+    let ids = submit_some(&smsc);
+    given_up(&mut smsc, &ids);
+    smsc.kill();
+    smsc.fsck();
+}
+
+#[test]
+fn given_up_when_their_time_ends_while_nothing_runs() {
+    let mut smsc = impatient(|builder| builder);
+    let ids = submit_some(&smsc);
+    smsc.kill();
+    let ended = Instant::now();
+    until("the end of their time", || {
+        (ended.elapsed() > Duration::from_secs(3)).then_some(())
+    });
+    smsc.start_again();
+    given_up(&mut smsc, &ids);
+}
+
+#[test]
+fn given_up_by_a_cluster() {
+    let database = database();
+    migrate(database.url());
+    let mut smsc =
+        impatient(|builder| builder.toml(&format!("[postgres]\nurl = {:?}", database.url())));
+    let ids = submit_some(&smsc);
+    given_up(&mut smsc, &ids);
 }
 
 #[test]

@@ -111,7 +111,10 @@ impl Known {
             .iter()
             .any(|number| !self.sent.contains_key(number));
         let stage = match self.fin {
-            Some(tell) => Stage::Untold { tell },
+            Some(tell) => Stage::Untold {
+                tell,
+                at: fin_row(id, tell).at,
+            },
             None if !handed.is_empty() => Stage::Sent {
                 at: handed.iter().map(|(at, _)| *at).max().unwrap_or(0),
                 ids: handed.into_iter().map(|(_, ids)| ids).collect(),
@@ -373,6 +376,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         error: Bytes::new(),
         operator: 0,
         tell,
+        done_at: 0,
         hand_over: Bytes::new(),
     }
 }

@@ -57,6 +57,7 @@ fn fin(id: u64, tell: u32) -> FinRow {
         error: Bytes::from_static(b"000"),
         operator: 1,
         tell,
+        done_at: 0,
         hand_over: Bytes::new(),
     }
 }

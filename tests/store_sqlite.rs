@@ -66,6 +66,7 @@ fn fin(ids: impl IntoIterator<Item = u64>) -> WriteBatch {
         error: Bytes::new(),
         operator: 1,
         tell: 0,
+        done_at: 0,
         hand_over: Bytes::new(),
     };
     WriteBatch {

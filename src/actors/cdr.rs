@@ -95,6 +95,9 @@ impl Cdr {
             content::parts(message),
         );
         quote(out, &ended.error);
+        if ended.done_at != 0 {
+            let _ = write!(out, ",\"done_at\":{}", ended.done_at);
+        }
         if !message.network.is_empty() {
             out.extend_from_slice(b",\"network\":");
             quote(out, message.network.as_bytes());

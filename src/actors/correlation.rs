@@ -2,12 +2,13 @@
 //!
 //! Sessions send what the operator answered ([`SentBatch`]) before the receipts of the same socket
 //! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
-//! answered only after that commit. One that matches nothing is held for a moment without an
+//! answered only after that commit, and so is one that repeats it meanwhile. One that matches nothing is held for a moment without an
 //! answer (it may have overtaken its submit_sm_resp on another bind), then parked durably,
 //! answered, and tried again on each new id. One about a message that is final is answered and
 //! counted: a final state stays, and its sender hears of it once.
 
 mod by_hand;
+mod forms;
 mod index;
 mod intermediate;
 mod parked;
@@ -24,7 +25,8 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, W
 use tokio::time::Instant;
 
 pub(in crate::actors) use self::by_hand::final_of;
-use self::index::{Form, Index, Key};
+use self::forms::Learned;
+use self::index::{Entry, Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::finish;
 use crate::actors::hub::Hub;
@@ -61,15 +63,22 @@ pub struct Correlation {
     recent_order: VecDeque<u64>,
     early: Vec<Early>,
     parked: Parked,
-    /// The form in which an operator's ids have matched; later ids are tried in that form only, so
-    /// that an old decimal id is never taken for somebody else's hexadecimal one.
-    learned: HashMap<u32, Form>,
+    /// The form in which an operator's ids have matched.
+    learned: HashMap<u32, Learned>,
+    /// Parked receipts may match now that more is known of their ids.
+    parked_due: bool,
     next_sweep: Instant,
     /// When parked receipts are compared with what other nodes have sent.
     next_retry: Instant,
     retries: u32,
+    /// Messages whose final state is on its way to the store, with the repeated receipts that are
+    /// answered as the first one is: before that commit nobody may be told that it is kept.
+    settling: HashMap<u64, Vec<Repeat>, ahash::RandomState>,
     counters: Counters,
 }
+
+/// A receipt that was repeated: by which session, and what it is answered when all is well.
+type Repeat = (u64, ReceiptResult);
 
 /// A message that was handed over, and which attempt that was.
 struct Recent {
@@ -139,9 +148,11 @@ impl Correlation {
             early: Vec::new(),
             parked: Parked::new(config.correlation.parked_max),
             learned: HashMap::new(),
+            parked_due: false,
             next_sweep: Instant::now() + config.correlation.sweep,
             next_retry: Instant::now(),
             retries: 0,
+            settling: HashMap::default(),
             counters: Counters::default(),
             health,
             hub,
@@ -171,13 +182,6 @@ impl Correlation {
         self.hub.plan().message_id_form(operator)
     }
 
-    fn forms_of(&self, operator: u32) -> Vec<Form> {
-        match self.learned.get(&operator) {
-            Some(form) => vec![*form],
-            None => index::forms(self.form_of(operator)).to_vec(),
-        }
-    }
-
     /// The keys under which the answer to this receipt's message may be kept.
     fn keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
         let own = self.form_of(operator);
@@ -194,20 +198,34 @@ impl Correlation {
     }
 
     fn find(&mut self, operator: u32, id: &[u8]) -> Found {
-        for (form, key) in self.keys(operator, id) {
+        let keys = self.keys(operator, id);
+        let mut found: Option<(Form, Key, Entry)> = None;
+        // Whether no other form of this id, which is another one, belongs to a message as well.
+        let mut is_clear = keys.len() == 1 || keys.iter().any(|(_, key)| *key != keys[0].1);
+        for (form, key) in keys {
             let Some(entry) = self.index.get(key) else {
                 continue;
             };
-            if self.form_of(operator) == MessageIdForm::Auto {
-                self.learned.entry(operator).or_insert(form);
+            match &found {
+                Some((_, first, _)) if *first == key => {}
+                Some((_, _, before)) => {
+                    is_clear = false;
+                    if before.done && !entry.done {
+                        found = Some((form, key, entry));
+                    }
+                }
+                None => found = Some((form, key, entry)),
             }
-            if entry.done {
-                return Found::Repeated(entry.id);
-            }
-            self.index.mark_done(key, entry.id);
-            return Found::Open(entry.id, key);
         }
-        Found::Nothing
+        let Some((form, key, entry)) = found else {
+            return Found::Nothing;
+        };
+        self.fitted(operator, form, is_clear && !entry.done);
+        if entry.done {
+            return Found::Repeated(entry.id);
+        }
+        self.index.mark_done(key, entry.id);
+        Found::Open(entry.id, key)
     }
 
     fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
@@ -314,16 +332,10 @@ impl Correlation {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
         let mut strangers = Vec::new();
-        let mut intermediate = Vec::new();
+        let mut repeats = Vec::new();
         let is_shared = self.hub.tenure.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt.operator_message_id) {
-                // An intermediate state ends nothing; the id stays open for the final one.
-                Found::Open(id, key) if !is_final(receipt.state()) => {
-                    self.index.reopen(key, id);
-                    answered.push(ok(&receipt));
-                    intermediate.push((id, key, receipt));
-                }
                 Found::Open(id, key) => matches.push(Match {
                     id,
                     receipt,
@@ -332,17 +344,16 @@ impl Correlation {
                     parked: 0,
                     key: Some(key),
                 }),
-                Found::Repeated(_) | Found::Nothing if !is_final(receipt.state()) => {
-                    answered.push(ok(&receipt));
-                }
+                // Its message has ended or is about to: this says nothing any more.
+                Found::Repeated(_) if !is_final(receipt.state()) => answered.push(ok(&receipt)),
                 // Another node may have been given the same id for a newer message.
                 Found::Repeated(known) if is_shared => strangers.push(Stranger {
                     receipt,
                     known: Some(known),
                 }),
-                Found::Repeated(_) => {
+                Found::Repeated(known) => {
                     self.repeated(1);
-                    answered.push(ok(&receipt));
+                    repeats.push((known, ok(&receipt)));
                 }
                 Found::Nothing => strangers.push(Stranger {
                     receipt,
@@ -350,13 +361,14 @@ impl Correlation {
                 }),
             }
         }
-        self.answer(batch.session, answered);
-        if !intermediate.is_empty() {
-            self.notify(intermediate, ctx);
-        }
         if !matches.is_empty() {
             self.settle(matches, ctx);
         }
+        // Both may have come at once, so only now: the first one is on its way.
+        for (known, result) in repeats {
+            answered.extend(self.or_wait(known, batch.session, result));
+        }
+        self.answer(batch.session, answered);
         if !strangers.is_empty() {
             self.look_further(batch.operator, batch.session, strangers, ctx);
         }
@@ -376,6 +388,9 @@ impl Correlation {
                 .partition(|early| early.until <= now);
             self.early = held;
             self.park(late, ctx);
+        }
+        if std::mem::take(&mut self.parked_due) && !self.parked.is_empty() {
+            self.try_parked(ctx);
         }
         if self.next_sweep <= now {
             self.next_sweep = now + self.hub.config().correlation.sweep;
@@ -429,6 +444,16 @@ impl Actor for Correlation {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(TICK, |correlation, ctx| correlation.tick(ctx));
+        let forms = self.hub.store.message_id_forms();
+        ctx.wait(forms.into_actor(self).map(|forms, correlation, _| {
+            match forms {
+                Ok(forms) => correlation.remember_forms(forms),
+                Err(error) => {
+                    tracing::warn!(%error, "the forms of operators' message ids are learned anew");
+                }
+            }
+            correlation.parked_due = true;
+        }));
     }
 }
 

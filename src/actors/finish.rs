@@ -172,6 +172,7 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
         error: ended.error.clone(),
         operator: ended.operator,
         tell,
+        done_at: ended.done_at,
         hand_over: Bytes::new(),
     }
 }

@@ -21,6 +21,7 @@ use crate::actors::admin;
 use crate::actors::hub::Hub;
 use crate::actors::ingest;
 use crate::actors::posted::Posted;
+use crate::actors::receipts;
 use crate::clock;
 use crate::domain::rewrite::Number;
 use crate::pb::queue_command::Verb;
@@ -60,9 +61,11 @@ pub async fn query_sm(asker: &Asker, query: &QuerySm) -> Result<QuerySmResp, Com
     asker.admit().await?;
     let fail = CommandStatus::ESME_RQUERYFAIL;
     let own = find::own(asker, &query.message_id, &query.source_addr, fail).await?;
-    let answer = |state: u8, fin: Option<&FinRow>, error_code| QuerySmResp {
+    let answer = |state: u8, fin: Option<(i64, &FinRow)>, error_code| QuerySmResp {
         message_id: query.message_id.clone(),
-        final_date: fin.map_or_else(Bytes::new, |fin| time::format_absolute(fin.at).into()),
+        final_date: fin.map_or_else(Bytes::new, |(accepted_at, fin)| {
+            time::format_absolute(receipts::done_at(accepted_at, fin)).into()
+        }),
         message_state: state,
         error_code,
     };
@@ -71,13 +74,16 @@ pub async fn query_sm(asker: &Asker, query: &QuerySm) -> Result<QuerySmResp, Com
     if let Some(history) = open {
         return Ok(answer(asker.open_state(history), None, last_error(history)));
     }
-    let ended = own.iter().filter_map(|history| history.stored.fin.as_ref());
-    let worst = ended
+    let ended = own.iter().filter_map(|history| {
+        let fin = history.stored.fin.as_ref()?;
+        Some((history.stored.message.accepted_at, fin))
+    });
+    let (_, worst) = ended
         .clone()
-        .find(|fin| fin.state != MessageState::Delivered)
+        .find(|(_, fin)| fin.state != MessageState::Delivered)
         .or_else(|| ended.clone().next())
         .ok_or(fail)?;
-    let last = ended.max_by_key(|fin| fin.at);
+    let last = ended.max_by_key(|(_, fin)| fin.at);
     Ok(answer(
         worst.state as i32 as u8,
         last,

@@ -164,6 +164,19 @@ impl Serving {
         self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
     }
 
+    /// The same after its time was over and its outcome taken for unknown.
+    pub fn refused_late(&mut self, context: &InFlight, status: u32, after: Duration) {
+        self.batch.failed.push(Failed {
+            id: context.id,
+            why: Why::Status.into(),
+            status,
+            latency_ms: after.as_millis() as u32,
+            attempt: context.attempt,
+            late: true,
+            ..Failed::default()
+        });
+    }
+
     /// No answer came, or can come any more.
     pub fn unanswered(&mut self, context: &InFlight) {
         self.port.attempts.unanswered();
@@ -193,7 +206,7 @@ impl Serving {
             status,
             latency_ms,
             attempt,
-            lost: false,
+            ..Failed::default()
         });
         self.batch.room += 1;
     }

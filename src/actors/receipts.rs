@@ -122,7 +122,7 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
     QueueItem {
         id: fin.id,
         what: What::Receipt.into(),
-        expires_at: i64::MAX,
+        expires_at: hub.plan().config.validity.of_receipt(fin.at),
         part: partition::WHOLE.into(),
         message: Some(Box::new(receipt)),
         ..QueueItem::default()
@@ -134,10 +134,22 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
 /// user_message_reference. It is due since the message's end.
 pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
+    let done_at = done_at(message.accepted_at, fin);
     Message {
         esm_class: ESM_CLASS_RECEIPT,
         trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
-        ..telling(hub, message, state, fin.at, &fin.error)
+        due_at: fin.at,
+        ..telling(hub, message, state, done_at, &fin.error)
+    }
+}
+
+/// When a message ended, as its sender is told (Unix milliseconds): as the operator says, where that is
+/// possible. Done dates have minutes only and clocks differ: it is never before the message was
+/// accepted, and never after its end was known.
+pub fn done_at(accepted_at: i64, fin: &FinRow) -> i64 {
+    match fin.done_at {
+        0 => fin.at,
+        said => said.clamp(accepted_at.min(fin.at), fin.at),
     }
 }
 
@@ -218,7 +230,8 @@ pub fn shape(pdu: &mut DeliverSm, form: ReceiptForm, with_tlvs: bool) {
     }
 }
 
-/// The start of the text, when its octets are readable in the default alphabet.
+/// The start of the text, in printable ASCII: what else its characters are, a question mark stands for
+/// each of them. Empty for a text in an alphabet that has nothing in common with ASCII.
 fn first_words(message: &Message) -> Bytes {
     let has_header = message.esm_class & 0x40 != 0;
     let ascii_like = !matches!(
@@ -228,6 +241,18 @@ fn first_words(message: &Message) -> Bytes {
     if has_header || !matches!(message.data_coding, 0 | 1 | 3) || !ascii_like {
         return Bytes::new();
     }
-    let text = &message.short_message;
-    text.slice(..text.len().min(TEXT))
+    let octets = &message.short_message;
+    // The common case, without decoding: what is the same in ASCII and in every such alphabet.
+    let start = &octets[..octets.len().min(TEXT)];
+    if start
+        .iter()
+        .all(|octet| matches!(octet, b' ' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'))
+    {
+        return octets.slice(..start.len());
+    }
+    let text = content::text_of(message).unwrap_or_default();
+    text.chars()
+        .take(TEXT)
+        .map(|character| receipt::printable(u8::try_from(character).unwrap_or(0)))
+        .collect()
 }

@@ -145,7 +145,7 @@ impl TestTarget {
                 status: refused,
                 latency_ms: 0,
                 attempt: delivery.attempt,
-                lost: false,
+                ..Failed::default()
             })
             .collect();
         let room = failed.len() as u32;

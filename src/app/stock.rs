@@ -59,10 +59,11 @@ impl Stock {
             ..SqliteOptions::new(&config.data_dir)
         })?;
         let Settled { config, desk } = settle(config, path, &store)?;
+        let seeds = Seeds::read(&store, &config)?;
         Ok(Self {
             plan: Plan::build(config, &store)?,
             settings: desk,
-            seeds: Seeds::read(&store)?,
+            seeds,
             parked: store.parked(usize::MAX)?,
             highest: store.highest_id()?,
             purses: store.purses(None).wait()?,

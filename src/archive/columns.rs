@@ -43,7 +43,7 @@ const fn column(name: &'static str, shape: Shape) -> Column {
 }
 
 /// In the order of the rows; the last two only with the text.
-const COLUMNS: [Column; 18] = [
+const COLUMNS: [Column; 19] = [
     column("id", Shape::Id),
     column("accepted_at", Shape::Time),
     column("kind", Shape::Text),
@@ -60,6 +60,7 @@ const COLUMNS: [Column; 18] = [
     column("attempts", Shape::Number),
     column("operator_message_id", Shape::Text),
     column("data_coding", Shape::Number),
+    column("done_at", Shape::Time),
     column("text", Shape::Text),
     column("octets", Shape::Text),
 ];
@@ -99,13 +100,22 @@ impl Rows {
         let stored = &exported.stored;
         let message = &stored.message;
         let part = content::part_of(message);
-        let (ended, error, state) = match &stored.fin {
+        let (ended, done, error, state) = match &stored.fin {
             Some(fin) => (
                 Cell::Number(fin.at),
+                match fin.done_at {
+                    0 => Cell::Null,
+                    said => Cell::Number(said),
+                },
                 Cell::octets(&fin.error),
                 state::name(u8::try_from(i32::from(fin.state)).unwrap_or_default()),
             ),
-            None => (Cell::Null, Cell::Null, state::name(state::ENROUTE)),
+            None => (
+                Cell::Null,
+                Cell::Null,
+                Cell::Null,
+                state::name(state::ENROUTE),
+            ),
         };
         let (operator, their_id) = match &exported.attempt {
             Some(attempt) => (
@@ -134,6 +144,7 @@ impl Rows {
             Cell::number(Some(stored.attempts)),
             their_id,
             Cell::number(Some(message.data_coding)),
+            done,
         ];
         if self.with_text {
             row.extend(texts(message));

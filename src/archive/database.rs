@@ -188,8 +188,10 @@ fn ddl() -> String {
             format!("\"{}\" {kind}", column.name)
         })
         .collect();
+    // Younger than the table.
     format!(
         "CREATE TABLE IF NOT EXISTS sms_archive({});
+         ALTER TABLE sms_archive ADD COLUMN IF NOT EXISTS done_at timestamptz;
          CREATE TABLE IF NOT EXISTS sms_archive_mark(from_id bigint, to_id bigint, with_text boolean,
            next_id bigint NOT NULL, PRIMARY KEY(from_id, to_id, with_text));",
         columns.join(", ")

@@ -158,11 +158,15 @@ fn facts(message: &Message) -> String {
     fact("priority", message.priority.to_string());
     if let Some(fin) = &message.fin {
         fact("ended", client::time(fin.at.as_deref()));
+        fact("done date", client::time(fin.done_at.as_deref()));
         fact("error", fin.error.clone());
         fact("reported by", fin.reported_by.clone());
         let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {
             ("", _) => "not asked for".to_owned(),
             (account, true) => format!("acknowledged by {account}"),
+            (account, false) if fin.receipt_given_up => {
+                format!("given up, {account} did not take it")
+            }
             (account, false) => format!("waits for {account}"),
         };
         fact("receipt", receipt);

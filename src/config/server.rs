@@ -280,6 +280,18 @@ section! {
         default: Duration = 10 * DAY,
         /// Longer wishes are cut to this.
         max: Duration = 10 * DAY,
+        /// How long a receipt waits for an account that binds no receiver, or does not acknowledge it, after its message has ended; then it is given up. "0s" keeps it for ever.
+        receipts: Duration = 7 * DAY,
+    }
+}
+
+impl Validity {
+    /// Until when a receipt is kept whose message ended then; Unix milliseconds.
+    pub fn of_receipt(&self, ended_at: i64) -> i64 {
+        match i64::try_from(self.receipts.as_millis()) {
+            Ok(0) | Err(_) => i64::MAX,
+            Ok(kept) => ended_at.saturating_add(kept),
+        }
     }
 }
 

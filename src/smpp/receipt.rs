@@ -143,7 +143,7 @@ pub fn state_from_word(word: &[u8]) -> Option<u8> {
         .map(|(_, state)| *state)
 }
 
-/// Writes the text of Appendix B; the message's text is cut at 20 octets. Its dates are YYMMDDhhmm, or
+/// Writes the text of Appendix B in printable ASCII; the message's text is cut at 20 octets. Its dates are YYMMDDhhmm, or
 /// YYMMDDhhmmss `with_seconds`, as many write them.
 pub fn format(receipt: &ReceiptText, with_seconds: bool) -> Vec<u8> {
     let date = |ms: Option<i64>| match ms {
@@ -161,7 +161,7 @@ pub fn format(receipt: &ReceiptText, with_seconds: bool) -> Vec<u8> {
         date(receipt.done_date_ms),
     );
     let text = &receipt.text[..receipt.text.len().min(TEXT_MAX)];
-    [
+    let mut octets = [
         b"id:".as_slice(),
         &receipt.id,
         middle.as_bytes(),
@@ -171,7 +171,20 @@ pub fn format(receipt: &ReceiptText, with_seconds: bool) -> Vec<u8> {
         b" text:",
         text,
     ]
-    .concat()
+    .concat();
+    for octet in &mut octets {
+        *octet = printable(*octet);
+    }
+    octets
+}
+
+/// The octet itself, or a question mark for what is no printable ASCII: each alphabet reads that in its
+/// own way, and readers of receipts have stopped at it.
+pub const fn printable(octet: u8) -> u8 {
+    match octet {
+        b' '..=b'~' => octet,
+        _ => b'?',
+    }
 }
 
 /// Reads the text of a receipt however it is written; `None` if it has neither an id nor a state.
@@ -190,10 +203,17 @@ pub fn parse(text: &[u8]) -> Option<ReceiptText> {
 }
 
 /// Whether a deliver_sm is a receipt or an intermediate notification rather than a message of a
-/// subscriber: by its esm_class (§5.2.12) or a receipted_message_id (§5.3.2.12).
+/// subscriber: by its esm_class (§5.2.12), or by a receipted_message_id (§5.3.2.12) with a state in
+/// message_state or in the text. Without a state the id says which message a subscriber answers.
 pub fn is_receipt(deliver_sm: &DeliverSm) -> bool {
     deliver_sm.esm_class & (ESM_RECEIPT | ESM_INTERMEDIATE) != 0
-        || deliver_sm.tlvs.get(tag::RECEIPTED_MESSAGE_ID).is_some()
+        || deliver_sm.tlvs.get(tag::RECEIPTED_MESSAGE_ID).is_some() && has_state(deliver_sm)
+}
+
+fn has_state(deliver_sm: &DeliverSm) -> bool {
+    deliver_sm.tlvs.get(tag::MESSAGE_STATE).is_some()
+        || scan(&receipt_text(deliver_sm))
+            .is_some_and(|fields| state_from_word(fields.stat).is_some() || count(fields.dlvrd) > 0)
 }
 
 /// Whether a deliver_sm that is not marked as a receipt reads like one: its esm_class says that it is

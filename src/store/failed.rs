@@ -161,6 +161,7 @@ mod tests {
                 error: Bytes::from_static(b"069"),
                 operator: 3,
                 tell: 0,
+                done_at: 0,
                 hand_over: Bytes::new(),
             }),
             attempts: 1,

@@ -64,6 +64,8 @@ pub struct Inventory {
     pub purses: Vec<PurseRow>,
     /// How the balances came to be.
     pub top_ups: Vec<TopUpRow>,
+    /// In which forms operators have the ids of messages ([`FormStore`](super::forms::FormStore)).
+    pub forms: Vec<(u32, u8)>,
     /// Rows per table, in the order of [`TABLES`].
     pub rows: [u64; TABLES.len()],
     /// The highest id ever used.

@@ -21,6 +21,7 @@ mod connect;
 mod correlations;
 mod failed;
 mod failure;
+mod forms;
 mod import;
 mod inbox;
 mod lane;

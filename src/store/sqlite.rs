@@ -22,6 +22,7 @@ mod entries;
 mod export;
 mod failed;
 mod failure;
+mod forms;
 mod fsck;
 mod inbox;
 mod index;

@@ -174,7 +174,7 @@ impl ClusterBuilder {
 }
 
 /// `smsc migrate`, as an operator runs it before the first node starts.
-fn migrate(url: &str) {
+pub fn migrate(url: &str) {
     let folder = tempfile::tempdir().unwrap();
     let config = format!("data_dir = \"data\"\n[postgres]\nurl = {url:?}\n");
     std::fs::write(folder.path().join("smsc.toml"), config).unwrap();

@@ -46,7 +46,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub use admin::{Admin, Answer};
-pub use cluster::{Cluster, ClusterBuilder, Node};
+pub use cluster::{Cluster, ClusterBuilder, Node, migrate};
 pub use disk::SmallDisk;
 pub use gate::Gate;
 pub use operator::{Answerer, FakeOperator};

@@ -102,6 +102,7 @@ fn fin(n: u64, state: MessageState, operator: u32, tell: u32) -> FinRow {
         error: Bytes::from_static(b"001"),
         operator,
         tell,
+        done_at: 0,
         hand_over: Bytes::new(),
     }
 }

@@ -175,7 +175,13 @@ pub fn untold(h: &mut Harness) {
     assert_eq!(active.len(), 1);
     assert_eq!(
         (active[0].id, &active[0].stage),
-        (id(1), &Stage::Untold { tell: 4 })
+        (
+            id(1),
+            &Stage::Untold {
+                tell: 4,
+                at: fin_row(id(1), 4).at
+            }
+        )
     );
 }
 

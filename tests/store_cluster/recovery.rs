@@ -115,7 +115,7 @@ fn a_partition_has_what_a_restart_would_find() {
 
         let untold = |id, tell, attempts| Active {
             attempts,
-            stage: Stage::Untold { tell },
+            stage: Stage::Untold { tell, at: 1 },
             ..row(id, 7, WHOLE)
         };
         let account = take_over(&node, 20, &[WHOLE]);

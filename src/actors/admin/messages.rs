@@ -128,7 +128,14 @@ pub(super) fn view(hub: &Hub, history: History) -> MessageView {
     let now = clock::now_ms();
     let stage = stage(&history, now);
     let due_at = due_at(&history);
-    let told = history.told;
+    let (mut told, mut given_up) = (history.told, false);
+    if history
+        .changes
+        .iter()
+        .any(|change| change.kind == ChangeKind::GiveUp)
+    {
+        (told, given_up) = (false, told);
+    }
     MessageView {
         stage: stage.into(),
         due_at: if stage == Stage::Scheduled { due_at } else { 0 },
@@ -150,11 +157,10 @@ pub(super) fn view(hub: &Hub, history: History) -> MessageView {
                 by: change.by,
             })
             .collect(),
-        fin: history
-            .stored
-            .fin
-            .as_ref()
-            .map(|fin| final_view(hub, fin, told)),
+        fin: history.stored.fin.as_ref().map(|fin| FinalView {
+            given_up,
+            ..final_view(hub, fin, told)
+        }),
         ..list_entry(hub, history.stored)
     }
 }
@@ -198,10 +204,12 @@ fn trace_view(hub: &Hub, stored: &Stored) -> Option<TraceView> {
 fn final_view(hub: &Hub, fin: &FinRow, told: bool) -> FinalView {
     FinalView {
         at: fin.at,
+        done_at: fin.done_at,
         error: fin.error.clone(),
         operator: hub.name_of(fin.operator),
         tell: hub.name_of(fin.tell),
         told,
+        given_up: false,
     }
 }
 
@@ -226,6 +234,7 @@ fn change_name(kind: ChangeKind) -> &'static str {
         ChangeKind::Cancel => "cancel",
         ChangeKind::Replace => "replace",
         ChangeKind::Replay => "replay",
+        ChangeKind::GiveUp => "give_up",
     }
 }
 
@@ -290,6 +299,7 @@ mod tests {
             error: bytes::Bytes::new(),
             operator: 1,
             tell: 0,
+            done_at: 0,
             hand_over: bytes::Bytes::new(),
         });
         assert_eq!(stage(&history, 1_000), Stage::Final);

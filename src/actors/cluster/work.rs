@@ -175,7 +175,7 @@ async fn adopt(
     let began = Instant::now();
     // What was decided while this node had them before is in the snapshot then.
     store.barrier().await?;
-    let mut seeds = Seeds::default();
+    let mut seeds = Seeds::new(&hub.config());
     for active in store.take_over(partitions.clone()).await? {
         seeds.add(active);
     }

@@ -3,7 +3,6 @@
 use actix::Handler;
 
 use super::Correlation;
-use crate::domain::id;
 use crate::pb::{Final, ForgetParked, OperatorReceipt};
 
 /// How a message ends by a receipt of this operator that is settled now (Unix ms), without the message.
@@ -17,11 +16,8 @@ pub(in crate::actors) fn final_of(
         id: message,
         state: receipt.state,
         error: receipt.error,
-        // Done dates have minutes only and clocks differ: never before the message itself.
-        at: match receipt.done_at {
-            0 => now,
-            done_at => done_at.clamp(id::millis(message).min(now), now),
-        },
+        at: now,
+        done_at: receipt.done_at,
         operator,
         by_receipt: true,
         ..Final::default()

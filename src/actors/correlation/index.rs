@@ -28,6 +28,33 @@ pub enum Form {
     HexOfDecimal,
 }
 
+impl Form {
+    /// How it is kept in the store. Part of the data: never change them.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Same => 1,
+            Self::DecimalOfHex => 2,
+            Self::HexOfDecimal => 3,
+        }
+    }
+
+    /// The other way; `None` for a number of no form.
+    pub fn of_number(number: u8) -> Option<Self> {
+        forms(MessageIdForm::Auto)
+            .iter()
+            .copied()
+            .find(|form| form.number() == number)
+    }
+
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Same => "as in the answer",
+            Self::DecimalOfHex => "decimal in the receipt, hexadecimal in the answer",
+            Self::HexOfDecimal => "hexadecimal in the receipt, decimal in the answer",
+        }
+    }
+}
+
 /// Where a message id was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
@@ -138,15 +165,25 @@ impl Index {
         self.set(key, id, false);
     }
 
-    fn set(&mut self, key: Key, id: u64, done: bool) {
+    /// The same when its end could not be written. What is final is not spilled, so it may have left
+    /// memory meanwhile: then it is kept anew.
+    pub fn open_again(&mut self, key: Key, id: u64, now_ms: i64) {
+        if !self.set(key, id, false) {
+            self.insert(key, id, now_ms);
+        }
+    }
+
+    /// Whether it was here.
+    fn set(&mut self, key: Key, id: u64, done: bool) -> bool {
         for generation in &mut self.generations {
             if let Some(entry) = generation.entries.get_mut(&key)
                 && entry.id == id
             {
                 entry.done = done;
-                return;
+                return true;
             }
         }
+        false
     }
 
     /// The oldest generation, sorted, when memory is over its limit; confirm with

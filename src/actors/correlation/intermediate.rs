@@ -4,37 +4,41 @@ use super::*;
 use crate::actors::notification;
 
 impl Correlation {
-    /// Tells senders that asked what was said about their messages, which are not final.
-    pub(super) fn notify(
-        &mut self,
-        said: Vec<(u64, Key, OperatorReceipt)>,
-        ctx: &mut Context<Self>,
-    ) {
+    /// Answers what was said about messages that are not final, and tells their senders if they asked.
+    pub(super) fn notify(&mut self, said: Vec<Match>, ctx: &mut Context<Self>) {
         let mut elsewhere = Vec::new();
-        for (id, key, receipt) in said {
-            match self.recent.get(&id) {
+        for found in said {
+            // The id stays open for the final state.
+            if let Some(key) = found.key {
+                self.index.reopen(key, found.id);
+            }
+            self.answer(found.session, vec![ok(&found.receipt)]);
+            match self.recent.get(&found.id) {
                 Some(recent) if notification::is_wanted(&self.hub, &recent.message) => {
-                    notification::pass_on(&self.hub, &recent.message, &receipt);
+                    notification::pass_on(&self.hub, &recent.message, &found.receipt);
                 }
                 Some(_) => {}
-                None => elsewhere.push((id, key, receipt)),
+                None => elsewhere.push(found),
             }
         }
         if elsewhere.is_empty() {
             return;
         }
-        let ids = elsewhere.iter().map(|(id, ..)| *id).collect();
+        let ids = elsewhere.iter().map(|found| found.id).collect();
         let reply = self.hub.store.load(ids);
         ctx.spawn(reply.into_actor(self).map(move |loaded, correlation, _| {
-            for ((id, key, receipt), stored) in elsewhere.iter().zip(loaded.unwrap_or_default()) {
+            for (found, stored) in elsewhere.iter().zip(loaded.unwrap_or_default()) {
                 // The receipt may have come meanwhile, and be on its way.
-                let is_open = (correlation.index.get(*key))
-                    .is_some_and(|entry| entry.id == *id && !entry.done);
+                let is_open = |key| {
+                    (correlation.index.get(key))
+                        .is_some_and(|entry| entry.id == found.id && !entry.done)
+                };
+                let is_open = found.key.is_none_or(is_open);
                 let Some(stored) = stored.filter(|stored| is_open && stored.fin.is_none()) else {
                     continue;
                 };
                 if notification::is_wanted(&correlation.hub, &stored.message) {
-                    notification::pass_on(&correlation.hub, &stored.message, receipt);
+                    notification::pass_on(&correlation.hub, &stored.message, &found.receipt);
                 }
             }
         }));

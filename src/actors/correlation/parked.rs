@@ -102,6 +102,21 @@ impl Parked {
             .collect()
     }
 
+    /// Makes a receipt findable by these keys instead of those that it had.
+    pub fn set_keys(&mut self, id: u64, keys: Vec<Key>) {
+        let Some(row) = self.rows.get_mut(&id) else {
+            return;
+        };
+        for key in std::mem::replace(&mut row.keys, keys.clone()) {
+            if self.by_key.get(&key) == Some(&id) {
+                self.by_key.remove(&key);
+            }
+        }
+        for key in keys {
+            self.by_key.insert(key, id);
+        }
+    }
+
     /// Takes a receipt out; false when it is not here any more.
     pub fn forget(&mut self, id: u64) -> bool {
         self.remove(id).is_some()

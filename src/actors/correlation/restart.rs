@@ -7,13 +7,13 @@ impl Supervised for Correlation {
     fn restarting(&mut self, ctx: &mut Self::Context) {
         let hub = Arc::clone(&self.hub);
         let store = Arc::clone(&hub.store);
-        let shared = hub.tenure.is_shared();
+        let (shared, config) = (hub.tenure.is_shared(), hub.config());
         let read = tokio::task::spawn_blocking(move || {
             if shared {
                 // Found in the store when a receipt asks for it.
                 return Ok((Vec::new(), Vec::new()));
             }
-            let seeds = crate::actors::queue::Seeds::read(store.as_ref())?;
+            let seeds = crate::actors::queue::Seeds::read(store.as_ref(), &config)?;
             let parked = store.parked(usize::MAX)?;
             Ok::<_, crate::store::StoreError>((seeds.sent, parked))
         });
@@ -22,12 +22,16 @@ impl Supervised for Correlation {
             read.into_actor(self)
                 .map(|read, correlation, _| match read {
                     Ok(Ok((sent, parked))) => {
+                        // Read since this began, too.
+                        let learned = std::mem::take(&mut correlation.learned);
                         *correlation = Self::new(
                             Arc::clone(&correlation.hub),
                             Arc::clone(&correlation.health),
                             sent,
                             parked,
                         );
+                        correlation.learned = learned;
+                        correlation.parked_due = true;
                     }
                     Ok(Err(error)) => panic!("correlation cannot read the store: {error}"),
                     Err(error) => panic!("correlation cannot read the store: {error}"),

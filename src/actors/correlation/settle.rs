@@ -9,8 +9,19 @@ use std::collections::HashSet;
 use super::*;
 
 impl Correlation {
-    /// Ends the matched messages and answers the operator after the commit.
-    pub(super) fn settle(&mut self, matches: Vec<Match>, ctx: &mut Context<Self>) {
+    /// Ends the matched messages and answers the operator after the commit. What ends nothing is
+    /// passed on instead.
+    pub(super) fn settle(&mut self, mut matches: Vec<Match>, ctx: &mut Context<Self>) {
+        if matches.iter().any(|found| !is_final(found.receipt.state())) {
+            let (ends, said) = matches
+                .into_iter()
+                .partition(|found| is_final(found.receipt.state()));
+            self.notify(said, ctx);
+            matches = ends;
+            if matches.is_empty() {
+                return;
+            }
+        }
         let now = clock::now_ms();
         self.counters.matched += matches.len() as u64;
         self.hub
@@ -21,9 +32,12 @@ impl Correlation {
         let mut finals = Vec::with_capacity(matches.len());
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
         let mut keys = Vec::with_capacity(matches.len());
+        let mut ids = Vec::with_capacity(matches.len());
         let mut settled = Vec::new();
         let is_shared = self.hub.tenure.is_shared();
         for found in matches {
+            self.settling.entry(found.id).or_default();
+            ids.push(found.id);
             if let Some(key) = found.key {
                 keys.push((key, found.id));
                 if is_shared {
@@ -56,16 +70,24 @@ impl Correlation {
         ctx.spawn(
             settle
                 .into_actor(self)
-                .map(move |(done, answers), correlation, ctx| {
+                .map(move |(done, mut answers), correlation, ctx| {
                     match &done {
                         Ok(lost) if !lost.is_empty() => correlation.lost(lost, settled, ctx),
                         Ok(_) => {}
                         Err(error) => {
                             // The operator keeps the receipts and brings them again.
                             tracing::error!(%error, "receipts not written");
-                            keys.into_iter()
-                                .for_each(|(key, id)| correlation.index.reopen(key, id));
+                            keys.into_iter().for_each(|(key, id)| {
+                                correlation.index.open_again(key, id, clock::now_ms());
+                            });
                         }
+                    }
+                    let repeats = ids
+                        .iter()
+                        .filter_map(|id| correlation.settling.remove(id))
+                        .flatten();
+                    for (session, result) in repeats {
+                        answers.entry(session).or_default().push(result);
                     }
                     for (session, mut results) in answers {
                         if done.is_err() {
@@ -83,6 +105,23 @@ impl Correlation {
     pub(super) fn repeated(&mut self, count: u64) {
         self.counters.repeated += count;
         self.hub.metrics.receipts_repeated.inc_by(count);
+    }
+
+    /// The answer to a receipt that repeats what was said of a message; nothing while the first one is
+    /// not durable: then it is given with that one's.
+    pub(super) fn or_wait(
+        &mut self,
+        message: u64,
+        session: u64,
+        answer: ReceiptResult,
+    ) -> Option<ReceiptResult> {
+        match self.settling.get_mut(&message) {
+            Some(repeats) if session != 0 => {
+                repeats.push((session, answer));
+                None
+            }
+            _ => Some(answer),
+        }
     }
 
     /// These messages were final in the store, for a reason that this node's memory did not know.

@@ -41,11 +41,14 @@ impl Correlation {
                 ids[owner] = ids[owner].or(id);
             }
             let (mut matches, mut unknown, mut answered) = (Vec::new(), Vec::new(), Vec::new());
+            let mut repeated = 0;
             for (Stranger { receipt, known }, id) in strangers.into_iter().zip(ids) {
                 match id {
                     // Nobody has it for another message.
                     found if known.is_some() && (found == known || found.is_none()) => {
-                        answered.push(ok(&receipt));
+                        repeated += u64::from(session != 0);
+                        let known = known.unwrap_or_default();
+                        answered.extend(correlation.or_wait(known, session, ok(&receipt)));
                     }
                     Some(id) => matches.push(Match {
                         id,
@@ -58,9 +61,7 @@ impl Correlation {
                     None => unknown.push(receipt),
                 }
             }
-            if session != 0 {
-                correlation.repeated(answered.len() as u64);
-            }
+            correlation.repeated(repeated);
             correlation.answer(session, answered);
             if !matches.is_empty() {
                 correlation.settle(matches, ctx);
@@ -106,7 +107,7 @@ impl Correlation {
 
     /// New ids have come: some held receipts may match now.
     pub(super) fn retry_early(&mut self, ctx: &mut Context<Self>) {
-        let mut matches = Vec::new();
+        let (mut matches, mut repeats) = (Vec::new(), Vec::new());
         for early in std::mem::take(&mut self.early) {
             match self.find(early.operator, &early.receipt.operator_message_id) {
                 Found::Open(id, key) => matches.push(Match {
@@ -117,15 +118,17 @@ impl Correlation {
                     parked: 0,
                     key: Some(key),
                 }),
-                Found::Repeated(_) => {
-                    self.repeated(1);
-                    self.answer(early.session, vec![ok(&early.receipt)]);
-                }
+                Found::Repeated(known) => repeats.push((known, early)),
                 Found::Nothing => self.early.push(early),
             }
         }
         if !matches.is_empty() {
             self.settle(matches, ctx);
+        }
+        for (known, early) in repeats {
+            self.repeated(1);
+            let answer = self.or_wait(known, early.session, ok(&early.receipt));
+            self.answer(early.session, answer.into_iter().collect());
         }
     }
 
@@ -161,12 +164,17 @@ impl Correlation {
                 .collect();
             let hub = Arc::clone(&correlation.hub);
             ctx.spawn(async move { drop_parked(&hub, beyond).await }.into_actor(correlation));
-            let mut rows = correlation.parked.since(0, usize::MAX);
-            while !rows.is_empty() {
-                let rest = rows.split_off(rows.len().min(RETRY_AT_ONCE));
-                correlation.find_parked(std::mem::replace(&mut rows, rest), ctx);
-            }
+            let rows = correlation.parked.since(0, usize::MAX);
+            correlation.find_all_parked(rows, ctx);
         }));
+    }
+
+    /// Compares parked receipts with what the store has, some at a time.
+    pub(super) fn find_all_parked(&mut self, mut rows: Vec<Late>, ctx: &mut Context<Self>) {
+        while !rows.is_empty() {
+            let rest = rows.split_off(rows.len().min(RETRY_AT_ONCE));
+            self.find_parked(std::mem::replace(&mut rows, rest), ctx);
+        }
     }
 
     fn find_parked(&mut self, rows: Vec<Late>, ctx: &mut Context<Self>) {
@@ -202,8 +210,13 @@ impl Correlation {
         }));
     }
 
-    /// Makes unmatched receipts durable, then answers them.
-    pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+    /// Makes unmatched receipts durable, then answers them. What would end nothing is not kept: the
+    /// next state replaces it.
+    pub(super) fn keep(&mut self, mut receipts: Vec<Early>, ctx: &mut Context<Self>) {
+        for early in receipts.extract_if(.., |early| !is_final(early.receipt.state())) {
+            self.hub.metrics.notifications_dropped.inc();
+            self.answer(early.session, vec![ok(&early.receipt)]);
+        }
         if receipts.is_empty() {
             return;
         }

@@ -84,3 +84,66 @@ async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
         .collect();
     assert_eq!(kept, [&b"100"[..], b"0"]);
 }
+
+/// Stands in for a bind: keeps what its receipts were answered.
+struct Bind(Arc<std::sync::Mutex<Vec<ReceiptResult>>>);
+
+impl Actor for Bind {
+    type Context = Context<Self>;
+}
+
+impl Handler<ReceiptReply> for Bind {
+    type Result = ();
+
+    fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
+        self.0.lock().expect("nobody panics").extend(reply.results);
+    }
+}
+
+#[actix::test]
+async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
+    const SESSION: u64 = 7;
+    let node = rig::node(1, None).await;
+    let hub = &node.hub;
+    let id = hub.ids.next(clock::now_ms());
+    let sent = vec![(id, node.operator, bytes::Bytes::from_static(b"abc"))];
+    let health = Health::new("correlation");
+    let correlation = Correlation::new(Arc::clone(hub), health, sent, Vec::new()).start();
+    let answers = Arc::default();
+    let bind = Bind(Arc::clone(&answers)).start();
+    let port = crate::actors::ports::BindPort::new(SESSION, None);
+    *port.replies.lock().expect("nobody panics") = Some(bind.recipient());
+    hub.binds.add(port);
+    let store = Arc::clone(&hub.store);
+    let closed = tokio::task::spawn_blocking(move || store.close()).await;
+    closed.expect("no panic");
+    let receipt = |sequence| OperatorReceipt {
+        sequence,
+        operator_message_id: bytes::Bytes::from_static(b"abc"),
+        state: MessageState::Delivered.into(),
+        ..OperatorReceipt::default()
+    };
+    // Two that come at once, and one more.
+    for receipts in [vec![receipt(1), receipt(2)], vec![receipt(3)]] {
+        let batch = ReceiptBatch {
+            operator: node.operator,
+            session: SESSION,
+            receipts,
+        };
+        correlation.send(batch).await.expect("it is handled");
+    }
+    tokio::time::pause();
+    for _ in 0..6_000 {
+        if answers.lock().expect("nobody panics").len() == 3 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let mut answers = std::mem::take(&mut *answers.lock().expect("nobody panics"));
+    answers.sort_by_key(|answer| answer.sequence);
+    let refused = |sequence| ReceiptResult {
+        sequence,
+        status: CommandStatus::ESME_RX_T_APPN.0,
+    };
+    assert_eq!(answers, [refused(1), refused(2), refused(3)]);
+}

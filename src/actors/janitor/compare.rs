@@ -41,7 +41,7 @@ pub async fn compare(hub: &Arc<Hub>, round: u64) -> Result<u64, StoreError> {
     while !ids.is_empty() {
         let began = Instant::now();
         let (active, next) = page(hub, ids.clone()).await?;
-        let mut seeds = Seeds::default();
+        let mut seeds = Seeds::new(&hub.config());
         active.into_iter().for_each(|one| seeds.add(one));
         for (queue, expected) in seeds.queues {
             put_back += compare_queue(hub, queue, expected, round).await?;

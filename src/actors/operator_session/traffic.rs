@@ -72,22 +72,23 @@ impl OperatorSession {
 
     fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
         self.snapshot.received_total += 1;
-        let now = clock::now_ms();
+        // Without a done date it says 0.
         let found = match &self.plan {
-            Some(plan) => receipt::extract_with(deliver, now, &plan.receipt_states),
-            None => receipt::extract(deliver, now),
+            Some(plan) => receipt::extract_with(deliver, 0, &plan.receipt_states),
+            None => receipt::extract(deliver, 0),
         };
-        let Some(found) = found else {
-            // Marked as a receipt but without an id or a state: nothing could ever come of it.
-            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id or a state is dropped");
-            self.hub().metrics.receipts_dropped.inc();
-            let mut as_data_sm = std::mem::take(&mut self.as_data_sm);
-            self.write(|_, out| {
-                acknowledge(&mut as_data_sm, out, sequence, CommandStatus::ESME_ROK);
-            });
-            self.as_data_sm = as_data_sm;
-            return;
-        };
+        let found = found.unwrap_or_else(|| {
+            // Marked as a receipt but without an id or a state: kept for people to look at, under an
+            // id that no message has.
+            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id or a state matches nothing");
+            receipt::Extracted {
+                message_id: Bytes::new(),
+                state: receipt::UNKNOWN,
+                error: Bytes::new(),
+                done_at_ms: 0,
+                intermediate: false,
+            }
+        });
         let state = match found.state {
             _ if found.intermediate => MessageState::Enroute.into(),
             receipt::SKIPPED => MessageState::Undeliverable.into(),
@@ -120,8 +121,9 @@ impl OperatorSession {
         };
         let latency_ms = elapsed.as_millis() as u32;
         if !pdu.status.is_ok() {
-            if !late {
-                serving.refused(&context, pdu.status.0, elapsed);
+            match late {
+                true => serving.refused_late(&context, pdu.status.0, elapsed),
+                false => serving.refused(&context, pdu.status.0, elapsed),
             }
             return;
         }

@@ -76,7 +76,12 @@ impl Queue {
     ) {
         self.counters.expired += items.len() as u64;
         self.hub.metrics.expired.inc_by(items.len() as u64);
-        self.end(items, MessageState::Expired, "", ctx);
+        let mut items = items.into_iter();
+        // All that had gathered while nobody looked may be late at once.
+        while items.len() > 0 {
+            let some = items.by_ref().take(STEP).collect();
+            self.end(some, MessageState::Expired, "validity.receipts", ctx);
+        }
     }
 
     pub(super) fn cancel(&mut self, items: Vec<Item>, by: &str, ctx: &mut Context<Self>) {
@@ -96,7 +101,8 @@ impl Queue {
         self.cancel(vec![item], by, ctx);
     }
 
-    /// Ends waiting messages; a receipt that expires is given up (told, so that it stays away).
+    /// Ends waiting messages; a receipt is given up (told, so that it stays away), by whom its message's
+    /// history says.
     fn end(
         &mut self,
         items: Vec<(Item, Option<Box<Message>>)>,
@@ -109,7 +115,10 @@ impl Queue {
         let mut finals = Vec::with_capacity(items.len());
         for (item, message) in items {
             match item.what {
-                What::Receipt => batch.told.push(item.id),
+                What::Receipt => {
+                    self.hub.metrics.receipts_given_up.inc();
+                    batch.give_up(item.id, at, by);
+                }
                 What::Message => {
                     if state == MessageState::Deleted {
                         batch.change.push(ChangeRow {

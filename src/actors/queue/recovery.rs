@@ -10,7 +10,7 @@ use super::{HeldItem, Item, PRIORITIES, Queue};
 use crate::actors::hub::Hub;
 use crate::actors::ports::post_to;
 use crate::clock;
-use crate::config::OutcomePolicy;
+use crate::config::{Config, OutcomePolicy, Validity};
 use crate::pb::delivery::What;
 use crate::pb::{FlushCorrelation, Held, QueueItem, ReportHeld, SettleBatch};
 use crate::store::cluster::Partition;
@@ -40,6 +40,8 @@ pub struct Seeds {
     /// Unfinished messages per sender, for the accounts' caps.
     pub unfinished: HashMap<u32, u64>,
     pub active: u64,
+    /// How long receipts wait.
+    validity: Validity,
 }
 
 /// Whether a queue may grant.
@@ -66,9 +68,17 @@ pub(super) enum Phase {
 // === impl Seeds ===
 
 impl Seeds {
+    /// Empty, for what is read by this configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            validity: config.validity.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Reads the store; blocks.
-    pub fn read(store: &dyn Store) -> Result<Self, StoreError> {
-        let mut seeds = Self::default();
+    pub fn read(store: &dyn Store, config: &Config) -> Result<Self, StoreError> {
+        let mut seeds = Self::new(config);
         store.recover(None, &mut |active| seeds.add(active))?;
         Ok(seeds)
     }
@@ -88,14 +98,13 @@ impl Seeds {
             return;
         }
         let (queue, what, unsure) = match active.stage {
-            Stage::Untold { tell } => (tell, What::Receipt, false),
+            Stage::Untold { tell, .. } => (tell, What::Receipt, false),
             Stage::OutcomeUnknown => (active.queue, What::Message, true),
             _ => (active.queue, What::Message, false),
         };
-        let expires_at = match what {
-            // A receipt is kept as long as a message may live.
-            What::Receipt => i64::MAX,
-            What::Message => active.expires_at,
+        let expires_at = match active.stage {
+            Stage::Untold { at, .. } => self.validity.of_receipt(at),
+            _ => active.expires_at,
         };
         self.queues.entry(queue).or_default().push(Seed {
             item: Item {
@@ -357,7 +366,7 @@ async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
     // Answers that sessions have reported are in what is read then.
     let _ = hub.correlation.send(FlushCorrelation {}).await;
     hub.store.barrier().await?;
-    let mut seeds = Seeds::default();
+    let mut seeds = Seeds::new(&hub.config());
     match &hub.cluster {
         Some(cluster) => {
             let partitions: Vec<Partition> = hub

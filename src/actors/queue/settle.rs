@@ -9,8 +9,8 @@ use crate::actors::finish;
 use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::OutcomePolicy;
-use crate::domain::bind;
 use crate::domain::retry::Decision;
+use crate::domain::{bind, command_status};
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{Failed, Final, Kind, MessageState, SettleBatch};
@@ -136,6 +136,10 @@ impl Queue {
         let mut finals = Vec::new();
         // Back to the front in reverse, so that their order stays.
         for failure in failed.into_iter().rev() {
+            if failure.late {
+                self.refused_after_all(session, &failure, now, (&mut batch, &mut finals), ctx);
+                continue;
+            }
             // Given to another session since: this one's word is too old.
             let held = self.held.get(&failure.id);
             if held.is_none_or(|held| held.session != session) {
@@ -153,6 +157,28 @@ impl Queue {
         if !batch.is_empty() || !finals.is_empty() {
             self.finish(batch, finals, ctx);
         }
+    }
+
+    /// What was to wait for its receipt was refused: none will come, and the status says what to do. A
+    /// message that is sent again meanwhile has the answers of its further attempts.
+    fn refused_after_all(
+        &mut self,
+        session: u64,
+        failure: &Failed,
+        now: i64,
+        (batch, finals): (&mut WriteBatch, &mut Vec<Final>),
+        ctx: &mut Context<Self>,
+    ) {
+        let Some((_, item)) = self.unsure.remove(&failure.id) else {
+            return;
+        };
+        self.hub.metrics.late_answers.inc();
+        let held = HeldItem {
+            session,
+            item,
+            probe: false,
+        };
+        self.fail(held, failure, now, batch, finals, ctx);
     }
 
     fn fail(
@@ -256,7 +282,8 @@ impl Queue {
                 // The account refuses its receipt for good: asking again would never end.
                 self.counters.failed += 1;
                 self.hub.metrics.receipts_refused.inc();
-                batch.told.push(item.id);
+                let refused = command_status::display(failure.status);
+                batch.give_up(item.id, now, &format!("refused with {refused}"));
             }
             Decision::Permanent => {
                 self.counters.failed += 1;

@@ -3,7 +3,7 @@
 import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
-import { milliseconds, time } from "./format.js";
+import { local, milliseconds, time } from "./format.js";
 import { live } from "./live.js";
 import { messageState } from "./states.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
@@ -26,6 +26,10 @@ export function timeline(message) {
       `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
   }
   for (const change of message.changes) {
+    if (change.kind === "give_up") {
+      steps.push({ at: change.at, item: step("bad", "Receipt given up", change.at, change.by) });
+      continue;
+    }
     const where = change.queue ? `to ${change.queue}` : null;
     steps.push({ at: change.at, item: step("busy", `Ordered: ${change.kind}`, change.at, where, change.by && `by ${change.by}`) });
   }
@@ -34,7 +38,7 @@ export function timeline(message) {
     const tone = messageState(message)[1];
     steps.push({ at: fin.at, item: step(tone, message.state, fin.at,
       fin.reported_by ? `reported by ${fin.reported_by}` : "ended here",
-      fin.error && `error ${fin.error}`) });
+      fin.error && `error ${fin.error}`, fin.done_at && `done date of the operator: ${local(fin.done_at)}`) });
   }
   steps.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   const items = steps.map((one) => one.item);
@@ -46,6 +50,7 @@ function awaited(message, fin) {
   if (fin) {
     if (!fin.receipt_to) return [step("quiet", "No receipt", null, "the sender asked for none")];
     const told = fin.receipt_acknowledged;
+    if (fin.receipt_given_up) return [step("bad", "Receipt given up", null, `${fin.receipt_to} did not take it`)];
     return [step(told ? "good" : "open", told ? "Receipt acknowledged" : "Receipt not acknowledged yet", null,
       told ? `by ${fin.receipt_to}` : `waits for ${fin.receipt_to}`)];
   }
@@ -73,7 +78,7 @@ export default function message({ rest }) {
       const key = JSON.stringify(found);
       if (key !== shown) draw(found);
       shown = key;
-      if (!found.final || (found.final.receipt_to && !found.final.receipt_acknowledged)) timer = setTimeout(load, LOOK_EVERY_MS);
+      if (!found.final || (found.final.receipt_to && !found.final.receipt_acknowledged && !found.final.receipt_given_up)) timer = setTimeout(load, LOOK_EVERY_MS);
     } catch (error) {
       if (!isOpen) return;
       if (error.status === 404 || error.status === 400) {

@@ -128,8 +128,13 @@ pub struct Trace {
 /// How a message ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Final {
+    /// When it was known here: the receipt arrived, or the message was given up.
     #[schema(format = DateTime)]
     pub at: Option<String>,
+    /// When it was, as the operator's receipt says; null when it does not.
+    #[schema(format = DateTime)]
+    #[serde(default)]
+    pub done_at: Option<String>,
     /// The operator's error code, as it was written; empty without one.
     pub error: String,
     /// Who reported the end; empty for ourselves.
@@ -138,6 +143,10 @@ pub struct Final {
     pub receipt_to: String,
     /// The account has acknowledged its receipt; only known for a single message.
     pub receipt_acknowledged: bool,
+    /// It was given up instead: not taken within `validity.receipts`, refused, or purged. `changes` says
+    /// when and why.
+    #[serde(default)]
+    pub receipt_given_up: bool,
 }
 
 /// One attempt.
@@ -163,7 +172,7 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry`, `cancel`, `replace` or `replay`.
+    /// `move`, `retry`, `cancel`, `replace`, `replay`, or `give_up` of its receipt.
     pub kind: String,
     /// The new queue of a move.
     pub queue: String,
@@ -294,10 +303,12 @@ impl From<pb::FinalView> for Final {
     fn from(fin: pb::FinalView) -> Self {
         Self {
             at: time(fin.at),
+            done_at: time(fin.done_at),
             error: printable(&fin.error),
             reported_by: fin.operator,
             receipt_to: fin.tell,
             receipt_acknowledged: fin.told,
+            receipt_given_up: fin.given_up,
         }
     }
 }

@@ -314,6 +314,7 @@ fn fin<'a>(
             ),
             Box::new(column(&all, |row| row.operator as i32)),
             Box::new(column(&all, |row| row.tell as i32)),
+            Box::new(column(&all, |row| row.done_at)),
         ],
         rows: 0,
     };

@@ -26,6 +26,7 @@ use super::{PgOptions, runtime};
 use crate::clock;
 use crate::domain::id::millis;
 use crate::store::StoreError;
+use crate::store::forms;
 use crate::store::moving::{Inventory, Page, Part, TABLES};
 
 /// In `meta`: when the move ended, Unix milliseconds.
@@ -305,6 +306,9 @@ async fn begin_anew(
         .await?;
     settings::import(transaction, &source.settings, &source.history).await?;
     balance::import(transaction, &source.purses, &source.top_ups).await?;
+    for (operator, form) in &source.forms {
+        set(transaction, &forms::key(*operator), u64::from(*form)).await?;
+    }
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
     }

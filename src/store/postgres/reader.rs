@@ -35,7 +35,7 @@ macro_rules! among {
 }
 
 const FIN: &str = concat!(
-    "SELECT id, at, state, error, operator, tell FROM fin WHERE ",
+    "SELECT id, at, state, error, operator, tell, done_at FROM fin WHERE ",
     among!("id")
 );
 const SENT: &str = concat!(
@@ -129,7 +129,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
                 replace(&mut stored.message, change.body, change.expires_at);
             }
             ChangeKind::Replay => stored.replayed_as = change.replay(),
-            ChangeKind::Retry | ChangeKind::Cancel => {}
+            ChangeKind::Retry | ChangeKind::Cancel | ChangeKind::GiveUp => {}
         }
     }
     if keys.len() == ids.len() {

@@ -90,7 +90,7 @@ pub fn read_message(row: &Row) -> Result<Message, StoreError> {
     Ok(message)
 }
 
-/// A row of `id, at, state, error, operator, tell`.
+/// A row of `id, at, state, error, operator, tell, done_at`.
 pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
     Ok(FinRow {
         id: id_at(row, 0)?,
@@ -99,6 +99,7 @@ pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
         error: octets_at(row, 3)?,
         operator: number_at(row, 4)?,
         tell: number_at(row, 5)?,
+        done_at: row.try_get(6)?,
         hand_over: Bytes::new(),
     })
 }
@@ -129,6 +130,7 @@ pub fn read_change(row: &Row) -> Result<ChangeRow, StoreError> {
             2 => ChangeKind::Retry,
             4 => ChangeKind::Replace,
             5 => ChangeKind::Replay,
+            6 => ChangeKind::GiveUp,
             _ => ChangeKind::Cancel,
         },
         queue: number_at(row, 3)?,

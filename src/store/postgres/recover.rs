@@ -27,7 +27,7 @@ pub const IS_ACTIVE: &str = "(f.id IS NULL OR (f.tell <> 0
 
 /// The columns that [`read_active`] expects.
 pub const ACTIVE_COLUMNS: &str = "m.id, m.sender, m.queue, m.part, m.priority, m.due_at,
-    m.expires_at, f.tell";
+    m.expires_at, f.tell, f.at";
 
 /// Calls `each` for every active message, of one queue or all. Blocks.
 pub fn recover(
@@ -50,7 +50,7 @@ pub fn recover(
         for active in page {
             // A message whose sender must be told belongs to the queue that tells it.
             let owner = match active.stage {
-                Stage::Untold { tell } => tell,
+                Stage::Untold { tell, .. } => tell,
                 _ => active.queue,
             };
             if queue.is_none_or(|queue| queue == owner) {
@@ -176,7 +176,13 @@ pub fn read_active(row: &Row) -> Result<Active, StoreError> {
         due_at: row.try_get(5)?,
         expires_at: row.try_get(6)?,
         attempts: 0,
-        stage: tell.map_or(Stage::Waiting, |tell| Stage::Untold { tell: tell as u32 }),
+        stage: match tell {
+            Some(tell) => Stage::Untold {
+                tell: tell as u32,
+                at: row.try_get(8)?,
+            },
+            None => Stage::Waiting,
+        },
     })
 }
 

@@ -118,17 +118,18 @@ impl Step {
                  RETURNING c.xmax = 0"
             }
             Self::Fin => {
-                "INSERT INTO fin(id, at, state, error, operator, tell)
+                "INSERT INTO fin(id, at, state, error, operator, tell, done_at)
                  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                   $5::int[], $6::int[])
+                   $5::int[], $6::int[], $7::bigint[])
                  ON CONFLICT DO NOTHING RETURNING id"
             }
             Self::FinHandOver => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::bytea[])
-                   u(id, at, state, error, operator, tell, octets)),
-                 won AS (INSERT INTO fin SELECT id, at, state, error, operator, tell FROM u
+                     $5::int[], $6::int[], $7::bigint[], $8::bytea[])
+                   u(id, at, state, error, operator, tell, done_at, octets)),
+                 won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+                   SELECT id, at, state, error, operator, tell, done_at FROM u
                    ON CONFLICT DO NOTHING RETURNING id),
                  handed AS (INSERT INTO inbox(queue, part, items)
                    SELECT u.tell, 255, string_agg(u.octets, '' ORDER BY u.id)

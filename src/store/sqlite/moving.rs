@@ -9,8 +9,9 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::balance;
+use super::forms;
 use super::opt_out;
-use super::reader::{CHANGES, read_change, read_fin, read_sent};
+use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
 use super::settings;
@@ -86,6 +87,7 @@ impl Source {
         )?;
         Ok(Inventory {
             names: schema::names(&self.connection)?,
+            forms: forms::read(&self.connection)?,
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,
@@ -128,8 +130,7 @@ impl Source {
             read_sent,
         )?;
         rows.fin = self.rows(
-            "SELECT id, at, state, error, operator, tell FROM fin WHERE id > ?1 AND id <= ?2
-             ORDER BY id",
+            &format!("{FINS} WHERE id > ?1 AND id <= ?2 ORDER BY id"),
             after,
             upto,
             read_fin,

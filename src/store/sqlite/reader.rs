@@ -15,6 +15,8 @@ use crate::store::{ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, 
 
 /// Every column: a backup of an older release, which is read as it is, has fewer.
 pub const CHANGES: &str = "SELECT * FROM change";
+/// The same of the ends.
+pub const FINS: &str = "SELECT * FROM fin";
 /// Rows stepped over before seeking is cheaper.
 const MAX_GAP: u32 = 5;
 
@@ -65,8 +67,7 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
             Ok(())
         })?;
     }
-    let fin = "SELECT id, at, state, error, operator, tell FROM fin";
-    gather(&snapshot, fin, "id", ids, |index, row| {
+    gather(&snapshot, FINS, "id", ids, |index, row| {
         if let Some(stored) = &mut found[index] {
             stored.fin = Some(read_fin(row)?);
         }
@@ -84,7 +85,7 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
                 replace(&mut stored.message, change.body, change.expires_at);
             }
             ChangeKind::Replay => stored.replayed_as = change.replay(),
-            ChangeKind::Retry | ChangeKind::Cancel => {}
+            ChangeKind::Retry | ChangeKind::Cancel | ChangeKind::GiveUp => {}
         }
         Ok(())
     })?;
@@ -191,7 +192,7 @@ pub fn read_parked(row: &Row<'_>) -> rusqlite::Result<ParkedRow> {
     })
 }
 
-/// A row of `id, at, state, error, operator, tell`.
+/// A row of [`FINS`].
 pub fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
     Ok(FinRow {
         id: row.get::<_, i64>(0)? as u64,
@@ -200,6 +201,11 @@ pub fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
         error: bytes_of(row.get_ref(3)?),
         operator: row.get(4)?,
         tell: row.get(5)?,
+        // Younger than the table.
+        done_at: match row.as_ref().column_count() {
+            ..7 => 0,
+            _ => row.get(6)?,
+        },
         hand_over: Bytes::new(),
     })
 }
@@ -248,6 +254,7 @@ fn kind_of(kind: i64) -> ChangeKind {
         2 => ChangeKind::Retry,
         4 => ChangeKind::Replace,
         5 => ChangeKind::Replay,
+        6 => ChangeKind::GiveUp,
         _ => ChangeKind::Cancel,
     }
 }

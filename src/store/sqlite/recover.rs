@@ -68,7 +68,7 @@ pub fn recover(
     for range in ranges {
         merge(&snapshot, range, usize::MAX, &mut |active| {
             let owner = match active.stage {
-                Stage::Untold { tell } => tell,
+                Stage::Untold { tell, .. } => tell,
                 _ => active.queue,
             };
             if queue.is_none_or(|queue| queue == owner) {
@@ -149,7 +149,7 @@ fn merge(
         "msg",
         "t.id, t.sender, t.queue, t.priority, t.due_at, t.expires_at",
     )?;
-    let mut fin = prepare("fin", "t.id, t.tell")?;
+    let mut fin = prepare("fin", "t.id, t.tell, t.at")?;
     let mut told = prepare("told", "t.id")?;
     let mut retry = prepare("retry", "t.id, t.due_at, t.attempts")?;
     let mut sent = prepare(
@@ -163,7 +163,9 @@ fn merge(
     let mut tries = prepare("tries", "t.id, t.attempt")?;
     let mut change = prepare("change", "t.id, t.kind, t.queue, t.expires_at")?;
 
-    let mut fin = Side::open(&mut fin, range, |row| row.get::<_, u32>(1))?;
+    let mut fin = Side::open(&mut fin, range, |row| {
+        Ok((row.get::<_, u32>(1)?, row.get::<_, i64>(2)?))
+    })?;
     let mut told = Side::open(&mut told, range, |_| Ok(()))?;
     let mut retry = Side::open(&mut retry, range, |row| {
         Ok((row.get::<_, i64>(1)?, row.get::<_, u32>(2)?))
@@ -189,7 +191,7 @@ fn merge(
         }
         seen += 1;
         let tell = match fin.take(id)? {
-            Some(0) => continue,
+            Some((0, _)) => continue,
             Some(_) if told.take(id)?.is_some() => continue,
             tell => tell,
         };
@@ -236,7 +238,7 @@ fn merge(
             unsure |= !settled.contains(&number);
         }
         active.stage = match tell {
-            Some(tell) => Stage::Untold { tell },
+            Some((tell, at)) => Stage::Untold { tell, at },
             None if !ids.is_empty() => Stage::Sent {
                 at: handed_over,
                 ids,

@@ -95,7 +95,9 @@ impl<'c> Statements<'c> {
                  ON CONFLICT(id) DO UPDATE SET due_at=excluded.due_at, attempts=excluded.attempts",
             )?,
             unretry: prepare("DELETE FROM retry WHERE id=?1")?,
-            fin: prepare("INSERT INTO fin VALUES(?1,?2,?3,?4,?5,?6) ON CONFLICT(id) DO NOTHING")?,
+            fin: prepare(
+                "INSERT INTO fin VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO NOTHING",
+            )?,
             told: prepare("INSERT INTO told VALUES(?1) ON CONFLICT DO NOTHING")?,
             tries: prepare(
                 "INSERT INTO tries VALUES(?1,?2,?3,?4) ON CONFLICT(id, attempt) DO UPDATE
@@ -265,6 +267,7 @@ impl<'c> Statements<'c> {
         bind(row, 4, Readable(&fin.error))?;
         bind(row, 5, fin.operator)?;
         bind(row, 6, fin.tell)?;
+        bind(row, 7, fin.done_at)?;
         let won = row.raw_execute()? == 1;
         self.unretry(fin.id)?;
         Ok(won)

@@ -67,7 +67,9 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE, BINDS, POLICY];
+const UPGRADES: &[&str] = &[
+    SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE, BINDS, POLICY, DONE_AT,
+];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
 const SETTINGS: &str = "
@@ -131,6 +133,11 @@ CREATE TABLE lists(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NU
 CREATE TABLE limits(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE policies(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL)
   WITHOUT ROWID;
+";
+
+/// Version 9: when a message ended as its operator says, beside when that was known here.
+const DONE_AT: &str = "
+ALTER TABLE fin ADD COLUMN done_at INT NOT NULL DEFAULT 0;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

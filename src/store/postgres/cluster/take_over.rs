@@ -191,7 +191,10 @@ fn read(row: &Row) -> Active {
         expires_at: row.get(6),
         attempts: row.get::<_, i32>(7) as u32,
         stage: match tell {
-            Some(tell) => Stage::Untold { tell: tell as u32 },
+            Some(tell) => Stage::Untold {
+                tell: tell as u32,
+                at: row.get(10),
+            },
             None if unsure => Stage::OutcomeUnknown,
             None => Stage::Waiting,
         },
@@ -220,7 +223,8 @@ impl Range {
         format!(
             "WITH open AS MATERIALIZED (
                SELECT m.id, m.sender, coalesce(v.queue, m.queue) AS queue, w.part, m.priority,
-                 m.due_at, coalesce(x.expires_at, m.expires_at) AS expires_at, f.tell
+                 m.due_at, coalesce(x.expires_at, m.expires_at) AS expires_at, f.tell,
+                 f.at AS ended
                FROM {msg} m
                LEFT JOIN {fin} f ON f.id = m.id
                LEFT JOIN {told} d ON d.id = m.id
@@ -234,7 +238,7 @@ impl Range {
                WHERE f.id IS NULL OR (f.tell <> 0 AND d.id IS NULL))
              SELECT o.id, o.sender, o.queue, o.part, o.priority, coalesce(r.due_at, o.due_at),
                o.expires_at, greatest(r.attempts, s.attempts, 0), o.tell,
-               coalesce(NOT y.attempts <@ coalesce(s.settled, '{{}}'), false)
+               coalesce(NOT y.attempts <@ coalesce(s.settled, '{{}}'), false), o.ended
              FROM open o
              LEFT JOIN retry r ON r.id = o.id
              LEFT JOIN (SELECT a.id, max(a.attempt) AS attempts, bool_or(a.status = 0) AS accepted,

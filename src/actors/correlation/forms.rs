@@ -1,0 +1,289 @@
+//! `message_id = "auto"`: in which form an operator's receipts have the ids of its answers.
+//!
+//! The first receipt that fits in one form only says so, and later ones are looked for in that form
+//! alone, so that an old decimal id is never taken for somebody else's hexadecimal one. It may have
+//! been an accident: a receipt that matches nothing in that form is looked for in the others when its
+//! hold is over. What is found there is learned instead, said, kept over a restart, and makes the
+//! receipts that are parked be looked for once more.
+
+use std::collections::HashSet;
+
+use super::*;
+
+/// So many receipts that fitted leave no doubt: another form must fit the addresses, too.
+const ESTABLISHED: u32 = 100;
+/// A change is told of once in this time and operator.
+const WARN_AGAIN: Duration = Duration::from_secs(60);
+
+/// What is known of an operator.
+pub(super) struct Learned {
+    form: Form,
+    /// Receipts that fitted since this process knows.
+    fitted: u32,
+    warned: Option<Instant>,
+}
+
+/// A receipt that may be about this message, in a form that was not expected.
+struct Otherwise {
+    early: Early,
+    form: Form,
+    key: Key,
+    id: u64,
+}
+
+impl Correlation {
+    /// The forms in which the ids of an operator's receipts are looked for.
+    pub(super) fn forms_of(&self, operator: u32) -> Vec<Form> {
+        match (self.form_of(operator), self.learned.get(&operator)) {
+            (MessageIdForm::Auto, Some(learned)) => vec![learned.form],
+            (form, _) => index::forms(form).to_vec(),
+        }
+    }
+
+    /// Takes in what the store remembers.
+    pub(super) fn remember_forms(&mut self, forms: Vec<(u32, u8)>) {
+        for (operator, number) in forms {
+            if let Some(form) = Form::of_number(number) {
+                let learned = Learned {
+                    form,
+                    fitted: 0,
+                    warned: None,
+                };
+                self.learned.entry(operator).or_insert(learned);
+            }
+        }
+    }
+
+    /// A receipt fitted in this form. `is_clear`: in this one only.
+    pub(super) fn fitted(&mut self, operator: u32, form: Form, is_clear: bool) {
+        if self.form_of(operator) != MessageIdForm::Auto {
+            return;
+        }
+        match self.learned.get_mut(&operator) {
+            Some(learned) => learned.fitted = learned.fitted.saturating_add(1),
+            None if is_clear => self.learn(operator, form),
+            None => {}
+        }
+    }
+
+    fn learn(&mut self, operator: u32, form: Form) {
+        let now = Instant::now();
+        let before = self.learned.remove(&operator);
+        let mut warned = before.as_ref().and_then(|before| before.warned);
+        if let Some(before) = &before {
+            self.hub.metrics.id_forms_changed.inc();
+            if warned.is_none_or(|at| now.duration_since(at) >= WARN_AGAIN) {
+                warned = Some(now);
+                tracing::warn!(
+                    operator = %self.hub.name_of(operator),
+                    before = before.form.in_words(),
+                    now = form.in_words(),
+                    "a receipt was found by another form of its message id; if both forms occur, \
+                     the operator mixes them: set message_id of the operator where one is wrong"
+                );
+            }
+        }
+        let learned = Learned {
+            form,
+            fitted: 1,
+            warned,
+        };
+        self.learned.insert(operator, learned);
+        self.parked_due = true;
+        let kept = self.hub.store.keep_message_id_form(operator, form.number());
+        actix::spawn(async move {
+            if let Err(error) = kept.await {
+                tracing::warn!(%error, "the form of an operator's message ids is not kept");
+            }
+        });
+    }
+
+    /// The keys of an id in the forms that are not expected of its operator.
+    fn other_keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
+        if self.form_of(operator) != MessageIdForm::Auto || !self.learned.contains_key(&operator) {
+            return Vec::new();
+        }
+        let expected: Vec<Key> = self
+            .keys(operator, id)
+            .iter()
+            .map(|(_, key)| *key)
+            .collect();
+        index::forms(MessageIdForm::Auto)
+            .iter()
+            .filter_map(|form| {
+                let answered = index::as_answered(id, *form)?;
+                let key = self.index.key(operator, &answered, MessageIdForm::Auto);
+                (!expected.contains(&key)).then_some((*form, key))
+            })
+            .collect()
+    }
+
+    /// Looks for receipts whose hold is over in the other forms; what is not found is parked.
+    pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+        let mut keys: Vec<Vec<(Form, Key)>> = Vec::with_capacity(receipts.len());
+        for early in &receipts {
+            keys.push(self.other_keys(early.operator, &early.receipt.operator_message_id));
+        }
+        if keys.iter().all(Vec::is_empty) {
+            return self.keep(receipts, ctx);
+        }
+        let hub = Arc::clone(&self.hub);
+        let stored: Vec<Key> = match self.index.spilled == 0 && !hub.tenure.is_shared() {
+            true => Vec::new(),
+            false => keys.iter().flatten().map(|(_, key)| *key).collect(),
+        };
+        let in_memory: Vec<Vec<Option<u64>>> = keys
+            .iter()
+            .map(|keys| keys.iter().map(|(_, key)| self.open(*key)).collect())
+            .collect();
+        let look = async move {
+            let mut found = match stored.is_empty() {
+                true => Vec::new(),
+                false => hub
+                    .store
+                    .find_correlations(stored)
+                    .await
+                    .unwrap_or_default(),
+            }
+            .into_iter();
+            let (mut candidates, mut rest) = (Vec::new(), Vec::new());
+            for ((early, keys), in_memory) in receipts.into_iter().zip(keys).zip(in_memory) {
+                let stored = found.by_ref().take(keys.len());
+                let stored: Vec<Option<u64>> = stored.collect();
+                let ids = in_memory.into_iter().enumerate().map(|(at, id)| {
+                    let stored = stored.get(at).copied().flatten();
+                    id.or(stored)
+                });
+                let first = keys.iter().zip(ids).find_map(|(key, id)| Some((*key, id?)));
+                match first {
+                    Some(((form, key), id)) => candidates.push(Otherwise {
+                        early,
+                        form,
+                        key,
+                        id,
+                    }),
+                    None => rest.push(early),
+                }
+            }
+            let ids = candidates.iter().map(|one| one.id).collect();
+            let loaded = match candidates.is_empty() {
+                true => Vec::new(),
+                false => hub.store.load(ids).await.unwrap_or_default(),
+            };
+            (candidates, loaded, rest)
+        };
+        ctx.spawn(
+            look.into_actor(self)
+                .map(|(candidates, loaded, mut rest), correlation, ctx| {
+                    let mut loaded = loaded.into_iter();
+                    let mut matches = Vec::new();
+                    for one in candidates {
+                        let stored = loaded.next().flatten().filter(|one| one.fin.is_none());
+                        let fits = stored
+                            .is_some_and(|stored| correlation.is_believed(&one, &stored.message));
+                        if !fits {
+                            rest.push(one.early);
+                            continue;
+                        }
+                        correlation.index.mark_done(one.key, one.id);
+                        let known = correlation.learned.get(&one.early.operator);
+                        if known.is_none_or(|known| known.form != one.form) {
+                            correlation.learn(one.early.operator, one.form);
+                        }
+                        matches.push(Match {
+                            id: one.id,
+                            receipt: one.early.receipt,
+                            operator: one.early.operator,
+                            session: one.early.session,
+                            parked: 0,
+                            key: Some(one.key),
+                        });
+                    }
+                    if !matches.is_empty() {
+                        correlation.settle(matches, ctx);
+                    }
+                    correlation.keep(rest, ctx);
+                }),
+        );
+    }
+
+    /// The message that waits for its receipt under this key in memory.
+    fn open(&mut self, key: Key) -> Option<u64> {
+        let entry = self.index.get(key).filter(|entry| !entry.done)?;
+        Some(entry.id)
+    }
+
+    /// Whether a receipt is taken to be about a message by an unexpected form of its id. Where the
+    /// expected one has fitted for long, what the receipt says of the subscriber must fit as well.
+    fn is_believed(&self, one: &Otherwise, message: &Message) -> bool {
+        let known = self.learned.get(&one.early.operator);
+        let is_established = known.is_some_and(|known| known.fitted >= ESTABLISHED);
+        let said = &one.early.receipt.source;
+        !is_established || said.is_empty() || is_same_number(said, &message.destination)
+    }
+
+    /// Looks for parked receipts again: when the form of ids is read or turns out to be another one.
+    pub(super) fn try_parked(&mut self, ctx: &mut Context<Self>) {
+        let mut matches = Vec::new();
+        let mut settled = HashSet::new();
+        for late in self.parked.since(0, usize::MAX) {
+            // By the forms that are known now.
+            let theirs = late.receipt.operator_message_id.clone();
+            let keys = self.keys(late.operator, &theirs);
+            let keys = keys.into_iter().map(|(_, key)| key).collect();
+            self.parked.set_keys(late.row, keys);
+            match self.find(late.operator, &theirs) {
+                Found::Open(id, key) if late.at >= earliest(id) => {
+                    self.parked.forget(late.row);
+                    settled.insert(late.row);
+                    matches.push(Match {
+                        id,
+                        receipt: late.receipt,
+                        operator: late.operator,
+                        session: 0,
+                        parked: late.row,
+                        key: Some(key),
+                    });
+                }
+                Found::Open(id, key) => self.index.reopen(key, id),
+                Found::Repeated(_) | Found::Nothing => {}
+            }
+        }
+        if !matches.is_empty() {
+            self.settle(matches, ctx);
+        }
+        if self.index.spilled > 0 || self.hub.tenure.is_shared() {
+            let rest = self.parked.since(0, usize::MAX);
+            self.find_all_parked(rest, ctx);
+        }
+    }
+}
+
+/// Whether two addresses are one number, however much of it is written: their ends are compared.
+fn is_same_number(one: &[u8], other: &[u8]) -> bool {
+    /// Digits that make a number somebody's.
+    const ENOUGH: usize = 6;
+    let length = one.len().min(other.len());
+    let ends = one[one.len() - length..] == other[other.len() - length..];
+    ends && (length >= ENOUGH || one.len() == other.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_by_their_ends() {
+        for (one, other, same) in [
+            ("447700900123", "+447700900123", true),
+            ("07700900123", "447700900123", false),
+            ("7700900123", "447700900123", true),
+            ("447700900123", "447700900124", false),
+            ("12345", "12345", true),
+            ("345", "12345", false),
+        ] {
+            let found = is_same_number(one.as_bytes(), other.as_bytes());
+            assert_eq!(found, same, "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The port for what correlation has learned: in which form an operator's receipts have the ids of
+//! its answers (`message_id = "auto"`).
+//!
+//! Read at start, written when it is learned or turns out to be another one, which is rare.
+
+use super::Reply;
+
+/// What is remembered of the ids of operators.
+pub trait FormStore {
+    /// The form of each operator, by its interned name; what the numbers mean is the caller's.
+    fn message_id_forms(&self) -> Reply<Vec<(u32, u8)>>;
+
+    /// Remembers the form of an operator, instead of what was known.
+    fn keep_message_id_form(&self, operator: u32, form: u8) -> Reply<()>;
+}
+
+/// The key in the table `meta`, in front of the operator's number.
+const KEY: &str = "message_id_form:";
+
+/// The key of an operator in the table `meta`.
+pub fn key(operator: u32) -> String {
+    format!("{KEY}{operator}")
+}
+
+/// What a row of the table `meta` says; `None` for one about something else.
+pub fn of_meta(key: &str, value: i64) -> Option<(u32, u8)> {
+    let operator = key.strip_prefix(KEY)?.parse().ok()?;
+    Some((operator, u8::try_from(value).ok()?))
+}
+
+/// Those rows of the table `meta`.
+pub const SELECT: &str = "SELECT key, value FROM meta WHERE key LIKE 'message_id_form:%'";
