@@ -72,7 +72,9 @@ fn submitted_here_delivered_there_receipted_elsewhere() {
 
 /// The operator's binds on one node.
 fn bound(cluster: &Cluster, node: usize) -> u64 {
-    let operator = cluster.nodes[node].admin().get("/v1/operators/up");
+    let operator = cluster.nodes[node]
+        .admin()
+        .get("/v1/operators/up?scope=node");
     operator["bound"].as_u64().unwrap()
 }
 

@@ -43,7 +43,7 @@ fn waiting(cluster: &Cluster) -> u64 {
         .nodes
         .iter()
         .map(|node| {
-            let queue = node.admin().get(&format!("/v1/queues/{QUEUE}"));
+            let queue = node.admin().get(&format!("/v1/queues/{QUEUE}?scope=node"));
             queue["waiting"].as_u64().unwrap()
         })
         .sum()
@@ -51,7 +51,7 @@ fn waiting(cluster: &Cluster) -> u64 {
 
 fn suspended(cluster: &Cluster) -> usize {
     let is_suspended = |node: &&harness::Node| {
-        node.admin().get(&format!("/v1/queues/{QUEUE}"))["suspended"] == true
+        node.admin().get(&format!("/v1/queues/{QUEUE}?scope=node"))["suspended"] == true
     };
     cluster.nodes.iter().filter(is_suspended).count()
 }
@@ -80,10 +80,9 @@ fn commands_reach_the_node_that_they_concern() {
         (waiting(&cluster) == 40).then_some(())
     });
     assert!(
-        cluster
-            .nodes
-            .iter()
-            .all(|node| { node.admin().get(&format!("/v1/queues/{QUEUE}"))["waiting"] != 0 }),
+        cluster.nodes.iter().all(|node| {
+            node.admin().get(&format!("/v1/queues/{QUEUE}?scope=node"))["waiting"] != 0
+        }),
         "every node has some of them"
     );
 
@@ -114,6 +113,74 @@ fn commands_reach_the_node_that_they_concern() {
         20,
         "what was cancelled stayed away"
     );
+}
+
+#[test]
+fn every_node_shows_the_whole_cluster() {
+    let operator = Simulator::new().start();
+    let cluster = cluster(3, &operator);
+    let mut esmes: Vec<Peer> = (0..3)
+        .map(|node| Peer::bind(cluster.nodes[node].smpp(), "test", "test"))
+        .collect();
+    for node in &cluster.nodes {
+        let admin = node.admin();
+        let up = until("all binds to be seen", || {
+            let up = admin.get("/v1/operators/up");
+            (up["bound"] == 3).then_some(up)
+        });
+        assert_eq!((&up["configured"], &up["state"]), (&3.into(), &"up".into()));
+        let shares = up["nodes"].as_array().unwrap();
+        assert_eq!(shares.len(), 3, "{up}");
+        assert!(shares.iter().all(|share| share["bound"] == 1), "{up}");
+        assert_eq!(up["binds"].as_array().unwrap().len(), 1, "its own");
+        let own = admin.get("/v1/operators/up?scope=node");
+        assert_eq!(own["bound"], 1);
+        assert_eq!(own["nodes"], serde_json::json!([]));
+        let ready = admin.get("/health/ready");
+        assert_eq!(ready["degraded"], serde_json::json!([]), "{ready}");
+    }
+    let url = format!("http://{}", cluster.nodes[1].http());
+    let token = cluster.nodes[1].admin().token().to_owned();
+    let whom = ["--url", &url, "--token", &token];
+    let shown = cluster.nodes[0].run(&[&["binds", "up"], &whom[..]].concat());
+    assert!(shown.stdout.contains("3/3"), "{}", shown.stdout);
+
+    // What waits anywhere waits in the cluster.
+    let first = cluster.nodes[0].admin();
+    first.post(&format!("/v1/queues/{QUEUE}/suspend"));
+    until("all nodes to suspend the queue", || {
+        (suspended(&cluster) == 3).then_some(())
+    });
+    for number in 0..40 {
+        esmes[number % 3].submit(submit(&format!("44770090{number:04}"), "hello"));
+    }
+    until("all messages to wait", || {
+        (waiting(&cluster) == 40).then_some(())
+    });
+    for node in &cluster.nodes {
+        let queue = until("all of them to be seen", || {
+            let queue = node.admin().get(&format!("/v1/queues/{QUEUE}"));
+            (queue["waiting"] == 40).then_some(queue)
+        });
+        let shares = queue["nodes"].as_array().unwrap();
+        assert!(shares.iter().all(|share| share["waiting"] != 0), "{queue}");
+        let nodes = node.admin().get("/v1/nodes");
+        let shown: u64 = (nodes["nodes"].as_array().unwrap().iter())
+            .map(|node| node["waiting"].as_u64().unwrap())
+            .sum();
+        assert_eq!(shown, 40, "{nodes}");
+    }
+
+    // The events, which the console and `smsc top` show.
+    let top = until("the overview of the whole", || {
+        let arguments = [&["top", "--once"], &whom[..]].concat();
+        let shown = cluster.nodes[0].run(&arguments).stdout;
+        let is_whole = shown.contains("3 of 3") && shown.contains("40");
+        is_whole.then_some(shown)
+    });
+    assert!(!top.contains("partly up"), "{top}");
+    first.post(&format!("/v1/queues/{QUEUE}/resume"));
+    assert_eq!(operator.wait_for(40).len(), 40);
 }
 
 #[test]

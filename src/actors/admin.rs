@@ -20,6 +20,7 @@ mod settings;
 mod snapshots;
 mod transfer;
 mod unmatched;
+mod whole;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -137,7 +138,10 @@ impl Handler<ListQueues> for Admin {
     type Result = MessageResult<ListQueues>;
 
     fn handle(&mut self, ask: ListQueues, _: &mut Self::Context) -> Self::Result {
-        let mut queues: QueueList = snapshots::queues(&self.hub);
+        let mut queues: QueueList = match ask.own {
+            true => snapshots::queues(&self.hub),
+            false => whole::queues(&self.hub),
+        };
         if !ask.name.is_empty() {
             queues.queues.retain(|queue| queue.name == ask.name);
         }
@@ -159,7 +163,10 @@ impl Handler<ListOperators> for Admin {
     type Result = MessageResult<ListOperators>;
 
     fn handle(&mut self, ask: ListOperators, _: &mut Self::Context) -> Self::Result {
-        let mut operators: OperatorList = snapshots::operators(&self.hub);
+        let mut operators: OperatorList = match ask.own {
+            true => snapshots::operators(&self.hub),
+            false => whole::operators(&self.hub),
+        };
         if !ask.id.is_empty() {
             operators.operators.retain(|operator| operator.id == ask.id);
         }
@@ -181,8 +188,11 @@ impl Handler<CheckReadiness> for Admin {
 impl Handler<CollectSnapshots> for Admin {
     type Result = MessageResult<CollectSnapshots>;
 
-    fn handle(&mut self, _: CollectSnapshots, _: &mut Self::Context) -> Self::Result {
-        let node: NodeSnapshot = snapshots::node(&self.hub);
+    fn handle(&mut self, ask: CollectSnapshots, _: &mut Self::Context) -> Self::Result {
+        let node: NodeSnapshot = match ask.whole {
+            true => whole::node(&self.hub),
+            false => snapshots::node(&self.hub),
+        };
         MessageResult(node)
     }
 }

@@ -7,6 +7,7 @@
 //! nothing any more, sends nothing any more, and begins anew when the database answers again.
 
 mod counts;
+pub mod figures;
 mod release;
 pub mod shares;
 mod work;
@@ -29,7 +30,7 @@ use crate::actors::supervisor::Supervisor;
 use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
 use crate::store::StoreError;
-use crate::store::cluster::{ClusterStore, Hint, Membership, NodeCard, Resource, View};
+use crate::store::cluster::{ClusterStore, Figures, Hint, Membership, NodeCard, Resource, View};
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
@@ -94,6 +95,7 @@ pub fn card(config: &Config) -> NodeCard {
         tripped: Vec::new(),
         to_do: Vec::new(),
         draining: false,
+        figures: Figures::default(),
     }
 }
 
@@ -149,6 +151,7 @@ impl Cluster {
             self.card.serving = serving;
             self.card.tripped = tripped;
             self.card.to_do = self.to_do();
+            self.card.figures = figures::of(&self.hub);
             self.card.draining = self.hub.draining.load(Ordering::Relaxed);
             self.beat(ctx);
         }

@@ -18,7 +18,7 @@ use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::rewrite::Rules;
-use crate::domain::route::{MoTable, Question, RouteTable, Sharing};
+use crate::domain::route::{MoTable, Question, Route, RouteTable, Sharing};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
@@ -367,30 +367,33 @@ impl Plan {
         // The first comparison is the only one where nothing is looked up.
         self.resolves
             && message.network.is_empty()
-            && (self.resolving.contains(&message.sender)
-                || self.table(message).asks_network(&self.question(message)))
+            && (self.resolving.contains(&message.sender) || {
+                let (table, question) = self.asked(message);
+                table.asks_network(&question)
+            })
             && !(message.kind() == Kind::Mo && self.mo_account(&message.destination).is_some())
     }
 
-    fn question<'m>(&'m self, message: &'m Message) -> Question<'m> {
+    /// The routes for what its sender brings, and what they are asked.
+    fn asked<'m>(&'m self, message: &'m Message) -> (&'m RouteTable<u32>, Question<'m>) {
         let sender = self.name_of(message.sender);
-        Question {
+        let (kind, account) = sender.split_once(':').unwrap_or(("", sender));
+        let table = match kind {
+            "operator" => &self.transit,
+            _ => &self.routes,
+        };
+        let question = Question {
             destination: &message.destination,
             source: &message.source,
-            account: sender.split_once(':').map_or(sender, |(_, name)| name),
+            account,
             network: &message.network,
-        }
+        };
+        (table, question)
     }
 
-    fn route(&self, message: &Message) -> Option<&crate::domain::route::Route<u32>> {
-        self.table(message).lookup(&self.question(message))
-    }
-
-    fn table(&self, message: &Message) -> &RouteTable<u32> {
-        match self.is_operator(message.sender) {
-            true => &self.transit,
-            false => &self.routes,
-        }
+    fn route<'m>(&'m self, message: &'m Message) -> Option<&'m Route<u32>> {
+        let (table, question) = self.asked(message);
+        table.lookup(&question)
     }
 
     fn is_operator(&self, sender: u32) -> bool {

@@ -290,6 +290,7 @@ impl Queue {
             rate: self.rate(),
             slowed: self.guard.pace().is_some(),
             unwritten: self.port.unwritten.count(),
+            ..QueueSnapshot::default()
         });
     }
 

@@ -79,6 +79,7 @@ fn render_operators(operators: &[Operator]) -> String {
         "address",
         "state",
         "binds",
+        "by node",
         "waiting",
         "last error",
     ]);
@@ -92,12 +93,22 @@ fn render_operators(operators: &[Operator]) -> String {
             operator.address.clone(),
             operator.state.clone(),
             format!("{}/{}", operator.bound, operator.configured),
+            shares(operator),
             client::number(waiting),
             operator.last_error.clone(),
         ]);
     }
-    align_right(&mut table, &[3, 4]);
+    align_right(&mut table, &[3, 5]);
     table.to_string()
+}
+
+/// The binds that are up, by node: `0: 1, 2: 1`; nothing with the embedded store.
+fn shares(operator: &Operator) -> String {
+    let shares = operator.nodes.iter();
+    let shares: Vec<String> = shares
+        .map(|share| format!("{}: {}", share.node, share.bound))
+        .collect();
+    shares.join(", ")
 }
 
 fn render_binds(binds: &[Bind]) -> String {

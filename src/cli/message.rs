@@ -237,6 +237,8 @@ mod tests {
                 reported_by: "operator:up".to_owned(),
                 receipt_to: "account:test".to_owned(),
                 receipt_acknowledged: true,
+                receipt_given_up: false,
+                done_at: None,
             }),
             history: vec![Attempt {
                 attempt: 1,

@@ -177,7 +177,20 @@ fn render(queues: &[Queue]) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.to_string()
+    let mut lines = vec![table.to_string()];
+    if let [queue] = queues {
+        lines.extend(queue.nodes.iter().map(|share| {
+            format!(
+                "node {}: {} waiting, {} scheduled, {} in flight, {} sessions",
+                share.node,
+                client::number(share.waiting),
+                client::number(share.scheduled),
+                client::number(share.in_flight),
+                client::number(share.sessions)
+            )
+        }));
+    }
+    lines.join("\n")
 }
 
 /// Whether what waits would leave now.

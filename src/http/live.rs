@@ -102,7 +102,11 @@ impl Live {
                 return;
             };
             // An Admin that restarts answers the next time: until then there are no news.
-            let Ok(node) = admin.send(CollectSnapshots {}).timeout(EVERY).await else {
+            let Ok(node) = admin
+                .send(CollectSnapshots { whole: true })
+                .timeout(EVERY)
+                .await
+            else {
                 continue;
             };
             if !has_listeners {

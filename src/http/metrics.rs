@@ -44,7 +44,9 @@ async fn page(registry: &Registry, admin: &Addr<Admin>) -> Result<String, std::f
     let mut page = String::with_capacity(32 * 1024);
     text::encode_registry(&mut page, registry)?;
     // Without an answer the counters are still worth having, and the missing gauges say the rest.
-    let asked = admin.send(CollectSnapshots {}).timeout(ANSWER_WITHIN);
+    let asked = admin
+        .send(CollectSnapshots::default())
+        .timeout(ANSWER_WITHIN);
     if let Ok(node) = asked.await {
         gauges::write(&mut page, &node, crate::clock::now_ms());
     }

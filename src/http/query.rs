@@ -5,6 +5,7 @@ use std::str::FromStr;
 use actix_web::{HttpRequest, web};
 
 use super::problem::Problem;
+use super::view::{Scope, Word as _};
 
 /// Entries on a page without `limit`.
 pub(super) const PAGE: u32 = 50;
@@ -62,6 +63,20 @@ impl Query {
             .find(|(name, _)| name == key)
             .map(|(_, value)| value.as_str())
             .filter(|value| !value.is_empty())
+    }
+
+    /// Whether only the node that answers is meant (`scope=node`), not the whole cluster.
+    pub(super) fn is_of_node(&self) -> Result<bool, Problem> {
+        let Some(text) = self.text("scope") else {
+            return Ok(false);
+        };
+        match Scope::of(text) {
+            Some(scope) => Ok(scope == Scope::Node),
+            None => Err(Problem::bad_value(
+                "scope",
+                format!("scope is one of {}, not {text:?}", Scope::list()),
+            )),
+        }
     }
 
     /// Which page of a list is wanted: every list takes `limit` and `before`.

@@ -32,7 +32,7 @@ pub use settings::{
     FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
     Version, Versions,
 };
-pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, StateName, Word};
+pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word};
 
 use crate::pb;
 
@@ -74,6 +74,20 @@ pub struct Queue {
     pub spilled: u64,
     /// Restarts of its actor after a failure.
     pub restarts: u64,
+    /// What each node has of it; empty with the embedded store, and with `scope=node`.
+    #[serde(default)]
+    pub nodes: Vec<QueueOnNode>,
+}
+
+/// A queue on one node; those of other nodes as of their last beat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueueOnNode {
+    pub node: u32,
+    pub waiting: u64,
+    pub scheduled: u64,
+    pub in_flight: u64,
+    pub sessions: u64,
+    pub suspended: bool,
 }
 
 /// `GET /v1/binds`
@@ -149,13 +163,27 @@ pub struct Operator {
     #[serde(default)]
     pub slowed: bool,
     pub queue: Option<Queue>,
+    /// Those of the node that answers.
     pub binds: Vec<Bind>,
+    /// How many each node has; empty with the embedded store, and with `scope=node`.
+    #[serde(default)]
+    pub nodes: Vec<OperatorOnNode>,
     /// The version of the configuration that last changed it; its ETag.
     #[serde(default)]
     pub version: u64,
     /// Every key of `[[operator]]`, without secrets. `PUT` takes it alone, or all of this.
     #[serde(default)]
     pub settings: serde_json::Value,
+}
+
+/// The binds of one node to an operator; those of other nodes as of their last beat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OperatorOnNode {
+    pub node: u32,
+    /// Those that are up.
+    pub bound: u32,
+    /// All that it has.
+    pub binds: u32,
 }
 
 /// `GET /v1/self`
@@ -246,6 +274,30 @@ impl From<pb::QueueSnapshot> for Queue {
             ready_in_memory: queue.ready_in_memory,
             spilled: queue.spilled,
             restarts: queue.restarts,
+            nodes: queue.nodes.into_iter().map(QueueOnNode::from).collect(),
+        }
+    }
+}
+
+impl From<pb::QueueOnNode> for QueueOnNode {
+    fn from(share: pb::QueueOnNode) -> Self {
+        Self {
+            node: share.node,
+            waiting: share.waiting,
+            scheduled: share.scheduled,
+            in_flight: share.in_flight,
+            sessions: share.sessions,
+            suspended: share.suspended,
+        }
+    }
+}
+
+impl From<pb::OperatorShare> for OperatorOnNode {
+    fn from(share: pb::OperatorShare) -> Self {
+        Self {
+            node: share.node,
+            bound: share.bound,
+            binds: share.binds,
         }
     }
 }
@@ -297,6 +349,11 @@ impl From<pb::OperatorView> for Operator {
             slowed: queue.slowed,
             queue: operator.queue.map(Queue::from),
             binds: operator.binds.into_iter().map(Bind::from).collect(),
+            nodes: operator
+                .nodes
+                .into_iter()
+                .map(OperatorOnNode::from)
+                .collect(),
             version: 0,
             settings: serde_json::Value::Null,
         }
@@ -329,6 +386,7 @@ impl Operator {
             slowed: false,
             queue: None,
             binds: Vec::new(),
+            nodes: Vec::new(),
             version: 0,
             settings: serde_json::Value::Null,
         }

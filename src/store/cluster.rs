@@ -61,6 +61,73 @@ pub struct NodeCard {
     pub to_do: Vec<(u32, u64)>,
     /// It is stopping: it gives its resources back and takes no more.
     pub draining: bool,
+    /// For those who look at the whole cluster.
+    pub figures: Figures,
+}
+
+/// The figures of a node at one moment. Counters are since the start of its process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Figures {
+    /// Queues with anything to show.
+    pub queues: Vec<QueueFigures>,
+    /// Operators of which it has a bind, up or not.
+    pub operators: Vec<OperatorFigures>,
+    /// Bound ESMEs.
+    pub esmes: u64,
+    pub accepted: u64,
+    pub refused: u64,
+    pub delivered: u64,
+    pub failed: u64,
+    pub told: u64,
+}
+
+/// One queue of [`Figures`]. In a card, short names: there are many, and they are written with every beat.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct QueueFigures {
+    /// Interned name.
+    #[serde(rename = "q")]
+    pub queue: u32,
+    #[serde(rename = "w", skip_serializing_if = "is_zero")]
+    pub waiting: u64,
+    #[serde(rename = "s", skip_serializing_if = "is_zero")]
+    pub scheduled: u64,
+    #[serde(rename = "i", skip_serializing_if = "is_zero")]
+    pub in_flight: u64,
+    #[serde(rename = "n", skip_serializing_if = "is_zero")]
+    pub sessions: u64,
+    #[serde(rename = "m", skip_serializing_if = "is_zero")]
+    pub room: u64,
+    /// Unix milliseconds, 0 when nothing waits.
+    #[serde(rename = "o", skip_serializing_if = "is_zero")]
+    pub oldest_at: i64,
+    #[serde(rename = "d", skip_serializing_if = "is_zero")]
+    pub delivered: u64,
+    #[serde(rename = "f", skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    #[serde(rename = "r", skip_serializing_if = "is_zero")]
+    pub retried: u64,
+    #[serde(rename = "e", skip_serializing_if = "is_zero")]
+    pub expired: u64,
+    #[serde(rename = "h", skip_serializing_if = "is_zero")]
+    pub suspended: bool,
+}
+
+/// The binds to one operator of [`Figures`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct OperatorFigures {
+    /// Interned name.
+    pub operator: u32,
+    pub binds: u32,
+    pub bound: u32,
+    pub paused: u32,
+    pub last_error: String,
+}
+
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// This process as a member of the cluster.
@@ -123,6 +190,18 @@ pub enum Hint {
     Orders,
     /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
     Shares,
+}
+
+// === impl QueueFigures ===
+
+impl QueueFigures {
+    /// Those of a queue in which nothing is and nothing ever was.
+    pub fn nothing(queue: u32) -> Self {
+        Self {
+            queue,
+            ..Self::default()
+        }
+    }
 }
 
 // === impl Handed ===

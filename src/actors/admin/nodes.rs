@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::actors::hub::Hub;
 use crate::pb::{ClusterNode, NodeList, QueueShare};
-use crate::store::cluster::{NodeView, Resource, View};
+use crate::store::cluster::{NodeView, QueueFigures, Resource, View};
 
 /// All nodes, with what they hold; none with the embedded store.
 pub fn list(hub: &Hub) -> NodeList {
@@ -42,7 +42,14 @@ fn show(hub: &Hub, view: &View, node: &NodeView) -> ClusterNode {
         }
     }
     binds.sort();
+    let figures = &node.card.figures;
+    let sum = |field: fn(&QueueFigures) -> u64| figures.queues.iter().map(field).sum::<u64>();
     ClusterNode {
+        bound: figures.operators.iter().map(|one| one.bound).sum(),
+        esmes: figures.esmes,
+        waiting: sum(|queue| queue.waiting),
+        scheduled: sum(|queue| queue.scheduled),
+        in_flight: sum(|queue| queue.in_flight),
         node: node.node.into(),
         epoch: node.epoch,
         this_node: node.node == hub.ids.node(),

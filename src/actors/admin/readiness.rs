@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::snapshots;
+use super::{snapshots, whole};
 use crate::actors::hub::Hub;
 use crate::pb::Readiness;
 
@@ -94,7 +94,7 @@ pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
             answer.not_ready.push(said);
         }
     }
-    for operator in snapshots::operators(hub).operators {
+    for operator in whole::operators(hub).operators {
         if operator.bound > 0 {
             continue;
         }

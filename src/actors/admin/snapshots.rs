@@ -84,6 +84,7 @@ fn view(
             .unwrap_or_default(),
         binds,
         queue,
+        nodes: Vec::new(),
     }
 }
 
@@ -149,5 +150,6 @@ pub(super) fn node(hub: &Hub) -> NodeSnapshot {
         node: hub.ids.node().into(),
         certificates: hub.certificates.all(),
         balances: hub.balance.snapshot(hub, clock::now_ms()),
+        ..NodeSnapshot::default()
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn check(
         hub.metrics.no_route.inc();
         return Err(CommandStatus(plan.no_route_status()));
     };
-    if plan.is_transit(message) && replay.is_none() {
+    if plan.account_by_id(sender).is_none() && replay.is_none() && plan.is_transit(message) {
         refuse_circles(hub, message, now)?;
     }
     message.queue = queue;

@@ -61,7 +61,7 @@ async fn page(hub: &Hub, ids: Range<u64>) -> Result<(Vec<Active>, Option<u64>), 
     let holdings = hub.tenure.hold();
     page.active.retain_mut(|active| {
         let queue = match active.stage {
-            Stage::Untold { tell } => tell,
+            Stage::Untold { tell, .. } => tell,
             // It waits for its receipt.
             Stage::Sent { .. } => return false,
             _ => active.queue,

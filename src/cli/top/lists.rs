@@ -49,6 +49,8 @@ const NODES: &[Column] = &[
     ("version", Constraint::Length(8)),
     ("partitions", Constraint::Length(10)),
     ("binds", Constraint::Length(6)),
+    ("waiting", Constraint::Length(11)),
+    ("in flight", Constraint::Length(9)),
     ("since", Constraint::Length(13)),
 ];
 
@@ -192,7 +194,9 @@ fn node(node: &Node) -> Row<'static> {
         Cell::from(node.name.clone()),
         Cell::from(node.version.clone()),
         right(partitions.to_string()),
-        Cell::from(node.binds.len().to_string()),
+        Cell::from(format!("{}/{}", node.bound, node.binds.len())),
+        right(number(node.waiting + node.scheduled)),
+        right(number(node.in_flight)),
         Cell::from(ago(node.since.as_deref())),
     ])
 }

@@ -29,6 +29,10 @@ export default function nodes() {
         setText(cell, number(row.binds.length));
         setAttribute(cell, "title", row.binds.join("\n") || null);
       } },
+      { title: "Binds up", numeric: true, text: (row) => number(row.bound) },
+      { title: "ESMEs", numeric: true, text: (row) => number(row.esmes) },
+      { title: "Waiting", numeric: true, text: (row) => number(row.waiting + row.scheduled) },
+      { title: "In flight", numeric: true, text: (row) => number(row.in_flight) },
       { title: "Member for", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
     ],
     empty: () => nothing("One node, on its own", "This SMSC keeps its messages in an embedded store. With [postgres] in the configuration many nodes share one, and are listed here."),
@@ -36,7 +40,7 @@ export default function nodes() {
   return {
     elements: [
       heading("Nodes"),
-      h("p", { class: "lead" }, "Figures on the other pages are those of the node that answers; nodes show the whole cluster."),
+      h("p", { class: "lead" }, "Each node's share. The figures of queues, operators and the overview are those of the whole cluster; the list of binds is that of the node that answers."),
       h("section", { class: "card" }, list.element),
     ],
     update(live) {

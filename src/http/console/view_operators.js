@@ -49,6 +49,7 @@ function card(operator) {
       const [text, tone] = operatorState(now);
       setChip(state, text, tone);
       setText(facts.binds.value, `${number(now.bound)} of ${number(now.configured)}`);
+      setAttribute(facts.binds.value, "title", now.nodes.map((share) => `node ${share.node}: ${share.bound} of ${share.binds}`).join("\n") || null);
       setText(facts.waiting.value, queue ? number(queue.waiting + queue.scheduled) : "–");
       setText(facts.rate.value, queue ? rate(queue.delivered_per_second) : "–");
       setText(facts.limit.value, now.rate === null ? "–" : `${rate(now.rate)}${now.slowed ? ", throttled" : ""}`);

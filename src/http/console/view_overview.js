@@ -82,8 +82,10 @@ export default function overview() {
     const oldest = queued.oldest_at ? `oldest ${age(queued.oldest_at, serverNow())}` : "nothing waits";
     tiles.waiting.set(number(queued.waiting), queued.scheduled ? `${number(queued.scheduled)} scheduled, ${oldest}` : oldest, queued.suspended ? "warn" : "", queued.oldest_at && utc(queued.oldest_at));
     const isShort = binds.operators < binds.operators_wanted;
-    tiles.binds.set(`${number(binds.operators)} of ${number(binds.operators_wanted)}`, isShort ? "some are missing" : "all are up", isShort ? "warn" : "");
-    tiles.esmes.set(number(binds.esmes), `${rate(rates.told)} receipts per second`);
+    const shares = (live.nodes?.nodes ?? []).filter((node) => node.state !== "lost");
+    const byNode = (figure) => shares.map((node) => `node ${node.node}: ${number(node[figure])}`).join("\n") || null;
+    tiles.binds.set(`${number(binds.operators)} of ${number(binds.operators_wanted)}`, isShort ? "some are missing" : "all are up", isShort ? "warn" : "", byNode("bound"));
+    tiles.esmes.set(number(binds.esmes), `${rate(rates.told)} receipts per second`, "", byNode("esmes"));
     const free = store.free_mib >= 1024 ? `${number(Math.round(store.free_mib / 1024))} GiB free` : `${number(store.free_mib)} MiB free`;
     tiles.store.set(milliseconds(store.commit_ms), store.free_mib ? free : "", store.below_floor ? "bad" : "");
     tell(now, live.queues);

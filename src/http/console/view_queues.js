@@ -2,7 +2,7 @@
 
 import { segment } from "./api.js";
 import { command } from "./dialog.js";
-import { h, heading, nothing, setText, table } from "./dom.js";
+import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
 import { serverNow } from "./live.js";
 import { queueState, stateCell } from "./states.js";
@@ -52,7 +52,10 @@ export default function queues() {
     columns: [
       { title: "Queue", text: (row) => row.name },
       { title: "State", render: (cell, row) => stateCell(cell, queueState(row)) },
-      { title: "Waiting", numeric: true, text: (row) => number(row.waiting) },
+      { title: "Waiting", numeric: true, render: (cell, row) => {
+        setText(cell, number(row.waiting));
+        setAttribute(cell, "title", row.nodes.map((share) => `node ${share.node}: ${number(share.waiting)}`).join("\n") || null);
+      } },
       { title: "Scheduled", numeric: true, text: (row) => number(row.scheduled) },
       { title: "In flight", numeric: true, text: (row) => number(row.in_flight) },
       { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, row.oldest_at, serverNow()) },

@@ -172,8 +172,12 @@ fn overview(
             suspended: sum(|queue| u64::from(queue.suspended)),
         },
         binds: BindCounts {
-            esmes: bound("in"),
-            operators: bound("out"),
+            esmes: bound("in") + node.esmes_elsewhere,
+            operators: operators
+                .operators
+                .iter()
+                .map(|operator| u64::from(operator.bound))
+                .sum(),
             operators_wanted: operators
                 .operators
                 .iter()

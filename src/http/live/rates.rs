@@ -1,16 +1,20 @@
 //! From counters to rates: the difference of two looks, divided by the time between them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use tokio::time::Instant;
 
 use crate::http::view::{Rates, Totals};
 use crate::pb::{BindSnapshot, NodeSnapshot, QueueSnapshot};
 
-/// The last look.
+/// Seconds over which rates of a whole cluster are measured: what other nodes count comes with their
+/// beats, not every second alike.
+const WINDOW: usize = 3;
+
+/// The last looks.
 #[derive(Default)]
 pub(super) struct Rate {
-    last: Option<Counters>,
+    last: VecDeque<Counters>,
 }
 
 struct Counters {
@@ -42,14 +46,17 @@ impl Rate {
     /// Compares with the last look, and becomes it.
     pub(super) fn measure(&mut self, node: &NodeSnapshot, now: Instant) -> Measured {
         let counters = Counters::read(node, now);
-        let measured = match &self.last {
+        let window = if node.is_whole { WINDOW } else { 1 };
+        let surplus = self.last.len().saturating_sub(window);
+        self.last.drain(..surplus);
+        let measured = match self.last.front() {
             Some(last) => counters.since(last),
             None => Measured {
                 totals: counters.totals,
                 ..Measured::default()
             },
         };
-        self.last = Some(counters);
+        self.last.push_back(counters);
         measured
     }
 }
@@ -180,6 +187,24 @@ mod tests {
         assert_eq!(next.queues["account:test"], (50.0, 0.0));
         assert_eq!(next.binds[&7], (10.0, 0.0));
         assert!((next.commit_ms.unwrap() - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_comes_with_beats_is_spread_over_some_seconds() {
+        let (mut rate, start) = (Rate::default(), Instant::now());
+        let measured: Vec<f64> = [0, 0, 0, 300, 300, 300, 300]
+            .into_iter()
+            .zip(0..)
+            .map(|(accepted, second)| {
+                let whole = NodeSnapshot {
+                    is_whole: true,
+                    ..node(accepted, 0, 0, 0)
+                };
+                let now = start + Duration::from_secs(second);
+                rate.measure(&whole, now).rates.accepted
+            })
+            .collect();
+        assert_eq!(measured, [0.0, 0.0, 0.0, 100.0, 100.0, 100.0, 0.0]);
     }
 
     #[test]

@@ -13,37 +13,46 @@ use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Done, Operator, OperatorVerb, Operators, Resource};
+use crate::http::view::{Done, Operator, OperatorVerb, Operators, Resource, Scope};
 use crate::pb::bind_command::Verb;
 use crate::pb::{CommandOperator, ListOperators, OperatorView};
 
-/// Every operator with its binds and its queue.
+/// Every operator with its binds and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/operators", tag = "operators",
+    params(("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
     responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
+    let question = ListOperators {
+        own: Query::read(&request, &["scope"])?.is_of_node()?,
+        ..ListOperators::default()
+    };
     let settings = ask(&state, ReadSettings).await??.settings;
-    let list = ask(&state, ListOperators::default()).await?;
+    let list = ask(&state, question).await?;
     let operators = merged(&settings, list.operators);
     Ok(tagged(HttpResponse::Ok(), settings.version).json(Operators { operators }))
 }
 
 /// One operator with its binds and its queue.
 #[utoipa::path(get, path = "/v1/operators/{id}", tag = "operators",
-    params(("id" = String, Path, description = "As in the configuration")),
+    params(("id" = String, Path, description = "As in the configuration"),
+        ("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
     responses((status = 200, description = "The operator", body = Operator)))]
 pub(super) async fn one(
     request: HttpRequest,
     state: web::Data<State>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
+    let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let id = id.into_inner();
     let settings = ask(&state, ReadSettings).await??.settings;
-    let list = ask(&state, ListOperators { id: id.clone() }).await?;
+    let question = ListOperators {
+        id: id.clone(),
+        own,
+    };
+    let list = ask(&state, question).await?;
     let operators = merged(&settings, list.operators);
     match operators.into_iter().find(|operator| operator.id == id) {
         Some(operator) => Ok(tagged(HttpResponse::Ok(), operator.version).json(operator)),

@@ -9,19 +9,23 @@ use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, moment};
-use crate::http::view::{Done, Queue, QueueVerb, Queues};
+use crate::http::view::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandQueue, ListQueues, MoveMessages};
 
-/// What waits where, on this node.
+/// What waits where, in the whole cluster.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues",
+    params(("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
     responses((status = 200, description = "By name", body = Queues)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
-    let list = ask(&state, ListQueues::default()).await?;
+    let question = ListQueues {
+        own: Query::read(&request, &["scope"])?.is_of_node()?,
+        ..ListQueues::default()
+    };
+    let list = ask(&state, question).await?;
     Ok(HttpResponse::Ok().json(Queues {
         queues: list.queues.into_iter().map(Queue::from).collect(),
     }))
@@ -29,16 +33,21 @@ pub(super) async fn list(
 
 /// One queue.
 #[utoipa::path(get, path = "/v1/queues/{name}", tag = "queues",
-    params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`")),
+    params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
+        ("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
     responses((status = 200, description = "The queue", body = Queue)))]
 pub(super) async fn one(
     request: HttpRequest,
     state: web::Data<State>,
     name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
+    let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let name = name.into_inner();
-    let list = ask(&state, ListQueues { name: name.clone() }).await?;
+    let question = ListQueues {
+        name: name.clone(),
+        own,
+    };
+    let list = ask(&state, question).await?;
     match list.queues.into_iter().next() {
         Some(queue) => Ok(HttpResponse::Ok().json(Queue::from(queue))),
         None => Err(Problem::not_found(format!(

@@ -82,7 +82,7 @@ pub struct Totals {
     pub retried: u64,
 }
 
-/// All queues together.
+/// All queues together, of the whole cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Queued {
     pub waiting: u64,
@@ -94,14 +94,14 @@ pub struct Queued {
     pub suspended: u64,
 }
 
-/// All binds together.
+/// All binds together, of the whole cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindCounts {
     /// Bound ESMEs.
     pub esmes: u64,
     /// Binds to operators that are up.
     pub operators: u64,
-    /// Binds to operators that there should be on this node.
+    /// Binds to operators that there should be.
     pub operators_wanted: u64,
 }
 

@@ -44,6 +44,21 @@ pub struct Node {
     pub binds: Vec<String>,
     /// It does what one node does for all.
     pub janitor: bool,
+    /// Binds to operators that are up; this and the rest as of its last beat.
+    #[serde(default)]
+    pub bound: u32,
+    /// ESMEs bound to it.
+    #[serde(default)]
+    pub esmes: u64,
+    /// Messages in its queues that are ready to go.
+    #[serde(default)]
+    pub waiting: u64,
+    /// Not before their time.
+    #[serde(default)]
+    pub scheduled: u64,
+    /// At a session, without an answer.
+    #[serde(default)]
+    pub in_flight: u64,
 }
 
 /// How much of a queue a node owns.
@@ -93,6 +108,11 @@ impl From<pb::ClusterNode> for Node {
                 .collect(),
             binds: node.binds,
             janitor: node.janitor,
+            bound: node.bound,
+            esmes: node.esmes,
+            waiting: node.waiting,
+            scheduled: node.scheduled,
+            in_flight: node.in_flight,
         }
     }
 }

@@ -55,6 +55,14 @@ words! {
 }
 
 words! {
+    /// Whose figures are wanted.
+    pub enum Scope {
+        Cluster = "cluster",
+        Node = "node",
+    }
+}
+
+words! {
     /// What the binds of an operator can be told.
     pub enum OperatorVerb {
         Rebind = "rebind",

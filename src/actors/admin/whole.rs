@@ -1,0 +1,168 @@
+//! The figures of the whole cluster: this node's as they are, those of the others as of their last beat.
+//!
+//! With the embedded store this node is the whole, and has no share.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use super::snapshots;
+use crate::actors::hub::Hub;
+use crate::pb::{
+    NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode, QueueSnapshot,
+};
+use crate::store::cluster::{Figures, NodeView, QueueFigures};
+
+/// What another node says of itself.
+struct Other<'v> {
+    node: u32,
+    figures: &'v Figures,
+    queues: HashMap<u32, &'v QueueFigures>,
+}
+
+/// Every queue of this node, with what waits and goes through in it anywhere.
+pub(super) fn queues(hub: &Hub) -> QueueList {
+    let mut list = snapshots::queues(hub);
+    if !hub.tenure.is_shared() {
+        return list;
+    }
+    let neighbours = hub.tenure.neighbours();
+    let others = others(hub, &neighbours.view.nodes);
+    let ports = hub.queues();
+    let ids: HashMap<&str, u32> = ports
+        .iter()
+        .map(|port| (port.name.as_str(), port.id))
+        .collect();
+    for queue in &mut list.queues {
+        let id = ids.get(queue.name.as_str()).copied();
+        add_queue(hub, queue, id.unwrap_or_default(), &others);
+    }
+    list
+}
+
+/// Every configured operator, with its binds on all nodes counted.
+pub(super) fn operators(hub: &Hub) -> OperatorList {
+    let mut list = snapshots::operators(hub);
+    if !hub.tenure.is_shared() {
+        return list;
+    }
+    let neighbours = hub.tenure.neighbours();
+    let others = others(hub, &neighbours.view.nodes);
+    let plan = hub.plan();
+    for operator in &mut list.operators {
+        if let Some(id) = plan.queue_of(&operator.id) {
+            add_operator(hub, operator, id, &others);
+        }
+    }
+    list
+}
+
+/// What [`snapshots::node`] has, with the queues and the traffic of all nodes.
+pub(super) fn node(hub: &Hub) -> NodeSnapshot {
+    let mut node = snapshots::node(hub);
+    if !hub.tenure.is_shared() {
+        return node;
+    }
+    node.queues = queues(hub).queues;
+    let neighbours = hub.tenure.neighbours();
+    let traffic = node.traffic.get_or_insert_default();
+    for other in others(hub, &neighbours.view.nodes) {
+        let figures = other.figures;
+        node.esmes_elsewhere += figures.esmes;
+        traffic.accepted_total += figures.accepted;
+        traffic.refused_total += figures.refused;
+        traffic.delivered_total += figures.delivered;
+        traffic.failed_total += figures.failed;
+        traffic.told_total += figures.told;
+    }
+    node.is_whole = true;
+    node
+}
+
+/// The other nodes that live.
+fn others<'v>(hub: &Hub, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
+    let me = hub.ids.node();
+    let live = |node: &&NodeView| node.node != me && node.lives_for.is_some();
+    let figures = nodes.iter().filter(live).map(|node| {
+        let figures = &node.card.figures;
+        Other {
+            node: node.node.into(),
+            figures,
+            queues: figures.queues.iter().map(|one| (one.queue, one)).collect(),
+        }
+    });
+    figures.collect()
+}
+
+fn add_queue(hub: &Hub, queue: &mut QueueSnapshot, id: u32, others: &[Other<'_>]) {
+    queue.nodes = vec![QueueOnNode {
+        node: hub.ids.node().into(),
+        waiting: queue.waiting,
+        scheduled: queue.scheduled,
+        in_flight: queue.in_flight,
+        sessions: queue.sessions,
+        suspended: queue.suspended,
+    }];
+    for other in others {
+        // One that it says nothing of is empty there.
+        let nothing = QueueFigures::nothing(id);
+        let figures = other.queues.get(&id).copied().unwrap_or(&nothing);
+        queue.waiting += figures.waiting;
+        queue.scheduled += figures.scheduled;
+        queue.in_flight += figures.in_flight;
+        queue.sessions += figures.sessions;
+        queue.room += figures.room;
+        queue.delivered_total += figures.delivered;
+        queue.failed_total += figures.failed;
+        queue.retried_total += figures.retried;
+        queue.expired_total += figures.expired;
+        queue.suspended |= figures.suspended;
+        if figures.oldest_at > 0 && (queue.oldest_at == 0 || figures.oldest_at < queue.oldest_at) {
+            queue.oldest_at = figures.oldest_at;
+        }
+        queue.nodes.push(QueueOnNode {
+            node: other.node,
+            waiting: figures.waiting,
+            scheduled: figures.scheduled,
+            in_flight: figures.in_flight,
+            sessions: figures.sessions,
+            suspended: figures.suspended,
+        });
+    }
+    queue.nodes.sort_unstable_by_key(|share| share.node);
+}
+
+fn add_operator(hub: &Hub, operator: &mut OperatorView, id: u32, others: &[Other<'_>]) {
+    operator.nodes = vec![OperatorShare {
+        node: hub.ids.node().into(),
+        bound: operator.bound,
+        binds: operator.binds.len() as u32,
+    }];
+    // Where there is no bind nothing is paused.
+    let mut is_any = !operator.binds.is_empty();
+    let mut all_paused = operator.paused || !is_any;
+    for other in others {
+        let mut operators = other.figures.operators.iter();
+        let Some(figures) = operators.find(|found| found.operator == id) else {
+            continue;
+        };
+        operator.bound += figures.bound;
+        is_any |= figures.binds > 0;
+        all_paused &= figures.paused == figures.binds;
+        if operator.last_error.is_empty() {
+            operator.last_error.clone_from(&figures.last_error);
+        }
+        operator.nodes.push(OperatorShare {
+            node: other.node,
+            bound: figures.bound,
+            binds: figures.binds,
+        });
+    }
+    operator.paused = is_any && all_paused;
+    operator.nodes.sort_unstable_by_key(|share| share.node);
+    if let Some(queue) = &mut operator.queue {
+        // As the list of queues has it: a command is seen there before the snapshot says so.
+        let port = hub.queue(id);
+        queue.suspended |= port.is_some_and(|port| port.suspended.load(Ordering::Relaxed));
+        add_queue(hub, queue, id, others);
+    }
+}

@@ -1,0 +1,92 @@
+//! What a node says of its figures with every beat, so that any of them can show the whole cluster.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use crate::actors::hub::Hub;
+use crate::actors::ports::QueueKind;
+use crate::pb::{BindState, QueueSnapshot};
+use crate::store::cluster::{Figures, OperatorFigures, QueueFigures};
+
+/// Most queues of a card; beyond, those with least to do are left out. Those of operators are all there.
+const MOST: usize = 512;
+/// Longest error of a card.
+const MAX_ERROR: usize = 200;
+
+/// The figures of this node as they are now.
+pub fn of(hub: &Hub) -> Figures {
+    let binds = hub.binds.all();
+    let mut operators: HashMap<u32, OperatorFigures> = HashMap::new();
+    let mut esmes = 0;
+    for port in &binds {
+        let bind = port.snapshot.get();
+        if bind.direction == "in" {
+            esmes += u64::from(bind.state() == BindState::Bound);
+            continue;
+        }
+        let owner = port.owner.load(Ordering::Relaxed);
+        let figures = operators.entry(owner).or_default();
+        figures.operator = owner;
+        figures.binds += 1;
+        figures.bound += u32::from(bind.state() == BindState::Bound);
+        figures.paused += u32::from(bind.state() == BindState::Paused);
+        if figures.last_error.is_empty() {
+            figures.last_error = bind.last_error.chars().take(MAX_ERROR).collect();
+        }
+    }
+    let mut operators: Vec<OperatorFigures> = operators.into_values().collect();
+    operators.sort_unstable_by_key(|figures| figures.operator);
+    let traffic = hub.metrics.traffic();
+    Figures {
+        queues: queues(hub),
+        operators,
+        esmes,
+        accepted: traffic.accepted_total,
+        refused: traffic.refused_total,
+        delivered: traffic.delivered_total,
+        failed: traffic.failed_total,
+        told: traffic.told_total,
+    }
+}
+
+fn queues(hub: &Hub) -> Vec<QueueFigures> {
+    let mut queues: Vec<(bool, QueueFigures)> = hub
+        .queues()
+        .iter()
+        .map(|port| {
+            let snapshot = port.snapshot.get();
+            let suspended = port.suspended.load(Ordering::Relaxed);
+            let figures = figures_of(port.id, &snapshot, suspended);
+            (port.kind == QueueKind::Operator, figures)
+        })
+        .filter(|(_, figures)| *figures != QueueFigures::nothing(figures.queue))
+        .collect();
+    if queues.len() > MOST {
+        let to_do =
+            |figures: &QueueFigures| figures.waiting + figures.scheduled + figures.in_flight;
+        queues.sort_by_key(|(is_operator, figures)| {
+            std::cmp::Reverse((*is_operator, figures.suspended, to_do(figures)))
+        });
+        let operators = queues.iter().filter(|(is_operator, _)| *is_operator);
+        let most = operators.count().max(MOST);
+        queues.truncate(most);
+    }
+    queues.into_iter().map(|(_, figures)| figures).collect()
+}
+
+fn figures_of(queue: u32, snapshot: &QueueSnapshot, suspended: bool) -> QueueFigures {
+    QueueFigures {
+        queue,
+        waiting: snapshot.waiting,
+        scheduled: snapshot.scheduled,
+        in_flight: snapshot.in_flight,
+        sessions: snapshot.sessions,
+        room: snapshot.room,
+        oldest_at: snapshot.oldest_at,
+        delivered: snapshot.delivered_total,
+        failed: snapshot.failed_total,
+        retried: snapshot.retried_total,
+        expired: snapshot.expired_total,
+        suspended,
+    }
+}
