@@ -133,6 +133,8 @@ impl OperatorSession {
         if self.outbox.is_none() {
             return;
         }
+        // What this read brought counts before what it did not bring.
+        self.hand_over(ctx);
         self.give_back();
         self.farewell = Some(why.into());
         self.end_if_answered(ctx);
