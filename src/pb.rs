@@ -69,6 +69,13 @@ actix_messages! {
     ForgetParked => ();
 }
 
+impl QueueItem {
+    /// Interned name of who sent it.
+    pub fn sent_by(&self) -> u32 {
+        (self.message.as_ref()).map_or(self.sender, |message| message.sender)
+    }
+}
+
 impl Message {
     /// Since when it waits to be delivered, in Unix milliseconds.
     pub fn waits_since(&self) -> i64 {

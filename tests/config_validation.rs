@@ -118,6 +118,14 @@ fn server_tables() {
             "store.linger: must be at most \"1s\": every answer waits for it",
         ),
         (
+            "queue.account_share = 0",
+            "queue.account_share: must be from 1 to 100",
+        ),
+        (
+            "queue.low_share = 51",
+            "queue.low_share: must be at most 50: the higher priorities come first",
+        ),
+        (
             "queue.memory_items = 5",
             "queue.memory_items: must be at least queue.page",
         ),

@@ -185,7 +185,7 @@ impl Hub {
             tracing::error!(queue = %self.name_of(queue), messages, "there is no such queue");
             return false;
         };
-        port.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
+        port.more_waits(&items);
         port.post(Enqueue { items });
         true
     }

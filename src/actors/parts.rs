@@ -137,6 +137,7 @@ fn call_back(hub: &Hub, parts: &[Stored]) {
             let order = QueueCommand {
                 verb: Verb::Cancel.into(),
                 id: part.message.id,
+                sender: part.message.sender,
                 by: "a part of the same message failed".to_owned(),
                 ..QueueCommand::default()
             };

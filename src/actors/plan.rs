@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::actors::balance::Charging;
 use crate::actors::content::Taste;
+use crate::actors::queue::Weights;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
@@ -43,6 +44,8 @@ pub struct Plan {
     keywords: Keywords,
     /// Accounts with a quota or a balance.
     charging: HashMap<u32, Charging>,
+    /// Accounts whose turns in shared queues are not those of the others.
+    pub weights: Arc<Weights>,
     /// Accounts with a share of their own that is traced.
     trace_ratios: HashMap<u32, Ratio>,
     trace_ratio: Ratio,
@@ -179,6 +182,14 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// Most messages of one account that may wait in one queue: all, where there is no other.
+    pub fn most_of_one(&self) -> u64 {
+        match self.accounts.len() {
+            0 | 1 => self.config.queue.max_waiting,
+            _ => self.config.queue.most_of_one(),
+        }
     }
 
     /// The rules for the addresses in what an account or operator brings, if it has any.

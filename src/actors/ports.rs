@@ -13,6 +13,7 @@ use actix::{Actor, Addr, Handler, Message, Recipient};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use crate::actors::plan::Plan;
 use crate::actors::posted::Posted;
 use crate::actors::queue::Queue;
 use crate::actors::standing::Standing;
@@ -50,6 +51,8 @@ pub struct QueuePort {
     pub suspended: AtomicBool,
     /// Waiting, scheduled and in flight; compared with the cap before acceptance.
     pub depth: AtomicU64,
+    /// Of it, by sender: as of the last look, and what came since. Compared with one account's share.
+    by_sender: Mutex<HashMap<u32, u64, ahash::RandomState>>,
     /// Handed to sessions and not settled.
     pub held: AtomicU64,
     /// Answered, and not durable yet.
@@ -141,6 +144,7 @@ impl QueuePort {
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
             depth: AtomicU64::new(0),
+            by_sender: Mutex::default(),
             held: AtomicU64::new(0),
             unwritten: Unwritten::default(),
             standing: Standing::new(),
@@ -157,6 +161,36 @@ impl QueuePort {
         M::Result: Send,
     {
         post(&self.addr, Posted::new(message, &self.mailbox));
+    }
+
+    /// Counts items that are on their way into the queue.
+    pub fn more_waits(&self, items: &[pb::QueueItem]) {
+        self.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
+        if self.kind == QueueKind::Account {
+            return;
+        }
+        let mut counts = lock(&self.by_sender);
+        // Those of one commit come from one sender, nearly always.
+        for same in items.chunk_by(|one, next| one.sent_by() == next.sent_by()) {
+            let sender = same.first().map_or(0, pb::QueueItem::sent_by);
+            *counts.entry(sender).or_default() += same.len() as u64;
+        }
+    }
+
+    /// How many wait, of each sender. Without any, nobody has more than came since.
+    pub fn set_waiting(&self, depth: u64, by_sender: HashMap<u32, u64, ahash::RandomState>) {
+        self.depth.store(depth, Ordering::Relaxed);
+        if self.kind != QueueKind::Account {
+            *lock(&self.by_sender) = by_sender;
+        }
+    }
+
+    /// Whether a message of this sender is one too many.
+    pub fn is_full_for(&self, sender: u32, plan: &Plan) -> bool {
+        let depth = self.depth.load(Ordering::Relaxed);
+        let most = plan.most_of_one();
+        let has = || lock(&self.by_sender).get(&sender).copied().unwrap_or(0);
+        depth >= plan.config.queue.max_waiting || (depth >= most && has() >= most)
     }
 
     /// A session begins to serve this queue; credit follows.

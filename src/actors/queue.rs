@@ -11,6 +11,8 @@ mod command;
 mod compare;
 mod grant;
 mod guard;
+mod level;
+mod lists;
 mod move_on;
 mod overlap;
 mod partitions;
@@ -19,21 +21,23 @@ mod replace;
 mod resolved;
 mod scheduled;
 mod settle;
+mod shown;
 mod transfer;
 mod waiting;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
+use self::lists::{Lists, PRIORITIES};
 pub use compare::{Compare, Compared, Missed};
+pub use level::Weights;
 pub use partitions::AdoptPartitions;
 pub use recovery::{Seed, Seeds};
-pub use waiting::{Item, Waiting, items_of};
+pub use waiting::{Item, items_of};
 
 use crate::actors::finish;
 use crate::actors::hub::Hub;
@@ -42,23 +46,19 @@ use crate::actors::posted::measured;
 use crate::actors::unwritten::{AttemptsWritten, Counted};
 use crate::clock;
 use crate::pb::{
-    Credit, Enqueue, Final, Held, Message, QueueCommand, QueueItem, QueueSnapshot, SessionDown,
-    SettleBatch,
+    Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch,
 };
 use crate::store::WriteBatch;
 
 /// Batches that may wait in the mailbox: an ingest commit, a settlement, a credit each.
 pub const MAILBOX: usize = 8192;
-const PRIORITIES: usize = 4;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Messages waiting for one destination.
 pub struct Queue {
     hub: Arc<Hub>,
     port: Arc<QueuePort>,
-    /// In front of `waiting` of the same priority, with bodies.
-    ready: [VecDeque<(Item, Box<Message>)>; PRIORITIES],
-    waiting: [Waiting; PRIORITIES],
+    lists: Lists,
     /// Not before their time.
     scheduled: scheduled::Scheduled,
     held: HashMap<u64, HeldItem, ahash::RandomState>,
@@ -87,6 +87,8 @@ pub struct Queue {
     unsure: HashMap<u64, (i64, Item), ahash::RandomState>,
     /// Replaced while they were out of memory: when they are due (Unix ms) and expire (Unix s).
     replaced_afar: HashMap<u64, (i64, u32), ahash::RandomState>,
+    /// Unanswered for too long, waiting again: whose they are, should the answer come after all.
+    timed_out: HashMap<u64, u32, ahash::RandomState>,
     /// The second for which expiry has been looked after.
     expired_upto: u32,
     phase: recovery::Phase,
@@ -140,11 +142,11 @@ impl Queue {
     /// A queue with what the store held for it when the process started.
     pub fn new(hub: Arc<Hub>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
         let tenure = hub.tenure.generation();
+        let lists = Lists::new(port.kind != QueueKind::Account, &hub.plan());
         let mut queue = Self {
             hub,
             port,
-            ready: Default::default(),
-            waiting: Default::default(),
+            lists,
             scheduled: scheduled::Scheduled::default(),
             held: HashMap::default(),
             sessions: Vec::new(),
@@ -162,6 +164,7 @@ impl Queue {
             gone: Default::default(),
             unsure: HashMap::default(),
             replaced_afar: HashMap::default(),
+            timed_out: HashMap::default(),
             expired_upto: 0,
             phase: recovery::Phase::Running,
             leaving: partitions::Leaving::default(),
@@ -181,16 +184,11 @@ impl Queue {
     }
 
     fn len(&self) -> usize {
-        self.ready.iter().map(VecDeque::len).sum::<usize>()
-            + self.waiting.iter().map(Waiting::len).sum::<usize>()
+        self.lists.len()
             + self.being_read
             + self.scheduled.len()
             + self.held.len()
             + self.unsure.len()
-    }
-
-    fn ready_len(&self) -> usize {
-        self.ready.iter().map(VecDeque::len).sum()
     }
 
     /// Takes a durable message in; its body is kept while the page has room.
@@ -203,21 +201,19 @@ impl Queue {
             priority: queued.priority.min(PRIORITIES as u32 - 1) as u8,
             what: queued.what(),
             part: queued.part as u8,
+            sender: queued.sent_by(),
         };
         self.not_missed(item.id, item.what);
         if queued.due_at > now {
             self.schedule(item, queued.due_at);
             return;
         }
-        let level = usize::from(item.priority);
         match queued.message {
-            Some(message)
-                if self.waiting[level].is_empty()
-                    && self.ready_len() < self.hub.config().queue.page =>
-            {
-                self.ready[level].push_back((item, message));
+            Some(message) => {
+                let page = self.hub.config().queue.page;
+                self.lists.accept(item, message, page);
             }
-            _ => self.waiting[level].push_back(item),
+            None => self.lists.push_back(item),
         }
     }
 
@@ -228,12 +224,13 @@ impl Queue {
     /// Puts what is due now behind what waits.
     fn wake_due(&mut self, now: i64) {
         while let Some(item) = self.scheduled.pop_due(now) {
-            self.waiting[usize::from(item.priority)].push_back(item);
+            self.lists.push_back(item);
         }
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
+        self.lists.look_after(&self.hub.plan());
         self.wake_due(now);
         self.forget_overlap();
         self.expire(now, ctx);
@@ -244,65 +241,6 @@ impl Queue {
         self.check_released(ctx);
         self.pump(ctx);
         self.publish();
-    }
-
-    fn publish(&self) {
-        let depth = self.len() as u64;
-        self.port.depth.store(depth, Ordering::Relaxed);
-        self.port
-            .held
-            .store(self.held.len() as u64, Ordering::Relaxed);
-        let oldest = self
-            .ready
-            .iter()
-            .filter_map(|level| level.front().map(|(item, _)| item.id))
-            .chain(self.waiting.iter().filter_map(Waiting::first))
-            .chain(self.scheduled.first())
-            .min();
-        self.port.snapshot.set(QueueSnapshot {
-            name: self.port.name.clone(),
-            waiting: depth - (self.scheduled.len() + self.held.len() + self.unsure.len()) as u64,
-            scheduled: self.scheduled.len() as u64,
-            in_flight: (self.held.len() + self.unsure.len()) as u64,
-            ready_in_memory: self.ready_len() as u64,
-            sessions: self.sessions.len() as u64,
-            room: self.sessions.iter().map(|slot| u64::from(slot.room)).sum(),
-            suspended: self.port.suspended.load(Ordering::Relaxed),
-            oldest_at: oldest.map_or(0, crate::domain::id::millis),
-            delivered_total: self.counters.delivered,
-            failed_total: self.counters.failed,
-            retried_total: self.counters.retried,
-            expired_total: self.counters.expired,
-            restarts: self.port.health.restarts(),
-            spilled: self
-                .waiting
-                .iter()
-                .map(|level| level.spilled() as u64)
-                .sum(),
-            waiting_by_priority: (0..PRIORITIES)
-                .map(|level| (self.ready[level].len() + self.waiting[level].len()) as u64)
-                .collect(),
-            enqueued_total: self.counters.enqueued,
-            granted_total: self.counters.granted,
-            breaker: self.guard.breaker_state().to_owned(),
-            breaker_opened_total: self.guard.opened(),
-            available: self.hub.available(self.port.id),
-            rate: self.rate(),
-            slowed: self.guard.pace().is_some(),
-            unwritten: self.port.unwritten.count(),
-            ..QueueSnapshot::default()
-        });
-    }
-
-    /// Messages per second that an operator is sent at most; 0 without a limit.
-    fn rate(&self) -> f64 {
-        let configured = || match self.is_operator() {
-            true => self.hub.plan().rate_of(self.port.id),
-            false => None,
-        };
-        let pace = self.guard.pace();
-        pace.or_else(|| configured().map(|(rate, _)| rate))
-            .unwrap_or_default()
     }
 
     fn is_operator(&self) -> bool {

@@ -66,6 +66,8 @@ section! {
         burst: Option<u32> = None,
         /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
         max_waiting: Option<u64> = None,
+        /// Its turns in queues that it shares with other accounts: in each round so many of its messages go, 1 to 100. See `queue.low_share` for priorities.
+        weight: u32 = 1,
         /// Most segments (short messages) that it may submit per day; beyond, the answer is `smpp.quota_status`. Days begin at midnight UTC.
         quota_per_day: Option<u64> = None,
         /// It pays in advance: a message that its balance does not cover is answered with `smpp.balance_status`.

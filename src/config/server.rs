@@ -260,16 +260,28 @@ section! {
 section! {
     /// `[queue]`: the queue of every destination.
     pub struct Queue {
-        /// Messages of a queue whose bodies are in RAM, ready to go.
+        /// Messages of a queue whose bodies are in RAM, ready to go, for each priority; each account may have four more.
         page: usize = 4_096,
         /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
         max_waiting: u64 = 20_000_000,
+        /// Share of `max_waiting` that the messages of one account may take of one queue, in percent; more of its messages are refused with ESME_RMSGQFUL.
+        account_share: u32 = 90,
+        /// Share of a queue's messages that go from lower priorities while there are higher ones, in percent; at 0 the lower ones wait until there are no higher ones.
+        low_share: u32 = 5,
         /// Ids of waiting messages kept in RAM per queue; the rest stays in the store.
         memory_items: usize = 4_000_000,
         /// Messages move to the next target of their route when theirs has been unavailable for this time.
         failover_after: Duration = 30 * SECOND,
         /// How often each node compares what is stored with its queues, slowly, and puts back what none of them knows.
         compare_every: Duration = 300 * SECOND,
+    }
+}
+
+impl Queue {
+    /// Most messages of one account that may wait in a queue that it shares with others.
+    pub fn most_of_one(&self) -> u64 {
+        let share = u128::from(self.max_waiting) * u128::from(self.account_share) / 100;
+        u64::try_from(share).unwrap_or(u64::MAX).max(1)
     }
 }
 

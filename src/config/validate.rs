@@ -186,6 +186,16 @@ fn check_server(config: &Config, found: &mut Findings) {
 
     found.at_least_one("queue.page", queue.page as u64);
     found.at_least_one("queue.max_waiting", queue.max_waiting);
+    found.require(
+        "queue.account_share",
+        (1..=100).contains(&queue.account_share),
+        "must be from 1 to 100",
+    );
+    found.require(
+        "queue.low_share",
+        queue.low_share <= 50,
+        "must be at most 50: the higher priorities come first",
+    );
     let holds_a_page = queue.memory_items >= queue.page;
     found.require(
         "queue.memory_items",

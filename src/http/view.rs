@@ -72,6 +72,12 @@ pub struct Queue {
     pub ready_in_memory: u64,
     /// Blocks of the waiting list that were written out of memory.
     pub spilled: u64,
+    /// Attempts that were answered and are not durable yet: a crash repeats them.
+    #[serde(default)]
+    pub unwritten: u64,
+    /// Accounts whose waiting messages take turns.
+    #[serde(default)]
+    pub senders: u64,
     /// Restarts of its actor after a failure.
     pub restarts: u64,
     /// What each node has of it; empty with the embedded store, and with `scope=node`.
@@ -273,6 +279,8 @@ impl From<pb::QueueSnapshot> for Queue {
             waiting_by_priority: queue.waiting_by_priority,
             ready_in_memory: queue.ready_in_memory,
             spilled: queue.spilled,
+            unwritten: queue.unwritten,
+            senders: queue.senders,
             restarts: queue.restarts,
             nodes: queue.nodes.into_iter().map(QueueOnNode::from).collect(),
         }

@@ -138,6 +138,7 @@ fn accounts() {
             "max_waiting = 0",
             "account[0].max_waiting: must be at least 1",
         ),
+        ("weight = 101", "account[0].weight: must be from 1 to 100"),
         (
             "quota_per_day = 0",
             "account[0].quota_per_day: must be at least 1",

@@ -165,6 +165,7 @@ async fn pass_to_queue(
         verb: order.verb,
         id,
         by: order.by.clone(),
+        sender: history.stored.message.sender,
         to,
         replacement: order.replacement.clone(),
         ..QueueCommand::default()

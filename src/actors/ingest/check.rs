@@ -123,7 +123,7 @@ pub(super) fn check(
     }
     message.queue = queue;
     if let Some(port) = hub.queue(queue)
-        && port.depth.load(std::sync::atomic::Ordering::Relaxed) >= hub.config().queue.max_waiting
+        && port.is_full_for(sender, &plan)
     {
         hub.metrics.queue_full.inc();
         return Err(CommandStatus::ESME_RMSGQFUL);

@@ -9,6 +9,7 @@ use super::{
 use crate::actors::balance::Charging;
 use crate::actors::content::Taste;
 use crate::actors::policy;
+use crate::actors::queue::Weights;
 use crate::config::{self, Config, Operator, Policies, Route, TEST_TARGETS};
 use crate::domain::allow::AllowList;
 use crate::domain::policy::Keywords;
@@ -25,6 +26,7 @@ impl Plan {
         let mut rates = HashMap::new();
         let mut rewrite_in = HashMap::new();
         let mut trace_ratios = HashMap::new();
+        let mut weights = Weights::default();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
             let id = store.intern(target)?;
@@ -56,6 +58,9 @@ impl Plan {
             }
             if let Some(charged) = Charging::of(account, &prices) {
                 charging.insert(id, charged);
+            }
+            if account.weight != 1 {
+                weights.insert(id, account.weight);
             }
             if account.resolve {
                 resolving.insert(id);
@@ -170,6 +175,7 @@ impl Plan {
             names,
             assembly,
             divided,
+            weights: Arc::new(weights),
             by_target,
             config,
         })

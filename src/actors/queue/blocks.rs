@@ -36,7 +36,7 @@ impl Queue {
             let waiting = queue.fetching.remove(&number).unwrap_or_default();
             let is_here = match octets {
                 Ok(Some(octets)) => {
-                    queue.waiting[level].filled(number, &octets);
+                    queue.lists.level(level).filled(number, &octets);
                     queue.settle_replaced(level);
                     queue.forget_blocks(number..number + 1);
                     true

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use actix::Context;
 
+use super::Queue;
 use super::waiting::Taken;
-use super::{PRIORITIES, Queue};
 use crate::pb::delivery::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
@@ -48,13 +48,13 @@ impl Queue {
             {
                 reply(Outcome::InFlight, 0)
             }
-            Verb::Cancel => match self.remove(command.id) {
+            Verb::Cancel => match self.remove_ordered(command) {
                 Taken::Item(item) if item.what == What::Message => {
                     self.cancel(vec![item], &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
                 Taken::Item(item) => {
-                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.lists.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
                 // Out of memory, so it waits far back: it is passed over when its block comes.
@@ -65,21 +65,21 @@ impl Queue {
                 }
                 Taken::NotHere => reply(Outcome::NotHere, 0),
             },
-            Verb::Move => match self.remove(command.id) {
+            Verb::Move => match self.remove_ordered(command) {
                 Taken::Item(item) if item.what == What::Message => {
                     self.transfer_one(item, command, ctx);
                     reply(Outcome::Done, 1)
                 }
                 Taken::Item(item) => {
-                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.lists.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
                 Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
             },
             Verb::Replace => reply(self.replace(command, ctx), 1),
-            Verb::Retry => match self.remove(command.id) {
+            Verb::Retry => match self.remove_ordered(command) {
                 Taken::Item(item) => {
-                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.lists.push_front(item);
                     self.pump(ctx);
                     reply(Outcome::Done, 1)
                 }
@@ -89,24 +89,17 @@ impl Queue {
     }
 
     /// Takes one waiting or scheduled item out of the lists, wherever it is in memory. What that costs
-    /// does not depend on how many wait.
-    pub(super) fn remove(&mut self, id: u64) -> Taken {
-        let mut away = false;
-        for level in 0..PRIORITIES {
-            let at = self.ready[level].iter().position(|(item, _)| item.id == id);
-            if let Some((item, _)) = at.and_then(|at| self.ready[level].remove(at)) {
-                return Taken::Item(item);
-            }
-            match self.waiting[level].take(id) {
-                Taken::NotHere => {}
-                Taken::Away => away = true,
-                found => return found,
-            }
-        }
+    /// does not depend on how many wait. Without its sender all accounts are asked.
+    pub(super) fn remove(&mut self, id: u64, sender: Option<u32>) -> Taken {
         match self.scheduled.take(id) {
             Some(item) => Taken::Item(item),
-            None if away => Taken::Away,
-            None => Taken::NotHere,
+            None => self.lists.take(id, sender),
         }
+    }
+
+    /// The one that a command is about.
+    fn remove_ordered(&mut self, command: &QueueCommand) -> Taken {
+        let sender = (command.sender != 0).then_some(command.sender);
+        self.remove(command.id, sender)
     }
 }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use actix::{Context, Handler, Message, MessageResult};
 
+use super::level::Level;
 use super::{Item, Queue, Seed};
 use crate::pb::delivery::What;
 
@@ -54,12 +55,12 @@ impl Queue {
             .into_iter()
             .map(|seed| (key(&seed.item), seed))
             .collect();
-        let ready = self.ready.iter().flatten().map(|(item, _)| *item);
-        let waiting = self.waiting.iter().flat_map(|level| level.in_memory());
+        let levels = self.lists.levels().iter();
+        let waiting = levels.flat_map(Level::in_memory);
         let scheduled = self.scheduled.items().copied();
         let held = self.held.values().map(|held| held.item);
         let unsure = self.unsure.values().map(|(_, item)| *item);
-        let all = ready.chain(waiting).chain(scheduled);
+        let all = waiting.chain(scheduled);
         for item in all.chain(held).chain(unsure) {
             if unknown.is_empty() {
                 break;
@@ -90,7 +91,7 @@ impl Handler<Compare> for Queue {
                     .get(from)
                     .is_some_and(|seed| seed.item.id <= highest)
             };
-            let blocks = self.waiting.iter().flat_map(|level| level.spilled_blocks());
+            let blocks = self.lists.levels().iter().flat_map(Level::spilled_blocks);
             let blocks = blocks.filter(|(_, ids)| inside(*ids));
             Compared {
                 blocks: blocks.map(|(number, _)| number).collect(),

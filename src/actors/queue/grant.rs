@@ -1,6 +1,5 @@
 //! Granting: which items go to which session, with tokens, pages and spilled blocks.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,8 +7,8 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 use tokio::time::Instant;
 
-use super::waiting::{Item, Popped};
-use super::{HeldItem, PRIORITIES, Queue, SessionSlot};
+use super::level::Level;
+use super::{HeldItem, Item, PRIORITIES, Queue, SessionSlot};
 use crate::actors::ports::{QueueKind, post_to};
 use crate::actors::posted::Posted;
 use crate::actors::receipts;
@@ -76,7 +75,7 @@ impl Queue {
             let room = self.sessions[at].room.min(BATCH);
             let mut spent = 0;
             let session = self.sessions[at].session;
-            let mut deliveries = Vec::with_capacity((room as usize).min(self.ready_len()));
+            let mut deliveries = Vec::with_capacity((room as usize).min(self.lists.ready()));
             let tenure = Arc::clone(&self.hub.tenure);
             let holdings = tenure.hold();
             while deliveries.len() < room as usize && quota.left > 0 {
@@ -87,7 +86,7 @@ impl Queue {
                 if spent + price > self.tokens && limited {
                     break;
                 }
-                let Some((item, message)) = self.next_ready() else {
+                let Some((item, message)) = self.lists.pop(price.max(1)) else {
                     break;
                 };
                 // In the store, for whoever owns it.
@@ -104,6 +103,9 @@ impl Queue {
                     attempt: u32::from(item.attempts) + 1,
                     message: Some(message),
                 });
+                if !self.timed_out.is_empty() {
+                    self.timed_out.remove(&item.id);
+                }
                 let probe = quota.probing;
                 let held = HeldItem {
                     session,
@@ -247,49 +249,37 @@ impl Queue {
 
     /// Tokens that the next message costs: one for each short message that a handset gets, but
     /// never more than there are at once.
-    fn next_price(&self) -> u32 {
-        let next = self.ready.iter().rev().find_map(VecDeque::front);
-        let Some((_, message)) = next else { return 1 };
+    fn next_price(&mut self) -> u32 {
+        let Some((_, message)) = self.lists.front() else {
+            return 1;
+        };
         let plan = self.hub.plan();
         let burst = plan.rate_of(self.port.id).map_or(1, |(_, burst)| burst);
         content::segments(message).min(burst)
     }
 
-    fn next_ready(&mut self) -> Option<(Item, Box<Message>)> {
-        self.ready
-            .iter_mut()
-            .rev()
-            .find_map(|level| level.pop_front())
-    }
-
-    /// Reads bodies for what waits, while the page in front runs low.
+    /// Reads bodies for what waits, while the page in front of a priority runs low, or an account has
+    /// none.
     fn read_ahead(&mut self, ctx: &mut Context<Self>) {
-        if self.reading || self.ready_len() * 2 > self.hub.config().queue.page {
-            return;
-        }
         // Nobody to give them to: the bodies can stay where they are.
-        if self.sessions.is_empty() && self.ready_len() > 0 {
+        if self.reading || (self.sessions.is_empty() && self.lists.ready() > 0) {
             return;
         }
-        let Some(level) = (0..PRIORITIES)
-            .rev()
-            .find(|level| !self.waiting[*level].is_empty())
-        else {
+        let page = self.hub.config().queue.page;
+        let Some((level, next)) = self.lists.next_page(page, PAGE) else {
             return;
         };
-        let mut page: Vec<Item> = Vec::new();
-        while page.len() < PAGE {
-            match self.waiting[level].pop() {
-                Popped::Item(item) if self.gone.remove(&item.id) => {}
-                Popped::Item(item) => page.push(item),
-                Popped::Spilled(number) if page.is_empty() => {
-                    return self.fetch_block(level, number, |_, _, _| {}, ctx);
-                }
-                Popped::Spilled(_) | Popped::Empty => break,
+        for number in next.blocks {
+            if !self.fetching.contains_key(&number) {
+                self.fetch_block(level, number, |_, _, _| {}, ctx);
             }
         }
+        let mut page = next.items;
+        if !self.gone.is_empty() {
+            page.retain(|item| !self.gone.remove(&item.id));
+        }
         if page.is_empty() {
-            return;
+            return self.lists.level(level).end_reading();
         }
         (self.reading, self.being_read) = (true, page.len());
         let reply = self
@@ -305,10 +295,11 @@ impl Queue {
                     page.into_iter()
                         .rev()
                         .filter(|item| !queue.leaving.has(item.part))
-                        .for_each(|item| queue.waiting[level].push_front(item));
+                        .for_each(|item| queue.lists.push_front(item));
                     queue.hold_until = clock::now_ms() + 1000;
                 }
             }
+            queue.lists.level(level).end_reading();
             queue.pump(ctx);
         });
     }
@@ -329,7 +320,7 @@ impl Queue {
                 (What::Receipt, None) => continue,
             };
             self.trace_wait(item.attempts, item.what, &body, ctx);
-            self.ready[usize::from(item.priority)].push_back((*item, Box::new(body)));
+            self.lists.read(*item, Box::new(body));
         }
     }
 
@@ -354,17 +345,14 @@ impl Queue {
 
     /// Writes a block out of memory when the lists are longer than the limit.
     pub(super) fn spill(&mut self, ctx: &mut Context<Self>) {
-        let in_memory: usize = self
-            .waiting
-            .iter()
-            .map(|level| level.len() - level.spilled())
-            .sum();
+        let in_memory = self.lists.levels().iter();
+        let in_memory: usize = in_memory.map(Level::in_memory_len).sum();
         if self.spilling || in_memory <= self.hub.config().queue.memory_items {
             return;
         }
         let number = self.next_block;
         let Some((level, octets)) =
-            (0..PRIORITIES).find_map(|level| Some((level, self.waiting[level].leave(number)?)))
+            (0..PRIORITIES).find_map(|level| Some((level, self.lists.level(level).leave(number)?)))
         else {
             return;
         };
@@ -373,7 +361,11 @@ impl Queue {
         let reply = self.hub.store.spill_block(self.port.id, number, octets);
         self.run_on_lists(ctx, reply, move |queue, written, ctx| {
             queue.spilling = false;
-            if !queue.waiting[level].spilled_as(number, written.is_err()) {
+            if !queue
+                .lists
+                .level(level)
+                .spilled_as(number, written.is_err())
+            {
                 queue.forget_blocks(number..number + 1);
             }
             if written.is_ok() {
@@ -384,7 +376,7 @@ impl Queue {
 
     fn ask_tokens(&mut self, most: u32, ctx: &mut Context<Self>) {
         let room: u32 = self.sessions.iter().map(|slot| slot.room).sum();
-        let wanted = room.min(self.ready_len() as u32).min(most);
+        let wanted = room.min(self.lists.ready() as u32).min(most);
         let wanted = match wanted {
             0 => 0,
             some => some.max(self.next_price()),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Queue, Waiting};
+use super::Queue;
 use crate::actors::standing::Counts;
 use crate::config::Operator;
 use crate::domain::backoff::{Backoff, Refusal};
@@ -257,7 +257,7 @@ impl Queue {
     }
 
     fn has_something_to_send(&self) -> bool {
-        self.ready_len() > 0 || !self.held.is_empty() || !self.waiting.iter().all(Waiting::is_empty)
+        !self.lists.is_empty() || !self.held.is_empty()
     }
 
     /// Says so in the log when the breaker stands otherwise than before.

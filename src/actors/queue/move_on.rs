@@ -5,7 +5,6 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 use bytes::Bytes;
 
-use super::waiting::Popped;
 use super::{Item, PRIORITIES, Queue};
 use crate::actors::hand_over::{self, Parcel};
 use crate::actors::ports::QueueKind;
@@ -31,34 +30,12 @@ impl Queue {
         if seconds == self.expired_upto || self.hub.store.is_stalled() {
             return;
         }
-        let mut expired: Vec<(Item, Option<Box<Message>>)> = Vec::new();
+        let mut expired = self.lists.take_if(|item| item.expires <= seconds);
         for level in 0..PRIORITIES {
-            if self.ready[level]
-                .iter()
-                .any(|(item, _)| item.expires <= seconds)
-            {
-                let (late, fresh) = std::mem::take(&mut self.ready[level])
-                    .into_iter()
-                    .partition(|(item, _)| item.expires <= seconds);
-                self.ready[level] = fresh;
-                let late: std::collections::VecDeque<(Item, Box<Message>)> = late;
-                expired.extend(
-                    late.into_iter()
-                        .map(|(item, message)| (item, Some(message))),
-                );
-            }
-            if !self.waiting[level].is_empty() {
-                expired.extend(
-                    self.waiting[level]
-                        .take_if(|item| item.expires <= seconds)
-                        .into_iter()
-                        .map(|item| (item, None)),
-                );
-                if let Some(number) = self.waiting[level].spilled_expired(seconds) {
-                    // Looked at when it is here, and the next one with it.
-                    let again = |queue: &mut Self, _, _: &mut _| queue.expired_upto = 0;
-                    self.fetch_block(level, number, again, ctx);
-                }
+            if let Some(number) = self.lists.levels()[level].spilled_expired(seconds) {
+                // Looked at when it is here, and the next one with it.
+                let again = |queue: &mut Self, _, _: &mut _| queue.expired_upto = 0;
+                self.fetch_block(level, number, again, ctx);
             }
         }
         let late = self.scheduled.take_if(|item| item.expires <= seconds);
@@ -97,6 +74,7 @@ impl Queue {
             priority: 0,
             what: What::Message,
             part: partition::WHOLE,
+            sender: 0,
         };
         self.cancel(vec![item], by, ctx);
     }
@@ -156,6 +134,11 @@ impl Queue {
         let Some(by) = self.purging.clone() else {
             return;
         };
+        if self.hub.store.is_stalled() {
+            // Nothing could end.
+            ctx.run_later(PURGE_EVERY, Self::purge_step);
+            return;
+        }
         let items = self.take_some(STEP, ctx);
         // What is on its way back into the lists is not forgotten.
         let is_all_here = self.phase.running() && !self.reading && self.fetching.is_empty();
@@ -173,17 +156,10 @@ impl Queue {
     fn take_some(&mut self, most: usize, ctx: &mut Context<Self>) -> Vec<Item> {
         let mut items = Vec::with_capacity(most);
         for level in 0..PRIORITIES {
-            let ready = self.ready[level].len().min(most - items.len());
-            items.extend(self.ready[level].drain(..ready).map(|(item, _)| item));
-            while items.len() < most {
-                match self.waiting[level].pop() {
-                    Popped::Item(item) => items.push(item),
-                    Popped::Spilled(number) => {
-                        self.fetch_block(level, number, |_, _, _| {}, ctx);
-                        break;
-                    }
-                    Popped::Empty => break,
-                }
+            let (some, blocks) = self.lists.level(level).take_some(most - items.len());
+            items.extend(some.into_iter().map(|(item, _)| item));
+            for number in blocks {
+                self.fetch_block(level, number, |_, _, _| {}, ctx);
             }
         }
         while items.len() < most
@@ -277,7 +253,7 @@ impl Queue {
         let mut moved: Vec<(Item, Parcel)> = Vec::new();
         for (item, message) in items.into_iter().rev() {
             let Some(queue) = self.alternative(&message) else {
-                self.waiting[usize::from(item.priority)].push_front(item);
+                self.lists.push_front(item);
                 continue;
             };
             batch.change.push(ChangeRow {
@@ -335,7 +311,7 @@ impl Queue {
                     return;
                 }
                 for (item, _) in moved {
-                    queue.waiting[usize::from(item.priority)].push_back(item);
+                    queue.lists.push_back(item);
                 }
             } else {
                 let count = moved.len();
@@ -363,32 +339,30 @@ impl Queue {
         }
         // Receipts have one destination only: they stay, in front and in order.
         let (mut items, mut page, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
-        for level in (0..PRIORITIES).rev() {
-            for (item, message) in self.ready[level].drain(..) {
-                match item.what {
-                    What::Message => items.push((item, message)),
-                    What::Receipt => receipts.push(item),
-                }
-            }
-        }
         'levels: for level in (0..PRIORITIES).rev() {
             loop {
-                match self.waiting[level].pop() {
-                    Popped::Item(item) if item.what == What::Receipt => receipts.push(item),
-                    Popped::Item(item) => page.push(item),
-                    Popped::Spilled(number) => {
-                        self.fetch_block(level, number, |_, _, _| {}, ctx);
-                        break;
-                    }
-                    Popped::Empty => break,
-                }
-                if page.len() == STEP {
+                let most = STEP - (items.len() + page.len());
+                if most == 0 {
                     break 'levels;
+                }
+                let (some, blocks) = self.lists.level(level).take_some(most);
+                if some.is_empty() {
+                    for number in blocks {
+                        self.fetch_block(level, number, |_, _, _| {}, ctx);
+                    }
+                    break;
+                }
+                for (item, message) in some {
+                    match (item.what, message) {
+                        (What::Receipt, _) => receipts.push(item),
+                        (What::Message, Some(message)) => items.push((item, message)),
+                        (What::Message, None) => page.push(item),
+                    }
                 }
             }
         }
         for item in receipts.into_iter().rev() {
-            self.waiting[usize::from(item.priority)].push_front(item);
+            self.lists.push_front(item);
         }
         if items.is_empty() && page.is_empty() && !self.fetching.is_empty() {
             return;
@@ -416,7 +390,7 @@ impl Queue {
                 Err(_) => page
                     .into_iter()
                     .rev()
-                    .for_each(|item| queue.waiting[usize::from(item.priority)].push_front(item)),
+                    .for_each(|item| queue.lists.push_front(item)),
             }
             if queue.move_away(items, 0, ctx) == 0 {
                 // Nowhere to go for now; look again after as long a time.

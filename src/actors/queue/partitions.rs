@@ -74,12 +74,7 @@ impl Queue {
 
     /// Forgets what waits in these partitions; it is all in the store.
     fn forget(&mut self, parts: Parts) {
-        for level in &mut self.ready {
-            level.retain(|(item, _)| !parts.has(item.part));
-        }
-        for level in &mut self.waiting {
-            level.take_if(|item| parts.has(item.part));
-        }
+        self.lists.take_if(|item| parts.has(item.part));
         self.scheduled.take_if(|item| parts.has(item.part));
         self.unsure.retain(|_, (_, item)| !parts.has(item.part));
     }
@@ -105,7 +100,7 @@ impl Queue {
         for (_, waiter) in done {
             let _ = waiter.send(());
         }
-        if self.waiting.iter().any(|level| level.spilled() > 0) {
+        if self.lists.spilled() > 0 {
             // Blocks out of memory hold items of all partitions: the rest is read again.
             self.recover_again(ctx);
         }

@@ -114,6 +114,7 @@ impl Seeds {
                 priority: active.priority.min(PRIORITIES as u32 - 1) as u8,
                 what,
                 part: active.part,
+                sender: active.sender,
             },
             due_at: match what {
                 What::Receipt => 0,
@@ -180,7 +181,7 @@ impl Queue {
         } else if seed.due_at > now {
             self.schedule(seed.item, seed.due_at);
         } else {
-            self.waiting[usize::from(seed.item.priority)].push_back(seed.item);
+            self.lists.push_back(seed.item);
         }
     }
 

@@ -29,10 +29,10 @@ impl Queue {
         if self.reading || !self.phase.running() {
             return Outcome::NotHere;
         }
-        let item = match self.remove(id) {
+        let item = match self.remove(id, (command.sender != 0).then_some(command.sender)) {
             Taken::Item(item) if item.what == What::Message => Some(item),
             Taken::Item(item) => {
-                self.waiting[usize::from(item.priority)].push_front(item);
+                self.lists.push_front(item);
                 return Outcome::NotHere;
             }
             // Out of memory, so it waits far back.
@@ -94,7 +94,7 @@ impl Queue {
         };
         match (item, times) {
             (Some(item), Some(times)) => self.plant_at(item, times),
-            (Some(item), None) => self.waiting[usize::from(item.priority)].push_front(item),
+            (Some(item), None) => self.lists.push_front(item),
             (None, times) => {
                 self.reading = false;
                 if let Some(times) = times {
@@ -108,7 +108,7 @@ impl Queue {
         let item = Item { expires, ..item };
         match due_at > clock::now_ms() {
             true => self.schedule(item, due_at),
-            false => self.waiting[usize::from(item.priority)].push_front(item),
+            false => self.lists.push_front(item),
         }
     }
 
@@ -118,8 +118,9 @@ impl Queue {
             return;
         }
         let known = &self.replaced_afar;
-        let items = self.waiting[level].take_if(|item| known.contains_key(&item.id));
-        for item in items {
+        let level = self.lists.level(level);
+        let items = level.take_if(|item| known.contains_key(&item.id));
+        for (item, _) in items {
             if let Some(times) = self.replaced_afar.remove(&item.id) {
                 self.plant_at(item, times);
             }

@@ -10,6 +10,8 @@ pub(super) struct Scheduled {
     /// Of one time in order of acceptance.
     order: BTreeSet<(i64, u64)>,
     items: HashMap<u64, (i64, Item), ahash::RandomState>,
+    /// How many of each sender.
+    of: HashMap<u32, usize, ahash::RandomState>,
 }
 
 impl Scheduled {
@@ -18,9 +20,9 @@ impl Scheduled {
     }
 
     pub(super) fn push(&mut self, item: Item, due_at: i64) {
-        if let Some((before, _)) = self.items.insert(item.id, (due_at, item)) {
-            self.order.remove(&(before, item.id));
-        }
+        self.take(item.id);
+        self.items.insert(item.id, (due_at, item));
+        *self.of.entry(item.sender).or_default() += 1;
         self.order.insert((due_at, item.id));
     }
 
@@ -30,8 +32,7 @@ impl Scheduled {
         if due_at > now {
             return None;
         }
-        self.order.pop_first();
-        self.items.remove(&id).map(|(_, item)| item)
+        self.take(id)
     }
 
     /// The next one, whenever its time comes.
@@ -47,6 +48,7 @@ impl Scheduled {
     pub(super) fn take(&mut self, id: u64) -> Option<Item> {
         let (due_at, item) = self.items.remove(&id)?;
         self.order.remove(&(due_at, id));
+        self.less(&item);
         Some(item)
     }
 
@@ -60,8 +62,23 @@ impl Scheduled {
         taken.sort_unstable_by_key(|(due_at, item)| (*due_at, item.id));
         for (due_at, item) in &taken {
             self.order.remove(&(*due_at, item.id));
+            self.less(item);
         }
         taken.into_iter().map(|(_, item)| item).collect()
+    }
+
+    fn less(&mut self, item: &Item) {
+        if let Some(count) = self.of.get_mut(&item.sender) {
+            *count -= 1;
+            if *count == 0 {
+                self.of.remove(&item.sender);
+            }
+        }
+    }
+
+    /// How many of each sender.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.of.iter().map(|(sender, count)| (*sender, *count))
     }
 
     pub(super) fn items(&self) -> impl Iterator<Item = &Item> {

@@ -17,6 +17,9 @@ use crate::pb::{Failed, Final, Kind, MessageState, SettleBatch};
 use crate::smpp::CommandStatus;
 use crate::store::{RetryRow, SentRow, WriteBatch};
 
+/// Most attempts without an answer whose sender is remembered.
+const TIMED_OUT: usize = 65_536;
+
 impl Queue {
     pub(super) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
         self.settle_done(batch.session, &batch.done, ctx);
@@ -35,7 +38,10 @@ impl Queue {
                 // A late answer for something that waits again: it has arrived after all.
                 let late = match self.unsure.remove(id) {
                     Some((_, item)) => Taken::Item(item),
-                    None => self.remove(*id),
+                    None => {
+                        let sender = self.timed_out.remove(id);
+                        self.remove(*id, sender)
+                    }
                 };
                 match late {
                     Taken::Item(item) => arrived.push(item),
@@ -210,7 +216,7 @@ impl Queue {
         };
         let decision = match failure.why() {
             Why::NotSent => {
-                self.waiting[usize::from(item.priority)].push_front(item);
+                self.lists.push_front(item);
                 return;
             }
             Why::Status => plan
@@ -219,7 +225,8 @@ impl Queue {
             Why::Unknown => match plan.outcome_policy(self.port.id) {
                 // A receipt is repeated until it is acknowledged, whatever the policy.
                 _ if item.what == What::Receipt => {
-                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.remember_timed_out(&item);
+                    self.lists.push_front(item);
                     return;
                 }
                 OutcomePolicy::Resend => Decision::Temporary {
@@ -235,6 +242,7 @@ impl Queue {
         };
         if failure.why() == Why::Unknown {
             self.hub.metrics.outcome_unknown.inc();
+            self.remember_timed_out(&item);
         }
         match decision {
             Decision::Throttled { after } => {
@@ -245,11 +253,11 @@ impl Queue {
                 let is_throttled = failure.status == CommandStatus::ESME_RTHROTTLED.0;
                 if after > 0 && is_throttled && !is_paced {
                     self.hold_until = now + after;
-                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.lists.push_front(item);
                 } else if after > 0 {
                     self.schedule(item, now + after);
                 } else {
-                    self.waiting[usize::from(item.priority)].push_front(item);
+                    self.lists.push_front(item);
                 }
             }
             Decision::Temporary { after } => {
@@ -273,7 +281,7 @@ impl Queue {
                 if self.has_alternative() && failure.why() == Why::Status {
                     self.fail_over(again, due_at, ctx);
                 } else if after.is_zero() {
-                    self.waiting[usize::from(again.priority)].push_front(again);
+                    self.lists.push_front(again);
                 } else {
                     self.schedule(again, due_at);
                 }
@@ -304,6 +312,14 @@ impl Queue {
                 });
             }
         }
+    }
+
+    fn remember_timed_out(&mut self, item: &Item) {
+        if self.timed_out.len() >= TIMED_OUT {
+            // Those of the others are looked for at every account.
+            self.timed_out.clear();
+        }
+        self.timed_out.insert(item.id, item.sender);
     }
 
     /// A session is gone. What it had sent it has settled before, as unknown where no answer came;

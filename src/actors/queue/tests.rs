@@ -1,6 +1,7 @@
 //! The queue actor with a real store and sessions that only listen: credit, order, restart.
 
 mod again;
+mod bounds;
 
 use std::sync::Mutex;
 
@@ -17,7 +18,7 @@ use crate::pb::failed::Why;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
-    DeliverBatch, DisownPartitions, Failed, MessageState, ReleasePartitions, ReportHeld,
+    DeliverBatch, DisownPartitions, Failed, Message, MessageState, ReleasePartitions, ReportHeld,
 };
 use crate::store::WriteBatch;
 
@@ -230,44 +231,6 @@ async fn a_session_gets_what_it_has_credit_for_and_no_more() {
 }
 
 #[actix::test]
-async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit() {
-    const WINDOW: usize = 3;
-    const COMMIT: usize = 5;
-    let rig = rig_with(|config| config.store.batch_rows = COMMIT).await;
-    let ids = rig.accept(40, 0).await;
-    rig.credit(WINDOW as u32).await;
-    // Each is answered at once; nobody writes what came of it.
-    let mut answered = 0;
-    loop {
-        tokio::time::sleep(TICK).await;
-        let given = lock(&rig.got).clone();
-        let new = given[answered..].to_vec();
-        if new.is_empty() {
-            break;
-        }
-        answered = given.len();
-        rig.port.unwritten.add(new.len());
-        rig.send(SettleBatch {
-            session: SESSION,
-            room: new.len() as u32,
-            done: new,
-            ..SettleBatch::default()
-        })
-        .await;
-    }
-    assert_eq!(answered, WINDOW + COMMIT);
-    // Four become durable: four more may go, in the same order.
-    drop(Counted::counted_before(&rig.port, 4));
-    rig.given(answered + 4 - 1).await;
-    tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got)[..], ids[..answered + WINDOW.min(4)]);
-    assert_eq!(
-        rig.port.snapshot.get().unwritten,
-        (WINDOW + COMMIT - 4) as u64
-    );
-}
-
-#[actix::test]
 async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
     let rig = rig().await;
     let low = rig.accept(3, 0).await;
@@ -338,40 +301,6 @@ async fn a_cancelled_message_is_final_and_never_granted() {
     panic!("never final");
 }
 
-/// Queues with a few and with many messages, half of them scheduled, are asked for one after another:
-/// the time that it takes for all, and how many are left.
-fn time_to_find(rig: &Rig, waiting: u64) -> (std::time::Duration, usize) {
-    let seed = |id: u64| Seed {
-        item: Item {
-            id,
-            expires: u32::MAX,
-            attempts: 0,
-            priority: 1,
-            what: What::Message,
-            part: 0,
-        },
-        due_at: (id % 2) as i64 * i64::MAX,
-        unsure: false,
-    };
-    let seeds = (1..=waiting).map(seed).collect();
-    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), seeds);
-    let step = waiting / 1000;
-    let started = std::time::Instant::now();
-    for id in (1..=1000).map(|one| one * step - one % 2) {
-        assert!(matches!(queue.remove(id), waiting::Taken::Item(item) if item.id == id));
-    }
-    (started.elapsed(), queue.len())
-}
-
-#[actix::test]
-async fn one_message_is_found_as_fast_among_many_as_among_few() {
-    let rig = rig().await;
-    let (few, _) = time_to_find(&rig, 10_000);
-    let (many, left) = time_to_find(&rig, 1_000_000);
-    assert_eq!(left, 1_000_000 - 1000);
-    assert!(many < few * 20, "{few:?} among few, {many:?} among many");
-}
-
 #[actix::test]
 async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
     let rig = rig().await;
@@ -420,6 +349,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
             priority: 0,
             what: What::Message,
             part: 1,
+            sender: 0,
         },
         due_at: 0,
         unsure: false,

@@ -119,17 +119,8 @@ impl Queue {
 
     /// Takes what `wanted` picks out of the lists in memory, in order of priority and acceptance.
     fn take_waiting(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Item> {
-        let mut taken = Vec::new();
-        for level in (0..PRIORITIES).rev() {
-            self.ready[level].retain(|(item, _)| {
-                let take = wanted(item);
-                if take {
-                    taken.push(*item);
-                }
-                !take
-            });
-            taken.extend(self.waiting[level].take_if(&mut wanted));
-        }
+        let taken = self.lists.take_if(&mut wanted).into_iter();
+        let mut taken: Vec<Item> = taken.map(|(item, _)| item).collect();
         taken.extend(self.scheduled.take_if(wanted));
         taken
     }
@@ -168,7 +159,7 @@ impl Queue {
                 Err(error) => {
                     tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
                     for item in items.into_iter().chain(rest) {
-                        queue.waiting[usize::from(item.priority)].push_back(item);
+                        queue.lists.push_back(item);
                     }
                 }
             }
@@ -208,7 +199,7 @@ impl Queue {
     fn transfer_block(&mut self, transfer: Rc<Transfer>, ctx: &mut Context<Self>) {
         let spilled = (0..PRIORITIES).find_map(|level| {
             // Every block holds something that expires before the end of time.
-            let number = self.waiting[level].spilled_expired(u32::MAX)?;
+            let number = self.lists.levels()[level].spilled_expired(u32::MAX)?;
             (number < transfer.blocks_below).then_some((level, number))
         });
         let Some((level, number)) = spilled else {

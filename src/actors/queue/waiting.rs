@@ -29,6 +29,8 @@ pub struct Item {
     pub what: What,
     /// The partition of the queue, see [`crate::domain::partition`].
     pub part: u8,
+    /// Whose turn it takes: not kept with the item, but by the list that it is in.
+    pub sender: u32,
 }
 
 /// An [`Item`] as it is kept, in memory and in the index file.
@@ -113,6 +115,7 @@ impl Item {
             priority: u32::from(self.priority),
             expires_at: i64::from(self.expires) * 1000,
             attempts: u32::from(self.attempts),
+            sender: self.sender,
             ..QueueItem::default()
         }
     }
@@ -129,6 +132,7 @@ impl Packed {
             priority: self.kind & 0x03,
             what: What::try_from(i32::from(self.kind >> 2)).unwrap_or(What::Message),
             part: self.part,
+            sender: 0,
         }
     }
 
@@ -312,15 +316,16 @@ impl Waiting {
         }
     }
 
-    /// The newest block in memory that is neither in front nor still growing, to be written out;
-    /// confirm with [`Waiting::spilled_as`].
-    pub fn leave(&mut self, number: u64) -> Option<Vec<u8>> {
-        let last = self.blocks.len().checked_sub(1)?;
-        let may_leave = |(at, block): &(usize, &mut Block)| match &block.place {
-            Place::Memory(items) => (1..last).contains(at) || (*at == last && items.len() >= BLOCK),
-            _ => false,
-        };
-        let (_, block) = self.blocks.iter_mut().enumerate().rev().find(may_leave)?;
+    /// Whether a block can be written out of memory: the newest that is neither in front nor still
+    /// growing, or has at least so many items.
+    pub fn may_leave(&self, least: usize) -> bool {
+        self.leaving(least).is_some()
+    }
+
+    /// That block; confirm with [`Waiting::spilled_as`].
+    pub fn leave(&mut self, number: u64, least: usize) -> Option<Vec<u8>> {
+        let at = self.leaving(least)?;
+        let block = self.blocks.get_mut(at)?;
         let Place::Memory(items) = &mut block.place else {
             return None;
         };
@@ -329,6 +334,15 @@ impl Waiting {
         items.iter().for_each(|item| item.write(&mut octets));
         block.place = Place::Leaving { number, items };
         Some(octets)
+    }
+
+    fn leaving(&self, least: usize) -> Option<usize> {
+        let last = self.blocks.len().checked_sub(1)?;
+        let can = |at: &usize| match &self.blocks[*at].place {
+            Place::Memory(items) => (1..last).contains(at) || items.len() >= least,
+            _ => false,
+        };
+        (0..=last).rev().find(can)
     }
 
     /// The block is in the index file (or, with `kept`, could not be written and stays).

@@ -20,6 +20,9 @@ use crate::domain::address;
 use crate::domain::allow::Network;
 use crate::sms::Language;
 
+/// Beyond it a round over the accounts of a queue takes too long.
+const MAX_WEIGHT: u32 = 100;
+
 /// priority_flag 0-3 (SMPP 3.4 §5.2.14).
 const MAX_PRIORITY: u8 = 3;
 /// registered_delivery: bits 0-4 (SMPP 3.4 §5.2.17).
@@ -82,6 +85,11 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
                 found.problem(format!("{base}.allow[{at}]"), error.to_string());
             }
         }
+        found.require(
+            &key("weight"),
+            (1..=MAX_WEIGHT).contains(&account.weight),
+            "must be from 1 to 100",
+        );
         if let Some(max) = account.max_waiting {
             found.at_least_one(&key("max_waiting"), max);
         }

@@ -54,6 +54,8 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.in_flight));
     Gauge "smsc_queue_unwritten" ["queue"] "Attempts that were answered and are not durable yet; a crash repeats them.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.unwritten));
+    Gauge "smsc_queue_senders" ["queue"] "Accounts (and operators) whose waiting messages take turns, in the priority that has most of them.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.senders));
     Gauge "smsc_queue_oldest_seconds" ["queue"] "Age of the oldest waiting message; 0 when none waits.",
         |node, now, to| node.queues.iter().for_each(|queue| {
             let age_ms = if queue.oldest_at == 0 { 0 } else { (now - queue.oldest_at).max(0) };

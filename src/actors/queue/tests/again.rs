@@ -31,7 +31,10 @@ impl Handler<Forget> for Queue {
     type Result = ();
 
     fn handle(&mut self, forget: Forget, _: &mut Self::Context) {
-        assert!(matches!(self.remove(forget.0), waiting::Taken::Item(_)));
+        assert!(matches!(
+            self.remove(forget.0, None),
+            waiting::Taken::Item(_)
+        ));
     }
 }
 
@@ -93,6 +96,7 @@ impl Rig {
                 priority: 0,
                 what: What::Message,
                 part: 0,
+                sender: 0,
             },
             due_at: 0,
             unsure: false,

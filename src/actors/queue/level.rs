@@ -1,0 +1,387 @@
+//! What waits with one priority: a list for each account, served in turns.
+//!
+//! Each account's messages go in the order of acceptance, as in a queue of its own; between accounts
+//! turns decide (deficit round robin): in each round an account may have as many of its messages sent,
+//! counted in what they cost, as its weight says. One account's backlog costs the others nothing but
+//! their turns. With a single account it is one list.
+//!
+//! Bodies are kept for the front of each list. An account that has none is *hungry*: its next ones are
+//! read before anybody's page is filled up, so that a newcomer need not wait for a page of others.
+//!
+//! Pure: the queue reads, writes and asks the time. What an item belongs to is its `sender`; it is not
+//! kept with the item but is the list that it is in, in memory and in blocks that are out of memory.
+
+mod away;
+mod reading;
+
+use std::collections::{HashMap, VecDeque};
+
+use super::waiting::{Item, Popped, Taken, Waiting};
+use crate::pb::Message;
+
+/// Bodies that an account may keep although the page is full of others'.
+const FEW: usize = 4;
+
+/// The weights of accounts that have one other than 1.
+pub type Weights = HashMap<u32, u32, ahash::RandomState>;
+
+/// A message with its place.
+pub type Ready = (Item, Box<Message>);
+
+type Flows = HashMap<u32, Flow, ahash::RandomState>;
+
+#[derive(Debug, Default)]
+pub struct Level {
+    flows: Flows,
+    /// Whose turn is next; each has a body.
+    turns: VecDeque<u32>,
+    /// Those that wait for bodies.
+    hungry: VecDeque<u32>,
+    /// Those for whom a page is being read.
+    reading: Vec<u32>,
+    /// Of each block that is out of memory, or on its way.
+    blocks: HashMap<u64, u32, ahash::RandomState>,
+    /// Messages with bodies.
+    ready: usize,
+    /// Items without, those out of memory included.
+    waiting: usize,
+}
+
+/// What waits of one account.
+#[derive(Debug, Default)]
+struct Flow {
+    ready: VecDeque<Ready>,
+    waiting: Waiting,
+    /// What it may still have sent in this round; below 0 it has had more.
+    credit: i64,
+    weight: i64,
+    is_being_read: bool,
+    listed: Listed,
+    /// Nothing has waited since the last look.
+    was_idle: bool,
+}
+
+/// Where a flow waits for its turn.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    #[default]
+    Nowhere,
+    Turns,
+    Hungry,
+}
+
+/// What is to be read next.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    pub items: Vec<Item>,
+    /// Blocks that are in front of a list.
+    pub blocks: Vec<u64>,
+}
+
+// === impl Level ===
+
+impl Level {
+    pub fn len(&self) -> usize {
+        self.ready + self.waiting
+    }
+
+    pub fn ready(&self) -> usize {
+        self.ready
+    }
+
+    /// Items without a body.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub fn spilled(&self) -> usize {
+        self.flows.values().map(|flow| flow.waiting.spilled()).sum()
+    }
+
+    /// Items without a body that are in memory.
+    pub fn in_memory_len(&self) -> usize {
+        self.waiting - self.spilled()
+    }
+
+    /// Whether an account needs bodies before its turn comes.
+    pub fn is_hungry(&self) -> bool {
+        !self.hungry.is_empty()
+    }
+
+    /// Accounts of which something waits, or did a moment ago.
+    pub fn senders(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// How many of each account wait.
+    pub fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
+        let count =
+            |(sender, flow): (&u32, &Flow)| (*sender, flow.ready.len() + flow.waiting.len());
+        self.flows.iter().map(count)
+    }
+
+    /// The oldest id in front of a list, of those in memory.
+    pub fn oldest(&self) -> Option<u64> {
+        let first = |flow: &Flow| {
+            let ready = flow.ready.front().map(|(item, _)| item.id);
+            ready.or_else(|| flow.waiting.first())
+        };
+        self.flows.values().filter_map(first).min()
+    }
+
+    /// Accounts that have a weight other than before, and those that are gone.
+    pub fn look_after(&mut self, weights: &Weights) {
+        self.flows.retain(|sender, flow| {
+            flow.weight = weight_of(weights, *sender);
+            let is_idle = flow.is_empty() && flow.listed == Listed::Nowhere;
+            let is_gone = is_idle && flow.was_idle;
+            flow.was_idle = is_idle;
+            !is_gone
+        });
+    }
+
+    fn flow(&mut self, sender: u32, weights: &Weights) -> &mut Flow {
+        self.flows.entry(sender).or_insert_with(|| {
+            let weight = weight_of(weights, sender);
+            Flow {
+                weight,
+                credit: weight,
+                ..Flow::default()
+            }
+        })
+    }
+
+    /// Puts a flow where it waits for what it needs next.
+    fn list(&mut self, sender: u32) {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return;
+        };
+        if !flow.ready.is_empty() && flow.listed != Listed::Turns {
+            // A hungry one leaves that list when it is met there.
+            flow.listed = Listed::Turns;
+            flow.was_idle = false;
+            self.turns.push_back(sender);
+        } else if flow.listed == Listed::Nowhere && !flow.is_being_read && !flow.waiting.is_empty()
+        {
+            flow.listed = Listed::Hungry;
+            flow.was_idle = false;
+            self.hungry.push_back(sender);
+        }
+    }
+
+    pub fn push_back(&mut self, item: Item, weights: &Weights) {
+        self.flow(item.sender, weights).waiting.push_back(item);
+        self.waiting += 1;
+        self.list(item.sender);
+    }
+
+    pub fn push_front(&mut self, item: Item, weights: &Weights) {
+        self.flow(item.sender, weights).waiting.push_front(item);
+        self.waiting += 1;
+        self.list(item.sender);
+    }
+
+    /// Takes in what has just come; its body is kept while the page has room.
+    pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize, weights: &Weights) {
+        let has_room = self.ready < page;
+        let flow = self.flow(item.sender, weights);
+        let is_next = flow.waiting.is_empty() && !flow.is_being_read;
+        if is_next && (has_room || flow.ready.len() < FEW) {
+            flow.ready.push_back((item, message));
+            self.ready += 1;
+            self.list(item.sender);
+        } else {
+            self.push_back(item, weights);
+        }
+    }
+
+    /// The next message, whose turn it is.
+    pub fn front(&mut self) -> Option<&Ready> {
+        let sender = self.turn()?;
+        self.flows.get(&sender)?.ready.front()
+    }
+
+    /// Takes the next message, which costs so much of its account's round.
+    pub fn pop(&mut self, cost: u32) -> Option<Ready> {
+        let sender = self.turn()?;
+        let flow = self.flows.get_mut(&sender)?;
+        let next = flow.ready.pop_front()?;
+        self.ready -= 1;
+        flow.credit -= i64::from(cost);
+        if flow.ready.is_empty() {
+            self.turns.pop_front();
+            flow.listed = Listed::Nowhere;
+            self.end_turn(sender);
+        } else if self.turns.len() == 1 {
+            // Nobody waits for it: nothing is owed.
+            flow.credit = flow.weight;
+        } else if flow.credit <= 0 {
+            flow.credit += flow.weight;
+            self.turns.rotate_left(1);
+        }
+        Some(next)
+    }
+
+    /// The last body of a flow has gone. What is left of its round is not kept for later.
+    fn end_turn(&mut self, sender: u32) {
+        if let Some(flow) = self.flows.get_mut(&sender) {
+            flow.credit = flow.credit.min(0) + flow.weight;
+        }
+        self.list(sender);
+    }
+
+    /// Whose turn it is.
+    fn turn(&mut self) -> Option<u32> {
+        loop {
+            let sender = *self.turns.front()?;
+            let Some(flow) = self.flows.get_mut(&sender) else {
+                self.turns.pop_front();
+                continue;
+            };
+            if flow.ready.is_empty() {
+                // They were taken out by an order.
+                self.turns.pop_front();
+                flow.listed = Listed::Nowhere;
+                self.end_turn(sender);
+            } else if flow.credit > 0 || self.turns.len() == 1 {
+                return Some(sender);
+            } else {
+                // It has had more than its share by a long text.
+                flow.credit += flow.weight;
+                self.turns.rotate_left(1);
+            }
+        }
+    }
+
+    /// Takes one out by its id, quicker with its sender.
+    pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
+        if let Some(sender) = sender {
+            return self.take_of(sender, id);
+        }
+        let senders: Vec<u32> = self.flows.keys().copied().collect();
+        let mut taken = Taken::NotHere;
+        for sender in senders {
+            match self.take_of(sender, id) {
+                Taken::NotHere => {}
+                Taken::Away => taken = Taken::Away,
+                found => return found,
+            }
+        }
+        taken
+    }
+
+    fn take_of(&mut self, sender: u32, id: u64) -> Taken {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return Taken::NotHere;
+        };
+        let at = flow.ready.iter().position(|(item, _)| item.id == id);
+        if let Some((item, _)) = at.and_then(|at| flow.ready.remove(at)) {
+            self.ready -= 1;
+            return Taken::Item(item);
+        }
+        match flow.waiting.take(id) {
+            Taken::Item(item) => {
+                self.waiting -= 1;
+                Taken::Item(Item { sender, ..item })
+            }
+            other => other,
+        }
+    }
+
+    /// Takes out of memory what `wanted` picks, with its body where there is one, in the order of ids.
+    pub fn take_if(
+        &mut self,
+        mut wanted: impl FnMut(&Item) -> bool,
+    ) -> Vec<(Item, Option<Box<Message>>)> {
+        let mut taken = Vec::new();
+        for (sender, flow) in &mut self.flows {
+            let before = taken.len();
+            for _ in 0..flow.ready.len() {
+                let Some((item, message)) = flow.ready.pop_front() else {
+                    break;
+                };
+                match wanted(&item) {
+                    true => taken.push((item, Some(message))),
+                    false => flow.ready.push_back((item, message)),
+                }
+            }
+            self.ready -= taken.len() - before;
+            if !flow.waiting.is_empty() {
+                let out = flow.waiting.take_if(|item| {
+                    wanted(&Item {
+                        sender: *sender,
+                        ..*item
+                    })
+                });
+                self.waiting -= out.len();
+                taken.extend(out.into_iter().map(|item| {
+                    (
+                        Item {
+                            sender: *sender,
+                            ..item
+                        },
+                        None,
+                    )
+                }));
+            }
+        }
+        if self.flows.len() > 1 {
+            taken.sort_by_key(|(item, _)| item.id);
+        }
+        taken
+    }
+
+    /// Takes out so many, whoever's, with their bodies where there are some; says which blocks are in
+    /// the way of more.
+    pub fn take_some(&mut self, most: usize) -> (Vec<(Item, Option<Box<Message>>)>, Vec<u64>) {
+        let (mut taken, mut blocks) = (Vec::new(), Vec::new());
+        for (sender, flow) in &mut self.flows {
+            while taken.len() < most
+                && let Some((item, message)) = flow.ready.pop_front()
+            {
+                self.ready -= 1;
+                taken.push((item, Some(message)));
+            }
+            while taken.len() < most {
+                match flow.waiting.pop() {
+                    Popped::Item(item) => {
+                        self.waiting -= 1;
+                        taken.push((
+                            Item {
+                                sender: *sender,
+                                ..item
+                            },
+                            None,
+                        ));
+                    }
+                    Popped::Spilled(number) => {
+                        blocks.push(number);
+                        break;
+                    }
+                    Popped::Empty => break,
+                }
+            }
+        }
+        (taken, blocks)
+    }
+
+    /// The items in memory, in no order.
+    pub fn in_memory(&self) -> impl Iterator<Item = Item> {
+        self.flows.values().flat_map(|flow| {
+            let ready = flow.ready.iter().map(|(item, _)| *item);
+            ready.chain(flow.waiting.in_memory())
+        })
+    }
+}
+
+// === impl Flow ===
+
+impl Flow {
+    fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.waiting.is_empty() && !self.is_being_read
+    }
+}
+
+fn weight_of(weights: &Weights, sender: u32) -> i64 {
+    i64::from(weights.get(&sender).copied().unwrap_or(1)).max(1)
+}

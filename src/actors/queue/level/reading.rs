@@ -1,0 +1,82 @@
+//! What of a level is read next: bodies for those who have none, then for all.
+
+use super::{Item, Level, Message, Page, Popped, Weights};
+
+/// Most read at once for an account that has none, while there are enough of others.
+const BITE: usize = 16;
+
+impl Level {
+    /// Takes out what is to be read next, at most so many: of those who have no bodies, and while the
+    /// page runs low of all others too. [`Level::end_reading`] follows.
+    pub fn next_page(&mut self, page: usize, most: usize) -> Page {
+        let mut next = Page::default();
+        let runs_low = self.ready * 2 <= page;
+        let mut senders = Vec::with_capacity(self.hungry.len());
+        for sender in std::mem::take(&mut self.hungry) {
+            if let Some(flow) = self.flows.get_mut(&sender)
+                && flow.listed == Listed::Hungry
+            {
+                flow.listed = Listed::Nowhere;
+                senders.push(sender);
+            }
+        }
+        if runs_low {
+            let flows = &self.flows;
+            let has_more =
+                |sender: &&u32| (flows.get(*sender)).is_some_and(|flow| !flow.waiting.is_empty());
+            senders.extend(self.turns.iter().filter(has_more));
+        }
+        let share = (most / senders.len().max(1)).max(1);
+        let share = if runs_low { share } else { share.min(BITE) };
+        for sender in senders {
+            if next.items.len() < most {
+                self.take_page(sender, share.min(most - next.items.len()), &mut next);
+            }
+            self.list(sender);
+        }
+        next
+    }
+
+    fn take_page(&mut self, sender: u32, most: usize, next: &mut Page) {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return;
+        };
+        let before = next.items.len();
+        while next.items.len() - before < most {
+            match flow.waiting.pop() {
+                Popped::Item(item) => next.items.push(Item { sender, ..item }),
+                Popped::Spilled(number) => {
+                    if next.items.len() == before {
+                        next.blocks.push(number);
+                    }
+                    break;
+                }
+                Popped::Empty => break,
+            }
+        }
+        let taken = next.items.len() - before;
+        self.waiting -= taken;
+        if taken > 0 {
+            flow.is_being_read = true;
+            self.reading.push(sender);
+        }
+    }
+
+    /// One of a page has come.
+    pub fn read(&mut self, item: Item, message: Box<Message>, weights: &Weights) {
+        let flow = self.flow(item.sender, weights);
+        flow.ready.push_back((item, message));
+        self.ready += 1;
+        self.list(item.sender);
+    }
+
+    /// All of a page have come, or were given back by [`Level::push_front`].
+    pub fn end_reading(&mut self) {
+        for sender in std::mem::take(&mut self.reading) {
+            if let Some(flow) = self.flows.get_mut(&sender) {
+                flow.is_being_read = false;
+            }
+            self.list(sender);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The lists of a queue: a [`Level`] for each priority, and which of them is next.
+//!
+//! The highest priority that has something goes first. Of what it is given, a share (`queue.low_share`)
+//! goes to the lower ones in turns, so that none of them waits for ever.
+
+use std::sync::Arc;
+
+use super::level::{Level, Page, Ready, Weights};
+use super::waiting::{Item, Taken};
+use crate::actors::plan::Plan;
+use crate::pb::Message;
+
+/// Priorities of messages: 0 to 3 (SMPP 3.4 §5.2.14).
+pub const PRIORITIES: usize = 4;
+/// Of so many messages, `queue.low_share` are of lower priorities.
+const WHOLE: u32 = 100;
+
+#[derive(Debug, Default)]
+pub struct Lists {
+    levels: [Level; PRIORITIES],
+    takes_turns: bool,
+    weights: Arc<Weights>,
+    /// Of each hundred.
+    low_share: u32,
+    /// What lower priorities have waited for, in hundredths of a message.
+    owed: u32,
+    /// The lower priority that was served last.
+    low: usize,
+}
+
+impl Lists {
+    /// `takes_turns`: accounts share the queue; otherwise it is one list.
+    pub fn new(takes_turns: bool, plan: &Plan) -> Self {
+        Self {
+            takes_turns,
+            weights: Arc::clone(&plan.weights),
+            low_share: low_share(plan),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets accounts that are gone, and takes what is configured now.
+    pub fn look_after(&mut self, plan: &Plan) {
+        self.low_share = low_share(plan);
+        self.weights = Arc::clone(&plan.weights);
+        for level in &mut self.levels {
+            level.look_after(&self.weights);
+        }
+    }
+
+    /// Into which list an item belongs.
+    fn placed(&self, item: Item) -> Item {
+        let sender = if self.takes_turns { item.sender } else { 0 };
+        Item { sender, ..item }
+    }
+
+    pub fn levels(&self) -> &[Level; PRIORITIES] {
+        &self.levels
+    }
+
+    pub fn level(&mut self, level: usize) -> &mut Level {
+        &mut self.levels[level]
+    }
+
+    pub fn len(&self) -> usize {
+        self.levels.iter().map(Level::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Messages with bodies.
+    pub fn ready(&self) -> usize {
+        self.levels.iter().map(Level::ready).sum()
+    }
+
+    pub fn spilled(&self) -> usize {
+        self.levels.iter().map(Level::spilled).sum()
+    }
+
+    pub fn push_back(&mut self, item: Item) {
+        let item = self.placed(item);
+        self.levels[usize::from(item.priority)].push_back(item, &self.weights);
+    }
+
+    pub fn push_front(&mut self, item: Item) {
+        let item = self.placed(item);
+        self.levels[usize::from(item.priority)].push_front(item, &self.weights);
+    }
+
+    /// Takes in what has just come; its body is kept while the page of its priority has room.
+    pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize) {
+        let item = self.placed(item);
+        self.levels[usize::from(item.priority)].accept(item, message, page, &self.weights);
+    }
+
+    /// One of a page has come.
+    pub fn read(&mut self, item: Item, message: Box<Message>) {
+        let item = self.placed(item);
+        self.levels[usize::from(item.priority)].read(item, message, &self.weights);
+    }
+
+    /// The next message to go.
+    pub fn front(&mut self) -> Option<&Ready> {
+        let level = self.next_level()?;
+        self.levels[level].front()
+    }
+
+    /// Takes the next message, which costs so much of its account's round.
+    pub fn pop(&mut self, cost: u32) -> Option<Ready> {
+        let level = self.next_level()?;
+        let next = self.levels[level].pop(cost)?;
+        let is_ready = |level: &Level| level.ready() > 0;
+        if self.levels[level + 1..].iter().any(is_ready) {
+            self.owed -= WHOLE;
+            self.low = level;
+        } else if self.low_share > 0 && self.levels[..level].iter().any(is_ready) {
+            self.owed = (self.owed + self.low_share).min(2 * WHOLE);
+        }
+        Some(next)
+    }
+
+    fn next_level(&self) -> Option<usize> {
+        let is_ready = |level: &usize| self.levels[*level].ready() > 0;
+        let top = (0..PRIORITIES).rev().find(is_ready)?;
+        if self.owed < WHOLE || top == 0 {
+            return Some(top);
+        }
+        // The next lower one after that of last time, from above again after the lowest.
+        let below = (0..self.low.min(top)).rev();
+        let mut lower = below.chain((0..top).rev());
+        Some(lower.find(is_ready).unwrap_or(top))
+    }
+
+    /// What is to be read next, of which priority.
+    pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, Page)> {
+        let is_bare = |level: &Level| level.ready() == 0 && level.waiting() > 0;
+        let runs_low = |level: &Level| level.ready() * 2 <= page && level.waiting() > 0;
+        let wishes: [&dyn Fn(&Level) -> bool; 3] = [&is_bare, &Level::is_hungry, &runs_low];
+        for wish in wishes {
+            for number in (0..PRIORITIES).rev() {
+                if !wish(&self.levels[number]) {
+                    continue;
+                }
+                let next = self.levels[number].next_page(page, most);
+                if !next.items.is_empty() || !next.blocks.is_empty() {
+                    return Some((number, next));
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes one out by its id, quicker with its sender.
+    pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
+        let sender = if self.takes_turns { sender } else { Some(0) };
+        let mut taken = Taken::NotHere;
+        for level in &mut self.levels {
+            match level.take(id, sender) {
+                Taken::NotHere => {}
+                Taken::Away => taken = Taken::Away,
+                found => return found,
+            }
+        }
+        taken
+    }
+
+    /// Takes out of memory what `wanted` picks, in the order of priority and acceptance.
+    pub fn take_if(
+        &mut self,
+        mut wanted: impl FnMut(&Item) -> bool,
+    ) -> Vec<(Item, Option<Box<Message>>)> {
+        let levels = self.levels.iter_mut().rev();
+        levels
+            .flat_map(|level| level.take_if(&mut wanted))
+            .collect()
+    }
+}
+
+fn low_share(plan: &Plan) -> u32 {
+    plan.config.queue.low_share.min(WHOLE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! What others see of a queue: its snapshot, and who has how much of it.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use super::Queue;
+use super::level::Level;
+use crate::pb::QueueSnapshot;
+
+/// So few messages are always counted by sender.
+const COUNTED: u64 = 10_000;
+
+impl Queue {
+    pub(super) fn publish(&self) {
+        let depth = self.len() as u64;
+        self.port.set_waiting(depth, self.waiting_by_sender(depth));
+        self.port
+            .held
+            .store(self.held.len() as u64, Ordering::Relaxed);
+        let levels = self.lists.levels();
+        let oldest = levels
+            .iter()
+            .filter_map(Level::oldest)
+            .chain(self.scheduled.first())
+            .min();
+        self.port.snapshot.set(QueueSnapshot {
+            name: self.port.name.clone(),
+            waiting: depth - (self.scheduled.len() + self.held.len() + self.unsure.len()) as u64,
+            scheduled: self.scheduled.len() as u64,
+            in_flight: (self.held.len() + self.unsure.len()) as u64,
+            ready_in_memory: self.lists.ready() as u64,
+            sessions: self.sessions.len() as u64,
+            room: self.sessions.iter().map(|slot| u64::from(slot.room)).sum(),
+            suspended: self.port.suspended.load(Ordering::Relaxed),
+            oldest_at: oldest.map_or(0, crate::domain::id::millis),
+            delivered_total: self.counters.delivered,
+            failed_total: self.counters.failed,
+            retried_total: self.counters.retried,
+            expired_total: self.counters.expired,
+            restarts: self.port.health.restarts(),
+            spilled: self.lists.spilled() as u64,
+            waiting_by_priority: levels.iter().map(|level| level.len() as u64).collect(),
+            enqueued_total: self.counters.enqueued,
+            granted_total: self.counters.granted,
+            breaker: self.guard.breaker_state().to_owned(),
+            breaker_opened_total: self.guard.opened(),
+            available: self.hub.available(self.port.id),
+            rate: self.rate(),
+            slowed: self.guard.pace().is_some(),
+            unwritten: self.port.unwritten.count(),
+            senders: levels
+                .iter()
+                .map(|level| level.senders() as u64)
+                .max()
+                .unwrap_or(0),
+            ..QueueSnapshot::default()
+        });
+    }
+
+    /// How many wait of each sender, where one of them may have its share.
+    fn waiting_by_sender(&self, depth: u64) -> HashMap<u32, u64, ahash::RandomState> {
+        let mut counts = HashMap::default();
+        let least = self.hub.plan().most_of_one() / 2;
+        if depth < least && depth > COUNTED {
+            return counts;
+        }
+        let levels = self.lists.levels().iter();
+        let waiting = levels
+            .flat_map(Level::counts)
+            .chain(self.scheduled.counts());
+        for (sender, count) in waiting {
+            *counts.entry(sender).or_default() += count as u64;
+        }
+        counts
+    }
+
+    /// Messages per second that an operator is sent at most; 0 without a limit.
+    fn rate(&self) -> f64 {
+        let configured = || match self.is_operator() {
+            true => self.hub.plan().rate_of(self.port.id),
+            false => None,
+        };
+        let pace = self.guard.pace();
+        pace.or_else(|| configured().map(|(rate, _)| rate))
+            .unwrap_or_default()
+    }
+}
