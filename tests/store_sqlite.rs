@@ -410,9 +410,18 @@ fn what_waits_for_space_is_bounded() {
     // The writer has one commit in its hands; the rest is where it is counted, and refused at last.
     let waiting = store.stats().waiting as usize;
     assert!(waiting >= 100 - 2 * COMMIT, "{waiting} wait");
-    // What may make space is not kept waiting.
+    // What may make space is not kept waiting; who waits for all results waits for those, too.
     assert!(store.intern("a job").is_ok());
+    let barrier = store.barrier();
+    assert!(store.intern("another job").is_ok());
+    let late = store.write(fin([id(100)]));
     full.store(false, Ordering::SeqCst);
+    barrier.wait().unwrap();
+    assert!(
+        active(&store).is_empty(),
+        "all that was pushed before the barrier is written"
+    );
+    assert!(late.wait().is_ok());
     for result in results {
         assert_eq!(result.wait(), Ok(Written::default()));
     }

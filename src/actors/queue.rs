@@ -45,9 +45,7 @@ use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::posted::measured;
 use crate::actors::unwritten::{AttemptsWritten, Counted};
 use crate::clock;
-use crate::pb::{
-    Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch,
-};
+use crate::pb::{Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch};
 use crate::store::WriteBatch;
 
 /// Batches that may wait in the mailbox: an ingest commit, a settlement, a credit each.

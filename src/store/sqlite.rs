@@ -28,6 +28,7 @@ mod inbox;
 mod index;
 mod moving;
 mod opt_out;
+mod pass;
 mod reader;
 mod record;
 mod recover;

@@ -32,8 +32,10 @@ pub struct Pending {
 )]
 pub enum Work {
     Batch(Pending),
-    /// Runs alone, between commits.
+    /// Runs alone, between commits; on a full disk before batches that wait: it may make space.
     Job(Job),
+    /// Runs alone, after everything that was pushed before.
+    Barrier(Job),
 }
 
 /// The queue.
@@ -113,17 +115,22 @@ impl Inbox {
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
         // One that is given back is dropped with its answer, which reads as `Closed`.
-        let _ = self.push_job(Box::new(move |writer| writer.wait_for_held(answer)));
+        let job: Job = Box::new(move |writer| writer.wait_for_held(answer));
+        let _ = self.push_work(Work::Barrier(job));
         reply
     }
 
     /// Queues a job; gives it back when the inbox is closed.
-    pub fn push_job(&self, job: Job) -> Result<(), Job> {
+    pub fn push_job(&self, job: Job) -> Result<(), Work> {
+        self.push_work(Work::Job(job))
+    }
+
+    fn push_work(&self, work: Work) -> Result<(), Work> {
         let mut state = self.lock();
         if state.closed {
-            return Err(job);
+            return Err(work);
         }
-        state.waiting.push_back(Work::Job(job));
+        state.waiting.push_back(work);
         drop(state);
         // Also when the writer rests from a full disk.
         self.wake.notify_one();
@@ -143,7 +150,6 @@ impl Inbox {
         if take.pause.is_some()
             && let Some(at) = state.waiting.iter().position(Work::is_job)
         {
-            // Most of what makes space on a full disk.
             if let Some(Work::Job(first)) = state.waiting.remove(at) {
                 *job = Some(first);
             }
@@ -177,7 +183,7 @@ impl Inbox {
                     rows += pending.batch.len();
                     into.push(pending);
                 }
-                Some(Work::Job(first)) if into.is_empty() => {
+                Some(Work::Job(first) | Work::Barrier(first)) if into.is_empty() => {
                     *job = Some(first);
                     break;
                 }

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::Shared;
 use super::balance;
 use super::failure::{Failure, panic_text};
 use super::inbox::{Pending, Take};
-use super::rows::{Marks, RowError, Statements, remains_of_message};
+use super::pass::{Mode, Pass};
+use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
-use super::{Hooks, Shared};
-use crate::store::{Rejected, Reply, StoreError, WriteBatch, Written};
+use crate::store::{Reply, StoreError, WriteBatch, Written};
 
 /// Pause before results are tried again on a full disk or behind a foreign lock.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -39,13 +40,6 @@ pub struct Writer<'c> {
     barriers: Vec<oneshot::Sender<Result<(), StoreError>>>,
     /// Set after a fatal error, should the hook return: nothing is written any more.
     dead: bool,
-}
-
-/// Whether a row that fails takes its transaction along, or is buried alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Strict,
-    Isolating,
 }
 
 /// Runs until the inbox is closed and empty; gives the connection back.
@@ -445,65 +439,6 @@ impl Writer<'_> {
                 .dead_letters
                 .fetch_add(buried as u64, Ordering::Relaxed);
         }
-    }
-}
-
-/// One pass over the rows of a batch.
-struct Pass<'p, 'c> {
-    rows: &'p mut Statements<'c>,
-    hooks: &'p Hooks,
-    connection: &'c Connection,
-    mode: Mode,
-    rejected: &'p mut Vec<Rejected>,
-}
-
-// === impl Pass ===
-
-impl<'c> Pass<'_, 'c> {
-    /// Writes each row; in isolating mode a row that fails goes to the dead letters instead.
-    fn each<R>(
-        &mut self,
-        table: &'static str,
-        rows: &[R],
-        id: impl Fn(&R) -> u64,
-        remains: impl Fn(&R) -> Vec<u8>,
-        mut write: impl FnMut(&mut Statements<'c>, &R) -> Result<(), RowError>,
-    ) -> Result<(), Failure> {
-        for row in rows {
-            if self.mode == Mode::Strict {
-                self.hooks.row(table, id(row));
-                write(self.rows, row)?;
-                continue;
-            }
-            self.connection.execute_batch("SAVEPOINT row")?;
-            let attempt = catch_unwind(AssertUnwindSafe(|| {
-                self.hooks.row(table, id(row));
-                write(self.rows, row)
-            }));
-            let failure = match attempt {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(Failure::from(error)),
-                Err(panic) => Some(Failure::Row(panic_text(panic.as_ref()))),
-            };
-            match failure {
-                None => {}
-                Some(Failure::Row(reason)) => {
-                    self.connection.execute_batch("ROLLBACK TO row")?;
-                    self.rows.forget_deletions();
-                    let what = catch_unwind(AssertUnwindSafe(|| remains(row))).unwrap_or_default();
-                    self.rows.bury(table, id(row), &reason, &what)?;
-                    tracing::error!(table, id = id(row), reason, "row went to the dead letters");
-                    self.rejected.push(Rejected {
-                        table,
-                        id: id(row),
-                        reason,
-                    });
-                }
-                Some(other) => return Err(other),
-            }
-            self.connection.execute_batch("RELEASE row")?;
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What of a level is read next: bodies for those who have none, then for all.
 
-use super::{Item, Level, Message, Page, Popped, Weights};
+use super::{Item, Level, Listed, Message, Page, Popped, Weights};
 
 /// Most read at once for an account that has none, while there are enough of others.
 const BITE: usize = 16;
