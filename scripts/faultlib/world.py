@@ -100,7 +100,7 @@ class Node:
         os.replace(fresh, self.offset)
 
     def start(self):
-        self.wanted = True
+        self.wanted, self.ended_at = True, 0
         command = [
             "env", f"LD_PRELOAD={self.world.faketime}", f"FAKETIME_TIMESTAMP_FILE={self.offset}",
             "FAKETIME_CACHE_DURATION=1", "DONT_FAKE_MONOTONIC=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
