@@ -310,6 +310,51 @@ fn repeated_before_the_commit<T>(
     assert_eq!(scene.metric("smsc_operator_receipts_repeated_total"), 1.0);
 }
 
+/// Two copies of a receipt in one segment, for a message that only the store knows: its sender is told
+/// all the same, and once.
+fn both_copies_at_once(mut scene: Scene) {
+    let id = scene.submit_as("4711");
+    for theirs in ["4712", "4713"] {
+        let next = scene.submit_as(theirs);
+        until("the answer to be on disk", || {
+            (scene.message(&next)["stage"] == "handed over").then_some(())
+        });
+    }
+    until("the first to be out of memory", || {
+        (scene.metric("smsc_correlations_in_memory") <= 1.0).then_some(())
+    });
+    let receipt = || Body::DeliverSm(harness::receipt("id:4711 stat:DELIVRD err:000"));
+    let copies = [harness::pdu(901, receipt()), harness::pdu(902, receipt())].concat();
+    scene.bind.send(&copies);
+    for _ in 0..2 {
+        let answer = scene.bind.expect("deliver_sm_resp", |pdu| {
+            pdu.command_id() == CommandId::DELIVER_SM_RESP
+        });
+        assert_eq!(answer.status, CommandStatus::ESME_ROK);
+    }
+    assert_eq!(receipted(&scene.esme.deliver()), id);
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "told once");
+}
+
+#[test]
+fn both_copies_of_a_receipt_at_once_with_the_embedded_store() {
+    both_copies_at_once(Scene::with("", |builder| {
+        builder.toml("[correlation]\nmemory = 1")
+    }));
+}
+
+#[test]
+fn both_copies_of_a_receipt_at_once_with_postgresql() {
+    let database = database();
+    migrate(database.url());
+    both_copies_at_once(Scene::with("", |builder| {
+        builder.toml(&format!(
+            "[correlation]\nmemory = 1\n[postgres]\nurl = {:?}",
+            database.url()
+        ))
+    }));
+}
+
 #[test]
 fn a_repeated_receipt_is_answered_when_the_first_is_durable() {
     let hold = |scene: &Scene| {

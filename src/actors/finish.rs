@@ -92,6 +92,7 @@ async fn attempt(
     if add_what_they_are_made_of(finals) {
         load_missing(hub, finals).await?;
     }
+    keep_first_of_each(finals);
     let Some(ticket) = write(hub, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
@@ -129,6 +130,18 @@ async fn attempt(
         post(&hub.receipts, Posted::new(ended, &hub.mailboxes.receipts));
     }
     Ok(written.fin_lost)
+}
+
+/// A message ends once. Two copies of one receipt may come in one batch, and the store names those that
+/// had ended before by their ids alone: both would be taken for the one that lost.
+fn keep_first_of_each(finals: &mut Vec<Final>) {
+    if finals.len() > 1 {
+        let mut ended = HashSet::<u64, ahash::RandomState>::with_capacity_and_hasher(
+            finals.len(),
+            ahash::RandomState::default(),
+        );
+        finals.retain(|one| ended.insert(one.id));
+    }
 }
 
 /// Gives the rows to the store; a receipt for an account whose queue is another node's goes into

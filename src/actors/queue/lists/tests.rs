@@ -111,7 +111,9 @@ fn one_account_alone_is_one_list() {
     (500..600).for_each(|id| lists.comes(id, 1, 0));
     (600..700).for_each(|id| lists.comes(id, 2, 0));
     let next = lists.next(40, 1);
-    assert_eq!(of(2, &next).len(), 10, "{next:?}");
+    // A quarter, and one more when the first turn is its own.
+    let others = of(2, &next).len();
+    assert!((10..=11).contains(&others), "{next:?}");
 }
 
 #[test]
