@@ -54,7 +54,9 @@ async fn until_written(
     }
     let mut pause = FIRST_PAUSE;
     loop {
-        let again = (!finals.is_empty()).then(|| batch.clone());
+        // Receipts that are given up are in no list either.
+        let ends = !finals.is_empty() || !batch.told.is_empty();
+        let again = ends.then(|| batch.clone());
         let error = match attempt(hub, generation, &mut batch, &mut finals).await {
             Ok(_) => return,
             Err(error) => error,
