@@ -15,7 +15,7 @@ use crate::pb::{CommandQueue, ListQueues, MoveMessages};
 
 /// What waits where, in the whole cluster.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues",
-    params(("scope" = inline(Option<Scope>), Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+    params(("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
     responses((status = 200, description = "By name", body = Queues)))]
 pub(super) async fn list(
     request: HttpRequest,
@@ -34,7 +34,7 @@ pub(super) async fn list(
 /// One queue.
 #[utoipa::path(get, path = "/v1/queues/{name}", tag = "queues",
     params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
-        ("scope" = inline(Option<Scope>), Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+        ("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
     responses((status = 200, description = "The queue", body = Queue)))]
 pub(super) async fn one(
     request: HttpRequest,
