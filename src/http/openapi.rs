@@ -19,7 +19,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
-use super::view::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, StateName};
+use super::view::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName};
 
 /// Where the document is.
 const DOCUMENT: &str = "/v1/openapi.json";
@@ -47,6 +47,7 @@ pub fn document() -> OpenApi {
         .schema_from::<OperatorVerb>()
         .schema_from::<MessageVerb>()
         .schema_from::<StateName>()
+        .schema_from::<Scope>()
         .security_scheme(
             TOKEN,
             SecurityScheme::Http(
