@@ -7,6 +7,7 @@
 
 mod content;
 mod listener;
+mod named;
 mod outputs;
 mod peers;
 mod policy;
@@ -31,6 +32,7 @@ use section::section;
 
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use listener::Listener;
+pub use named::files_out_of_reach;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, DeliverAs, MessageIdForm, OnDuplicate, Operator, OutcomePolicy, Protocol,

@@ -3,7 +3,7 @@
 //! ```text
 //! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp, content ─┐
 //!            │       │                  ├→ store ─────────┴→ domain, sms, pb
-//!            │       │                  └→ tls
+//!            │       │                  └→ tls                    (files: below all)
 //!            │       └→ telemetry, config
 //!            ├→ convert
 //!            └→ archive → smpp, content, store     arrows never point up; tests/architecture.rs holds them
@@ -25,6 +25,7 @@ pub mod config;
 pub mod content;
 pub mod convert;
 pub mod domain;
+pub mod files;
 pub mod http;
 pub mod load;
 pub mod pb;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -22,6 +22,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use x509_cert::der::Decode as _;
 
 use self::watched::Watched;
+use crate::files;
 
 /// A file of the configuration and the key that names it, for errors.
 #[derive(Debug, Clone)]
@@ -111,9 +112,9 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn chain(cert: &Named) -> Result<Vec<CertificateDer<'static>>, String> {
-    let chain = CertificateDer::pem_file_iter(&cert.file)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| cert.unusable(error))?;
+    let chain = CertificateDer::pem_slice_iter(&cert.read()?)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| cert.unusable(plain(&error)))?;
     match chain.is_empty() {
         true => Err(cert.unusable("there is no certificate in it")),
         false => Ok(chain),
@@ -121,7 +122,18 @@ fn chain(cert: &Named) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 fn private_key(key: &Named) -> Result<PrivateKeyDer<'static>, String> {
-    PrivateKeyDer::from_pem_file(&key.file).map_err(|error| key.unusable(error))
+    PrivateKeyDer::from_pem_slice(&key.read()?).map_err(|error| key.unusable(plain(&error)))
+}
+
+/// What is wrong with a file, without its lines: it need not be a certificate.
+fn plain(error: &pem::Error) -> &'static str {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "a section has no end",
+        pem::Error::IllegalSectionStart { .. } => "a section begins wrongly",
+        pem::Error::Base64Decode(_) => "a section is not in base64",
+        pem::Error::NoItemsFound => "there is none in it",
+        _ => "it is no PEM",
+    }
 }
 
 fn certified_key(cert: &Named, key: &Named) -> Result<CertifiedKey, String> {
@@ -146,6 +158,10 @@ impl Named {
             setting: setting.into(),
             file: file.into(),
         }
+    }
+
+    fn read(&self) -> Result<Vec<u8>, String> {
+        files::read(&self.file, files::CERTIFICATES).map_err(|error| self.unusable(error))
     }
 
     fn unusable(&self, why: impl Display) -> String {

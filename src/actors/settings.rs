@@ -24,7 +24,7 @@ use crate::actors::plan::Plan;
 use crate::actors::policy;
 use crate::actors::supervisor::{MakeQueues, Supervisor};
 use crate::clock;
-use crate::config::{Config, ConfigError, Problem};
+use crate::config::{self, Config, ConfigError, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
 use crate::pb::order::What;
 use crate::pb::{PlanChanged, SettingsChanged};
@@ -138,6 +138,26 @@ impl Desk {
     pub fn set_supervisor(&self, supervisor: Addr<Supervisor>) {
         // A second one would be the same: there is one root.
         let _ = self.supervisor.set(supervisor);
+    }
+}
+
+impl Desk {
+    /// Whether every file that the resources name may be named through the API. Blocks.
+    fn check_files(&self, before: &Resources, after: &Resources) -> Result<(), SettingsError> {
+        let file = self.file.load();
+        let folder = file.http.files_dir.as_deref();
+        let own = file.resources();
+        let mut found = config::files_out_of_reach(after, folder, &[before, &own]);
+        // Its file may have been edited since it was read: then `smsc apply` brings what it says now.
+        if !found.is_empty()
+            && let Some(Ok(now)) = self.path.as_ref().map(|path| Config::load(Some(path)))
+        {
+            found = config::files_out_of_reach(after, folder, &[before, &own, &now.resources()]);
+        }
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(SettingsError::Invalid(found)),
+        }
     }
 }
 
@@ -376,6 +396,10 @@ pub async fn change(
             move || {
                 let before = settings.resources();
                 let after = wish.apply(&settings, &newer)?;
+                // What the history has was looked at when it came.
+                if !matches!(*wish, Wish::Rollback(_)) {
+                    hub.settings.check_files(&before, &after)?;
+                }
                 let changes = difference(&before, &after);
                 let candidate = hub.settings.file.load().with_resources(&after);
                 match candidate.problems.is_empty() {

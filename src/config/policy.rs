@@ -13,6 +13,7 @@ use super::value::Status;
 use super::{Account, Config, PriceList};
 use crate::domain::command_status;
 use crate::domain::policy::{self, AddressSet, Entry};
+use crate::files;
 
 /// Lines of one file that are complained about; further ones are only counted.
 const COMPLAINTS: usize = 5;
@@ -191,29 +192,42 @@ impl List {
             let key = || format!("{base}.entries[{at}]");
             problems.extend(added.err().map(|message| Problem::new(key(), message)));
         }
+        let own = entries.len();
         if let Some(file) = &self.file
             && let Err(message) = read_file(file, &mut entries)
         {
             let message = format!("{}: {message}", file.display());
             problems.push(Problem::new(format!("{base}.file"), message));
         }
-        AddressSet::build(entries).unwrap_or_else(|error| {
-            problems.push(Problem::new(base, error.to_string()));
+        AddressSet::build(entries.clone()).unwrap_or_else(|_| {
+            entries.truncate(own);
+            let problem = match (AddressSet::build(entries), &self.file) {
+                // What is in a file is not said.
+                (Ok(_), Some(file)) => {
+                    let message = format!("{}: an expression cannot be used", file.display());
+                    Problem::new(format!("{base}.file"), message)
+                }
+                (Ok(_), None) => Problem::new(base, "cannot be used"),
+                (Err(error), _) => Problem::new(base, error.to_string()),
+            };
+            problems.push(problem);
             AddressSet::default()
         })
     }
 }
 
+/// Adds what is in a file. What is wrong there is told by its line, and not quoted: whoever names the
+/// file may be somebody who may not read it.
 fn read_file(file: &Path, entries: &mut Vec<Entry>) -> Result<(), String> {
-    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let text = files::read_text(file, files::LIST).map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim().trim_start_matches('\u{feff}');
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        if let Err(message) = add(entries, line) {
-            wrong.push((number + 1, message));
+        if add(entries, line).is_err() {
+            wrong.push(number + 1);
         }
     }
     if wrong.is_empty() {
@@ -221,7 +235,7 @@ fn read_file(file: &Path, entries: &mut Vec<Entry>) -> Result<(), String> {
     }
     let said = wrong.iter().take(COMPLAINTS);
     let mut said: Vec<String> = said
-        .map(|(line, message)| format!("line {line} {message}"))
+        .map(|line| format!("line {line} is no address, prefix or expression"))
         .collect();
     if wrong.len() > COMPLAINTS {
         said.push(format!("and {} more lines", wrong.len() - COMPLAINTS));

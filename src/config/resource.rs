@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
-use super::source::read_password_files;
+use super::source::read_kept_password_files;
 use super::{Account, Config, Limit, List, Operator, Policy, Route};
 use crate::domain::address;
 use crate::domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
@@ -119,7 +119,7 @@ impl Config {
             }
         }
         let mut found = Vec::new();
-        read_password_files(&mut config, &mut found);
+        read_kept_password_files(&mut config, &mut found);
         let warnings = match config.validate() {
             Ok(warnings) => warnings,
             Err(error) => {

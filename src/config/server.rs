@@ -142,6 +142,8 @@ section! {
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
+        /// Folder in which a file must be that is named through the API (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's own configuration names at the same place.
+        files_dir: Option<PathBuf> = None,
         /// Requests of one token under way at once; more are answered with status 429.
         max_requests: usize = 32,
         /// Entries of the audit log are removed after this time.

@@ -13,6 +13,7 @@ use super::Config;
 use super::problem::{ConfigError, Problem};
 use super::reference::reference;
 use super::setting::{ENVIRONMENT, Reader, Setting, Shape, variable};
+use crate::files;
 
 /// What our environment variables start with.
 const PREFIX: &str = "SMSC_";
@@ -145,28 +146,44 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
     if let Some(file) = &config.http.admin_token_file {
         let given = config.http.admin_token.is_some();
         let key = "http.admin_token_file".to_owned();
-        config.http.admin_token = secret_of(key, file, given, problems);
+        config.http.admin_token = secret_of(key, file, given, read_secret, problems);
     }
     if let Some(file) = &config.redis.url_file {
         let given = config.redis.url.is_some();
-        config.redis.url = secret_of("redis.url_file".to_owned(), file, given, problems);
+        config.redis.url = secret_of(
+            "redis.url_file".to_owned(),
+            file,
+            given,
+            read_secret,
+            problems,
+        );
     }
     if let Some(file) = &config.resolver.token_file {
         let given = config.resolver.token.is_some();
         let key = "resolver.token_file".to_owned();
-        config.resolver.token = secret_of(key, file, given, problems);
+        config.resolver.token = secret_of(key, file, given, read_secret, problems);
     }
-    read_password_files(config, problems);
+    read_password_files(config, problems, read_secret);
 }
 
-/// Only those of accounts and operators: when they come from the store, the secrets of the node's
-/// own file have been read already.
-pub(super) fn read_password_files(config: &mut Config, problems: &mut Vec<Problem>) {
+/// How a file with a secret is read.
+type Read = fn(&Path) -> Result<SecretString, String>;
+
+/// Only those of accounts and operators that come from the store: the secrets of the node's own file
+/// have been read already. Who named these files may be a client of the API.
+pub(super) fn read_kept_password_files(config: &mut Config, problems: &mut Vec<Problem>) {
+    read_password_files(config, problems, |file| {
+        let text = files::read_text(file, files::SECRET).map_err(|error| error.to_string())?;
+        secret_in(&text)
+    });
+}
+
+fn read_password_files(config: &mut Config, problems: &mut Vec<Problem>, read: Read) {
     for (index, account) in config.account.iter_mut().enumerate() {
         if let Some(file) = &account.password_file {
             let given = !account.password.expose_secret().is_empty();
             let key = format!("account[{index}].password_file");
-            let secret = secret_of(key, file, given, problems);
+            let secret = secret_of(key, file, given, read, problems);
             account.password = secret.unwrap_or_else(|| account.password.clone());
         }
     }
@@ -174,7 +191,7 @@ pub(super) fn read_password_files(config: &mut Config, problems: &mut Vec<Proble
         if let Some(file) = &operator.password_file {
             let given = !operator.password.expose_secret().is_empty();
             let key = format!("operator[{index}].password_file");
-            let secret = secret_of(key, file, given, problems);
+            let secret = secret_of(key, file, given, read, problems);
             operator.password = secret.unwrap_or_else(|| operator.password.clone());
         }
     }
@@ -185,6 +202,7 @@ fn secret_of(
     key: String,
     file: &Path,
     given: bool,
+    read: Read,
     problems: &mut Vec<Problem>,
 ) -> Option<SecretString> {
     if given {
@@ -196,7 +214,7 @@ fn secret_of(
         problems.push(Problem::new(key, message));
         return None;
     }
-    read_secret(file)
+    read(file)
         .map_err(|why| {
             let message = format!("cannot use {}: {why}", file.display());
             problems.push(Problem::new(key, message));
@@ -207,6 +225,10 @@ fn secret_of(
 /// The content without the line end that editors add.
 fn read_secret(file: &Path) -> Result<SecretString, String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+    secret_in(&text)
+}
+
+fn secret_in(text: &str) -> Result<SecretString, String> {
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
         return Err("it is empty".to_owned());

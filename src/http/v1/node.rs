@@ -25,6 +25,7 @@ pub(super) struct LogLevel {
 #[serde(deny_unknown_fields)]
 pub(super) struct LogLevelOrder {
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
+    /// The target `audit` is logged in any case.
     #[schema(min_length = 1, max_length = 500)]
     level: String,
 }
