@@ -40,6 +40,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
+use crate::files;
 
 /// The release and the commit that it was built from.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SMSC_COMMIT"), ")");
@@ -125,6 +126,10 @@ enum Command {
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
+    if !matches!(cli.command, Some(Command::Man(_))) {
+        files::keep_private();
+    }
     let result = match cli.command {
         None => serve::run(cli.serve),
         Some(Command::Serve(args)) => serve::run(args),

@@ -17,6 +17,7 @@ mod reference;
 mod resolver;
 mod resource;
 mod rewrite;
+mod sealing;
 mod section;
 mod server;
 mod setting;
@@ -45,6 +46,7 @@ pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use rewrite::{AddressField, RewriteRule, rules};
+pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
     BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm,
     Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry,
@@ -77,6 +79,8 @@ section! {
         http: Http = Http::default(),
         /// The embedded store in the data folder.
         store: Store = Store::default(),
+        /// How passwords are kept in the store.
+        secrets: Secrets = Secrets::default(),
         /// A store that many nodes share, instead of the embedded one.
         postgres: Postgres = Postgres::default(),
         /// Limits that all nodes share.

@@ -74,16 +74,18 @@ pub fn keep_private() {
 }
 
 /// Creates a folder that is its owner's alone, and takes from others what they may do with one that
-/// is there, and with the files in it. What belongs to somebody else is left as it is, with a warning.
+/// is there, and with those files in it whose names begin with one of `ours`. What belongs to somebody else is left as it is, with a warning.
 ///
 /// # Errors
 /// The folder cannot be created or read.
-pub fn own_folder(folder: &Path) -> io::Result<()> {
+pub fn own_folder(folder: &Path, ours: &[&str]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     tighten(folder)?;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.file_type()?.is_file() {
+        let name = entry.file_name();
+        let is_ours = |head: &&str| name.to_string_lossy().starts_with(head);
+        if ours.iter().any(|head| is_ours(head)) && entry.file_type()?.is_file() {
             tighten(&entry.path())?;
         }
     }
@@ -168,7 +170,10 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o7777;
         fs::set_permissions(&folder, Permissions::from_mode(0o2775)).unwrap();
         fs::set_permissions(folder.join("smsc.db"), Permissions::from_mode(0o644)).unwrap();
-        own_folder(&folder).unwrap();
+        fs::write(folder.join("page.html"), "x").unwrap();
+        fs::set_permissions(folder.join("page.html"), Permissions::from_mode(0o644)).unwrap();
+        own_folder(&folder, &["smsc."]).unwrap();
+        assert_eq!(mode(&folder.join("page.html")), 0o644, "not ours");
         assert_eq!(mode(&folder), 0o2700);
         assert_eq!(mode(&folder.join("smsc.db")), 0o600);
         create_new(&folder.join("new")).unwrap();

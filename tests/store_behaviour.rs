@@ -163,6 +163,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             settings::one_of_many_wins,
         ),
         ("settings: thousands of routes", settings::thousands),
+        ("settings: the same in other words", settings::reworded),
         ("a closed store says so", upkeep::closed),
     ]
 }

@@ -55,7 +55,7 @@ pub use messages::{due_at, handed_over, history};
 pub use orders::carry_out as order;
 
 pub use settings::{
-    ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, SettingsState,
+    ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, Reseal, SettingsState,
 };
 
 use readiness::RestartWatch;

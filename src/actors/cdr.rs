@@ -4,8 +4,9 @@
 //! Written by a thread of its own; Receipts only formats and hands over. CDRs are derived from the
 //! store: a record that is lost with the process can be had again from `/v1/messages`.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::content;
 use crate::domain::{address, state};
+use crate::files;
 use crate::pb::{Final, Message};
 
 /// Batches that may wait for the disk; beyond that the writer is waited for.
@@ -34,6 +36,7 @@ struct Files {
     rotate_octets: u64,
     rotate_every: Duration,
     keep: usize,
+    mode: u32,
     open: Option<(File, u64, Instant)>,
 }
 
@@ -49,13 +52,21 @@ impl Cdr {
             return Ok(None);
         }
         let dir = config.cdr_dir();
-        std::fs::create_dir_all(&dir)?;
+        match config.cdr.group_may_read {
+            true => std::fs::create_dir_all(&dir)?,
+            false => files::own_folder(&dir, &["cdr-"])?,
+        }
         let (sender, receiver) = sync_channel(WAITING);
         let files = Files {
             dir,
             rotate_octets: config.cdr.rotate_mib * 1024 * 1024,
             rotate_every: config.cdr.rotate_every,
             keep: config.cdr.keep as usize,
+            mode: if config.cdr.group_may_read {
+                0o640
+            } else {
+                0o600
+            },
             open: None,
         };
         std::thread::Builder::new()
@@ -165,7 +176,13 @@ impl Files {
         }
         if self.open.is_none() {
             let path = self.dir.join(format!("cdr-{}.jsonl", clock::now_ms()));
-            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            let file = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .mode(0o600)
+                .open(path)?;
+            // Not by the mode above, from which the umask takes what it likes.
+            file.set_permissions(Permissions::from_mode(self.mode))?;
             self.open = Some((file, 0, Instant::now()));
             self.drop_oldest()?;
         }
@@ -212,6 +229,7 @@ mod tests {
             rotate_octets: 10,
             rotate_every: Duration::from_secs(3600),
             keep: 2,
+            mode: 0o640,
             open: None,
         };
         for _ in 0..5 {

@@ -7,6 +7,7 @@
 //! node goes from version to version in order, and that what it cannot apply changes nothing on it
 //! and is told by [`Desk::trouble`].
 
+mod kept;
 mod wish;
 
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use crate::actors::plan::Plan;
 use crate::actors::policy;
 use crate::actors::supervisor::{MakeQueues, Supervisor};
 use crate::clock;
-use crate::config::{self, Config, ConfigError, Problem};
+use crate::config::{self, Config, ConfigError, Keyring, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
 use crate::pb::order::What;
 use crate::pb::{PlanChanged, SettingsChanged};
@@ -32,6 +33,7 @@ use crate::store::settings::Edit;
 use crate::store::{Store, StoreError};
 
 pub use crate::store::settings::{Setting, Settings, SettingsVersion};
+pub use kept::reseal;
 pub use wish::{Condition, Wish};
 
 /// How often a node asks for the version, should it have missed that there is a new one.
@@ -44,6 +46,8 @@ pub struct Desk {
     file: ArcSwap<Config>,
     /// Where `file` was read; `None` for a node without one.
     path: Option<PathBuf>,
+    /// What passwords in the store are sealed with.
+    keys: ArcSwap<Keyring>,
     applied: AtomicU64,
     trouble: ArcSwapOption<String>,
     /// One change of the plan at a time.
@@ -92,6 +96,9 @@ pub enum SettingsError {
     /// If-Match or If-None-Match does not hold.
     #[error("{0}")]
     Precondition(String),
+    /// Passwords in the store that cannot be opened, or not be sealed.
+    #[error("{0}")]
+    Sealed(String),
     /// Others change it all the time.
     #[error("the configuration was changed by others {TRIES} times meanwhile; try again")]
     Busy,
@@ -168,14 +175,19 @@ impl Desk {
 /// # Errors
 /// The store fails, or what it holds cannot be used by this node; the text names key and cure.
 pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow::Result<Settled> {
-    let mut settings = store.settings().wait()?;
+    let keys = Keyring::new(&file.secrets).map_err(anyhow::Error::msg)?;
+    let read = || -> anyhow::Result<Settings> {
+        let settings = store.settings().wait()?;
+        Ok(kept::open(&keys, settings)?)
+    };
+    let mut settings = read()?;
     if settings.version == 0 && !file.has_no_resources() {
         let changes = difference(&Resources::new(), &file.resources());
         let what = "the first start: taken from the file";
-        if write(store, 0, changes, &origin(path.as_deref()), what)? {
+        if write(store, &keys, 0, changes, &origin(path.as_deref()), what)? {
             tracing::info!(version = 1, "the configuration is in the store from now on");
         }
-        settings = store.settings().wait()?;
+        settings = read()?;
     } else if path.is_none() && !file.has_no_resources() {
         // Only the demo has resources without a file; its operator listens somewhere else each time.
         let moved = wish::with_addresses(&settings.resources(), &file.resources());
@@ -183,14 +195,16 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
         if !changes.is_empty() {
             write(
                 store,
+                &keys,
                 settings.version,
                 changes,
                 "demo",
                 "its operator listens elsewhere",
             )?;
-            settings = store.settings().wait()?;
+            settings = read()?;
         }
     }
+    Desk::tell_sealing(&keys, &store.settings().wait()?);
     let resources = settings.resources();
     let candidate = file.with_resources(&resources);
     if !candidate.problems.is_empty() {
@@ -206,6 +220,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     }
     let desk = Desk {
         path,
+        keys: ArcSwap::from_pointee(keys),
         applied: AtomicU64::new(settings.version),
         file: ArcSwap::from_pointee(file),
         trouble: ArcSwapOption::empty(),
@@ -226,6 +241,7 @@ fn origin(path: Option<&Path>) -> String {
 /// Whether it was still the expected version.
 fn write(
     store: &dyn Store,
+    keys: &Keyring,
     expected: u64,
     changes: Vec<Change>,
     who: &str,
@@ -238,7 +254,10 @@ fn write(
         what: format!("{what}: {}", summary(&changes)),
         changes,
     };
-    Ok(store.edit_settings(edit).wait()?.is_some())
+    Ok(store
+        .edit_settings(kept::seal(keys, edit))
+        .wait()?
+        .is_some())
 }
 
 impl Desk {
@@ -273,7 +292,7 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
     if !anyway && version == desk.applied() {
         return Ok(());
     }
-    let settings = hub.store.settings().await?;
+    let settings = desk.read(hub.store.as_ref()).await?;
     let resources = settings.resources();
     let built = blocking({
         let (hub, resources) = (Arc::clone(hub), resources.clone());
@@ -315,12 +334,15 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
 /// # Errors
 /// The store cannot be read, or its configuration does not go with this file.
 pub async fn reload(hub: &Arc<Hub>, file: Config) -> Result<(), SettingsError> {
+    let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
+    let keys_before = hub.settings.keys.swap(Arc::new(keys));
     let before = hub.settings.file.swap(Arc::new(file));
     if let Err(error) = follow(hub, true).await {
         hub.settings.file.store(before);
+        hub.settings.keys.store(keys_before);
         return Err(error);
     }
-    let settings = hub.store.settings().await?;
+    let settings = hub.settings.read(hub.store.as_ref()).await?;
     hub.settings
         .tell_difference(settings.version, &settings.resources());
     Ok(())
@@ -379,13 +401,12 @@ pub async fn change(
 ) -> Result<Changed, SettingsError> {
     let wish = Arc::new(wish);
     for _ in 0..TRIES {
-        let settings = hub.store.settings().await?;
+        let settings = hub.settings.read(hub.store.as_ref()).await?;
         condition.check(wish.version_of(&settings), &wish.to_string())?;
         let newer = match wish.as_ref() {
             Wish::Rollback(version) => {
-                hub.store
-                    .settings_versions(*version, u64::MAX, usize::MAX)
-                    .await?
+                let newer = (*version, u64::MAX, usize::MAX);
+                hub.settings.history(hub.store.as_ref(), newer).await?
             }
             _ => Vec::new(),
         };
@@ -426,6 +447,7 @@ pub async fn change(
             what: what.clone(),
             changes: changed.changes.clone(),
         };
+        let edit = kept::seal(&hub.settings.keys.load(), edit);
         let Some(version) = hub.store.edit_settings(edit).await? else {
             continue;
         };
@@ -453,7 +475,7 @@ pub async fn change(
 /// # Errors
 /// The store cannot be read, or the file is not in order.
 pub async fn compare(hub: &Arc<Hub>) -> Result<Comparison, SettingsError> {
-    let settings = hub.store.settings().await?;
+    let settings = hub.settings.read(hub.store.as_ref()).await?;
     let path = hub.settings.path.clone();
     let file = match path.clone() {
         None => hub.settings.file.load_full(),

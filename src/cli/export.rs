@@ -1,7 +1,6 @@
 //! `smsc export`: messages of a range of time into a file or a second database, also while the SMSC
 //! runs.
 
-use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,6 +14,7 @@ use crate::archive::{self, Format, Sink};
 use crate::clock;
 use crate::config::Config;
 use crate::domain::moment;
+use crate::files;
 use crate::store::archive::{Archive as _, Each, first_id};
 use crate::store::postgres::PgStore;
 use crate::store::sqlite::ReadOnly;
@@ -123,7 +123,7 @@ fn out(args: &Args) -> anyhow::Result<Box<dyn Write + Send>> {
     Ok(match &args.out {
         None => Box::new(std::io::stdout()),
         Some(path) => Box::new(
-            File::create_new(path).with_context(|| format!("cannot create {}", path.display()))?,
+            files::create_new(path).with_context(|| format!("cannot create {}", path.display()))?,
         ),
     })
 }

@@ -14,6 +14,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::app;
 use crate::config::{Account, Config, Operator, Route};
 use crate::domain::route::Step;
+use crate::files;
 use crate::simulator::{Simulator, SimulatorOptions};
 use crate::telemetry::logs;
 
@@ -40,8 +41,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for warning in config.validate()? {
         tracing::warn!("{warning}");
     }
-    fs::create_dir_all(&config.data_dir)
-        .with_context(|| format!("data_dir: {} cannot be created", config.data_dir.display()))?;
+    files::own_folder(&config.data_dir, &["admin-token", "demo-password"])
+        .with_context(|| format!("data_dir: {} cannot be used", config.data_dir.display()))?;
     let token = match config.http.admin_token.clone() {
         Some(token) => token,
         None => kept_secret(&config.data_dir.join("admin-token"), TOKEN)?.into(),

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::client::{self, Client, Connection};
 use super::diff;
-use crate::http::view::{Changed, Difference, Version, Versions};
+use crate::http::view::{Changed, Difference, Done, Version, Versions};
 
 /// Arguments of `smsc config`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,11 @@ enum Command {
     },
     /// What applying the node's own file would change.
     Diff {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Seal every password in the store and its history with the first key of secrets.key_file.
+    Reseal {
         #[command(flatten)]
         connection: Connection,
     },
@@ -72,6 +77,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let path = "/v1/config/diff";
             print(&connection, path, |found: Difference| difference(&found))
         }
+        Command::Reseal { connection } => reseal(&connection),
         Command::Rollback {
             version,
             dry_run,
@@ -122,6 +128,21 @@ fn rollback(
         "version {} is what version {version} was",
         done.version
     ))
+}
+
+fn reseal(connection: &Connection) -> anyhow::Result<()> {
+    let answer = connection.open()?.post("/v1/config/reseal")?;
+    if connection.json {
+        return client::print_json(&answer);
+    }
+    let done: Done = client::decode(answer)?;
+    client::print_line(&match done.count {
+        0 => "every password is sealed with the first key".to_owned(),
+        count => format!(
+            "{} resources and changes are sealed anew",
+            client::number(count)
+        ),
+    })
 }
 
 fn list(versions: &Versions) -> String {

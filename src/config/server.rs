@@ -378,6 +378,8 @@ section! {
         rotate_every: Duration = HOUR,
         /// Files to keep; 0 keeps all.
         keep: u32 = 168,
+        /// The group of a file may read it (0640), for whoever collects them from a `dir` of its own, which then stays as it is; without it they are their owner's alone (0600).
+        group_may_read: bool = false,
     }
 }
 

@@ -22,7 +22,7 @@ use secrecy::ExposeSecret;
 use super::outputs::is_host_and_port;
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
-use super::{Config, Retry, Telemetry, show_duration};
+use super::{Config, Keyring, Retry, Telemetry, show_duration};
 
 /// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
 const MAX_SYSTEM_ID: usize = 15;
@@ -82,6 +82,9 @@ fn check_server(config: &Config, found: &mut Findings) {
         "is empty; write \"info\"",
     );
 
+    if let Err(message) = Keyring::new(&config.secrets) {
+        found.problem("secrets.key", message);
+    }
     check_telemetry(&config.telemetry, found);
     let statsd = &config.statsd;
     found.check_positive("statsd.interval", statsd.interval);

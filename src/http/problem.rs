@@ -185,6 +185,7 @@ impl Problem {
                 "It is not what the request expects",
                 detail,
             ),
+            SettingsError::Sealed(detail) => Self::conflict(detail),
             SettingsError::Busy => Self::conflict(error.to_string()),
             SettingsError::Store(error) => Self::unavailable(error.to_string()),
         }

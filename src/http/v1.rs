@@ -110,6 +110,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, config::__path_versions, config::versions),
         endpoint(Read, config::__path_version, config::version),
         endpoint(Admin, config::__path_rollback, config::rollback),
+        endpoint(Admin, config::__path_reseal, config::reseal),
         endpoint(Read, nodes::__path_list, nodes::list),
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),

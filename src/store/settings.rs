@@ -40,6 +40,18 @@ pub struct Edit {
     pub changes: Vec<Change>,
 }
 
+/// Other words for the same: bodies of resources and of the history that are kept otherwise from now
+/// on. No version comes of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rewording {
+    /// The version that there must be.
+    pub expected: u64,
+    /// Only their bodies change.
+    pub settings: Vec<Setting>,
+    /// The changes of versions.
+    pub history: Vec<(u64, Vec<Change>)>,
+}
+
 /// One version in the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsVersion {
@@ -64,6 +76,10 @@ pub trait SettingsStore {
     /// Makes changes and answers the new version; `None` when the version is not the expected one,
     /// and then nothing has changed.
     fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>>;
+
+    /// Keeps bodies otherwise; false when the version is not the expected one, and then nothing has
+    /// changed. What was kept before is overwritten where the store can do that.
+    fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
 
     /// Versions above `after` and below `below`, the newest first, at most `limit`.
     fn settings_versions(

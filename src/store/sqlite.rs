@@ -26,6 +26,7 @@ mod forms;
 mod fsck;
 mod inbox;
 mod index;
+mod log;
 mod moving;
 mod opt_out;
 mod pass;
@@ -63,6 +64,7 @@ use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
 };
+use crate::files;
 
 pub use self::backup::backup;
 pub use self::export::ReadOnly;
@@ -72,6 +74,8 @@ pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
 
 /// Jobs that may wait for a reader; each is a page, not a message.
 const READER_MAILBOX: usize = 1024;
+/// What the names of the store's files begin with.
+const OUR_FILES: [&str; 2] = ["smsc.", "index."];
 /// Active messages that `carry` may hold before the low-water mark stays where it is.
 const CARRY_LIMIT: usize = 1_000_000;
 
@@ -223,8 +227,8 @@ impl SqliteStore {
     pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
         schema::check_library()?;
         let folder = options.data_dir;
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
+        files::own_folder(&folder, &OUR_FILES)
+            .map_err(|error| failed(format!("cannot use {}: {error}", folder.display())))?;
         let lock = schema::lock_folder(&folder)?;
         let main = folder.join(MAIN_FILE);
         let connection = schema::open_main(&main, options.wal_autocheckpoint)?;
@@ -266,6 +270,7 @@ impl SqliteStore {
             carry_limit: options.carry_limit,
             retire_from: 0,
             texts: archive::TextPass::default(),
+            unclean: false,
         };
         let lookup = Lookup {
             path: shared.folder.join(INDEX_FILE),

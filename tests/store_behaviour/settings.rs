@@ -1,7 +1,7 @@
 //! Cases about accounts, operators and routes: versions, compare-and-set, history.
 
 use smsc::domain::settings::{Change, Key, Kind, Resources, difference, undo};
-use smsc::store::settings::Edit;
+use smsc::store::settings::{Edit, Rewording, Setting};
 
 use crate::Harness;
 
@@ -139,4 +139,37 @@ pub fn thousands(h: &mut Harness) {
     assert_eq!(now(h), many);
     assert_eq!(edit(h, 1, difference(&many, &Resources::new())), Some(2));
     assert!(now(h).is_empty());
+}
+
+pub fn reworded(h: &mut Harness) {
+    let key = Key::new(Kind::Operator, "up");
+    let first = resources(&[(Kind::Operator, "up", "clear"), (Kind::Route, "44", "{}")]);
+    let changes = difference(&Resources::new(), &first);
+    assert_eq!(edit(h, 0, changes.clone()), Some(1));
+    let mut other = changes;
+    let up = other.iter_mut().find(|change| change.key == key).unwrap();
+    up.after = Some("sealed".to_owned());
+    let rewording = |expected| Rewording {
+        expected,
+        settings: vec![Setting {
+            key: key.clone(),
+            version: 1,
+            body: "sealed".to_owned(),
+        }],
+        history: vec![(1, other.clone())],
+    };
+    let reword = |h: &Harness, expected| h.store().reword_settings(rewording(expected)).wait();
+    assert_eq!(reword(h, 2), Ok(false), "made for another version");
+    assert_eq!(now(h), first);
+    assert_eq!(reword(h, 1), Ok(true));
+    h.reopen();
+    let settings = h.store().settings().wait().unwrap();
+    assert_eq!(settings.version, 1, "it is the same configuration");
+    assert_eq!(settings.get(&key).unwrap().version, 1);
+    let mut second = first;
+    second.insert(key, "sealed".to_owned());
+    assert_eq!(settings.resources(), second);
+    let history = h.store().settings_versions(0, u64::MAX, 10).wait().unwrap();
+    assert_eq!((history[0].version, &history[0].changes), (1, &other));
+    assert_eq!(history[0].who, "who 0");
 }

@@ -40,6 +40,11 @@ pub struct ReadVersions {
     pub limit: usize,
 }
 
+/// Every password of the store shall be sealed with the first key; says how many bodies changed.
+pub struct Reseal {
+    pub by: String,
+}
+
 /// The store against this node's file.
 pub struct CompareFile;
 
@@ -67,6 +72,10 @@ impl Message for ReadVersions {
     type Result = Result<Vec<SettingsVersion>, SettingsError>;
 }
 
+impl Message for Reseal {
+    type Result = Result<u64, SettingsError>;
+}
+
 impl Message for CompareFile {
     type Result = Result<Comparison, SettingsError>;
 }
@@ -82,7 +91,7 @@ impl Handler<ReadSettings> for Admin {
         let hub = Arc::clone(&self.hub);
         Box::pin(async move {
             Ok(SettingsState {
-                settings: hub.store.settings().await?,
+                settings: hub.settings.read(hub.store.as_ref()).await?,
                 applied: hub.settings.applied(),
                 trouble: hub.settings.trouble(),
             })
@@ -105,11 +114,20 @@ impl Handler<ReadVersions> for Admin {
     type Result = ResponseFuture<Result<Vec<SettingsVersion>, SettingsError>>;
 
     fn handle(&mut self, ask: ReadVersions, _: &mut Self::Context) -> Self::Result {
-        let read = self
-            .hub
-            .store
-            .settings_versions(ask.after, ask.below, ask.limit);
-        Box::pin(async move { Ok(read.await?) })
+        let hub = Arc::clone(&self.hub);
+        Box::pin(async move {
+            let which = (ask.after, ask.below, ask.limit);
+            hub.settings.history(hub.store.as_ref(), which).await
+        })
+    }
+}
+
+impl Handler<Reseal> for Admin {
+    type Result = ResponseFuture<Result<u64, SettingsError>>;
+
+    fn handle(&mut self, ask: Reseal, _: &mut Self::Context) -> Self::Result {
+        let hub = Arc::clone(&self.hub);
+        Box::pin(async move { settings::reseal(&hub, &ask.by).await })
     }
 }
 

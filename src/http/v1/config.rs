@@ -6,14 +6,17 @@ use serde_json::Value;
 use super::ask;
 use super::settings::{change, object};
 use super::tags::tagged;
-use crate::actors::admin::{CompareFile, ReadSettings, ReadVersions};
+use crate::actors::admin::{CompareFile, ReadSettings, ReadVersions, Reseal};
 use crate::actors::settings::Wish;
 use crate::config;
 use crate::domain::settings::Kind;
 use crate::http::State;
+use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Changed, Configuration, Difference, ResourceChange, Version, Versions};
+use crate::http::view::{
+    Changed, Configuration, Difference, Done, ResourceChange, Version, Versions,
+};
 
 /// Versions that are listed unless the query says otherwise.
 const LISTED: u32 = 50;
@@ -147,6 +150,22 @@ pub(in crate::http) async fn rollback(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     change(&request, &state, Wish::Rollback(numbered(&path)?), None).await
+}
+
+/// Seals every password of the store and its history with the first key of `secrets.key_file`: after a
+/// key was set or changed. Makes no version.
+#[utoipa::path(post, path = "/v1/config/reseal", tag = "configuration",
+    responses((status = 200, description = "How many resources and changes were sealed anew", body = Done),
+        (status = 409, description = "There is no key, or that of a password is missing")))]
+pub(in crate::http) async fn reseal(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let by = who(&request);
+    let count = ask(&state, Reseal { by }).await??;
+    let pending = false;
+    Ok(HttpResponse::Ok().json(Done { count, pending }))
 }
 
 fn numbered(text: &str) -> Result<u64, Problem> {

@@ -2,7 +2,7 @@
 //!
 //! Runs on the upkeep thread and writes through the writer in small transactions: the only UPDATEs
 //! of `msg`, and never of an active message. Keeps true that what was taken out is overwritten in
-//! the file, and that a pass over all texts goes on where the one before ended, also after a restart.
+//! the file and not kept in its log, and that a pass over all texts goes on where the one before ended, also after a restart.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -89,6 +89,10 @@ impl Upkeep {
             }
             erased += self.erase_texts(ids, before, next)?;
         }
+        // Once per pass.
+        if (1..limit).contains(&erased) {
+            self.clean_log()?;
+        }
         Ok(erased as u64)
     }
 
@@ -172,9 +176,12 @@ impl Upkeep {
             }
             match last {
                 Some(last) => after = last,
-                None => return Ok(erased),
+                None => break,
             }
         }
+        self.clean_log()?;
+        index.ask(Index::clean_log).wait()?;
+        Ok(erased)
     }
 
     /// The messages of the next slice that have this address, and the last id of the slice.

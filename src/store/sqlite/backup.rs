@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
 use super::schema::{failed, open_reader, sql_failed};
+use crate::files;
 use crate::store::StoreError;
 
 /// Pages copied per step.
@@ -26,7 +27,7 @@ pub fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
     partial.push(".partial");
     let partial = Path::new(&partial);
     // Created by us or not at all.
-    File::create_new(partial)
+    files::create_new(partial)
         .map_err(|error| failed(format!("cannot create {}: {error}", partial.display())))?;
     let result = copy(from, partial).and_then(|()| publish(partial, to));
     if result.is_err() {

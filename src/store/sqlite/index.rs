@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 
-use super::Shared;
 use super::entries::{self, Entry};
 use super::schema::{self, failed, meta, set_meta, sql_failed};
+use super::{Shared, log};
 use crate::store::StoreError;
 
 /// Pause between two looks for new messages.
@@ -238,10 +238,18 @@ impl Index {
     /// Removes an erased address from messages.
     pub fn forget_address(&mut self, address: &[u8], ids: &[u64]) -> Result<(), StoreError> {
         self.run(|_, connection| {
+            connection.pragma_update(None, "secure_delete", true)?;
             let transaction = connection.unchecked_transaction()?;
             entries::delete_address(&transaction, address, ids)?;
-            transaction.commit()
+            transaction.commit()?;
+            connection.pragma_update(None, "secure_delete", false)
         })
+    }
+
+    /// Nothing of what was forgotten shall stay in the log of the index.
+    pub fn clean_log(&mut self) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        self.run(|_, _| log::empty(&path).map(drop))
     }
 
     /// Writes a block of a queue.

@@ -8,7 +8,7 @@ use super::schema::{failed, sql_failed};
 use super::{SqliteStore, writer};
 use crate::domain::settings::{Change, Key, Kind};
 use crate::store::settings::{
-    Edit, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
+    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
 };
 use crate::store::{Reply, StoreError};
 
@@ -35,6 +35,27 @@ impl SettingsStore for SqliteStore {
         };
         writer::transact(&self.shared, move |connection, _| {
             change(connection, &edit, &changes)
+        })
+    }
+
+    fn reword_settings(&self, rewording: Rewording) -> Reply<bool> {
+        let history = rewording.history.iter();
+        let history = history.map(|(version, changes)| Ok((*version, encode(changes)?)));
+        let history = match history.collect::<Result<Vec<_>, StoreError>>() {
+            Ok(history) => history,
+            Err(error) => return Reply::ready(Err(error)),
+        };
+        self.upkeep.ask(move |upkeep| {
+            let written = upkeep.transact(move |connection, _| {
+                connection.pragma_update(None, "secure_delete", true)?;
+                let result = reword(connection, &rewording, &history);
+                connection.pragma_update(None, "secure_delete", false)?;
+                result
+            })?;
+            if written {
+                upkeep.clean_log()?;
+            }
+            Ok(written)
         })
     }
 
@@ -146,6 +167,29 @@ fn change(connection: &Connection, edit: &Edit, changes: &str) -> rusqlite::Resu
         };
     }
     Ok(Some(next))
+}
+
+/// False when the version is another one.
+fn reword(
+    connection: &Connection,
+    rewording: &Rewording,
+    history: &[(u64, String)],
+) -> rusqlite::Result<bool> {
+    if version(connection)? != rewording.expected {
+        return Ok(false);
+    }
+    for Setting { key, body, .. } in &rewording.settings {
+        let table = key.kind.plural();
+        connection
+            .prepare_cached(&format!("UPDATE {table} SET body = ?2 WHERE name = ?1"))?
+            .execute((&key.name, body))?;
+    }
+    for (version, changes) in history {
+        connection
+            .prepare_cached("UPDATE config_versions SET changes = ?2 WHERE version = ?1")?
+            .execute((*version as i64, changes))?;
+    }
+    Ok(true)
 }
 
 /// What is wrong with the settings of a store, in words.

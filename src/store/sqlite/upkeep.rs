@@ -17,7 +17,7 @@ use super::archive::TextPass;
 use super::entries;
 use super::recover::{self, Range, each_id};
 use super::schema::{meta, set_meta, sql_failed};
-use super::{Shared, writer};
+use super::{Shared, log, writer};
 use crate::store::{ActivePage, StoreError};
 
 /// Messages read per snapshot, so that a long scan does not keep the WAL from being reused.
@@ -48,6 +48,8 @@ pub struct Upkeep {
     pub retire_from: u64,
     /// How far texts have been erased.
     pub texts: TextPass,
+    /// The log holds what was erased, because somebody kept a snapshot for long.
+    pub unclean: bool,
 }
 
 // === impl Upkeep ===
@@ -55,6 +57,9 @@ pub struct Upkeep {
 impl Upkeep {
     /// Moves the low-water mark to where a restart reads least.
     pub fn advance(&mut self) -> Result<(), StoreError> {
+        if self.unclean {
+            self.clean_log()?;
+        }
         let mark = meta(&self.reader, "low_water").map_err(sql_failed)?;
         let carried = self.clean_carry(mark)?;
         let target = self.highest()? + 1;
@@ -227,6 +232,19 @@ impl Upkeep {
             .query_row("SELECT max(id) FROM msg", [], |row| row.get(0))
             .map_err(sql_failed)?;
         Ok(highest.unwrap_or(0) as u64)
+    }
+
+    /// After something was overwritten for good: nothing of it shall stay in the log. What cannot be
+    /// done now is done with one of the next passes.
+    pub fn clean_log(&mut self) -> Result<(), StoreError> {
+        let is_clean = log::empty(&self.shared.main_path()).map_err(sql_failed)?;
+        if !is_clean && !self.unclean {
+            tracing::warn!(
+                "the log keeps what was erased until a long reader, such as an export, ends"
+            );
+        }
+        self.unclean = !is_clean;
+        Ok(())
     }
 
     pub fn transact<T: Send + 'static>(

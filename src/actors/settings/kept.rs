@@ -1,0 +1,171 @@
+//! What the store keeps of the configuration, with its passwords sealed, and what it says in clear.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Desk, SettingsError, TRIES};
+use crate::actors::hub::Hub;
+use crate::config::{Kept, Keyring, Unopened};
+use crate::domain::settings::{Change, Key};
+use crate::store::Store;
+use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion};
+
+/// All versions.
+const ALL: (u64, u64, usize) = (0, u64::MAX, usize::MAX);
+
+impl From<Unopened> for SettingsError {
+    fn from(error: Unopened) -> Self {
+        Self::Sealed(error.to_string())
+    }
+}
+
+/// The resources with their passwords in clear.
+///
+/// # Errors
+/// The key of one of them is not there.
+pub(super) fn open(keys: &Keyring, mut settings: Settings) -> Result<Settings, Unopened> {
+    for Setting { key, body, .. } in &mut settings.settings {
+        *body = keys.open(key, body)?;
+    }
+    Ok(settings)
+}
+
+/// Versions with their passwords in clear; one whose key is gone stays sealed, for nobody is shown it.
+pub(super) fn open_history(
+    keys: &Keyring,
+    mut versions: Vec<SettingsVersion>,
+) -> Vec<SettingsVersion> {
+    for version in &mut versions {
+        each_body(&mut version.changes, |key, body| {
+            keys.open(key, body).unwrap_or_else(|_| body.to_owned())
+        });
+    }
+    versions
+}
+
+/// An edit as it is written.
+pub(super) fn seal(keys: &Keyring, mut edit: Edit) -> Edit {
+    each_body(&mut edit.changes, |key, body| keys.seal(key, body));
+    edit
+}
+
+fn each_body(changes: &mut [Change], mut with: impl FnMut(&Key, &str) -> String) {
+    for Change { key, before, after } in changes {
+        for body in [before, after].into_iter().flatten() {
+            *body = with(key, body);
+        }
+    }
+}
+
+impl Desk {
+    /// The resources of the store with their passwords in clear.
+    ///
+    /// # Errors
+    /// The store does not answer, or the key of a password is not there.
+    pub async fn read(&self, store: &dyn Store) -> Result<Settings, SettingsError> {
+        let settings = store.settings().await?;
+        Ok(open(&self.keys.load(), settings)?)
+    }
+
+    /// Versions above `after` and below `below`, the newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn history(
+        &self,
+        store: &dyn Store,
+        (after, below, limit): (u64, u64, usize),
+    ) -> Result<Vec<SettingsVersion>, SettingsError> {
+        let versions = store.settings_versions(after, below, limit).await?;
+        Ok(open_history(&self.keys.load(), versions))
+    }
+
+    /// Says how passwords are kept that ought to be kept otherwise.
+    pub(super) fn tell_sealing(keys: &Keyring, settings: &Settings) {
+        let kept = look(keys, settings);
+        if keys.is_empty() && kept.in_clear > 0 {
+            tracing::warn!(
+                passwords = kept.in_clear,
+                "passwords are kept in clear in the store and its history: set secrets.key_file to \
+                 seal them"
+            );
+        } else if kept != Kept::default() {
+            tracing::warn!(
+                in_clear = kept.in_clear,
+                with_older_key = kept.with_older_key,
+                "passwords in the store are not sealed with the first key: `smsc config reseal` \
+                 seals all of them, also those of the history"
+            );
+        }
+    }
+}
+
+fn look(keys: &Keyring, settings: &Settings) -> Kept {
+    let mut all = Kept::default();
+    for Setting { key, body, .. } in &settings.settings {
+        let kept = keys.look(key, body);
+        all.in_clear += kept.in_clear;
+        all.with_older_key += kept.with_older_key;
+    }
+    all
+}
+
+/// Seals every password of the store and its history with the first key; says in how many bodies.
+/// Without a key it opens nothing and changes nothing.
+///
+/// # Errors
+/// There is no key; the key of a password is gone; the store does not answer.
+pub async fn reseal(hub: &Arc<Hub>, by: &str) -> Result<u64, SettingsError> {
+    let keys = hub.settings.keys.load_full();
+    if keys.is_empty() {
+        let said =
+            "there is no key to seal with: set secrets.key_file on every node, and restart them";
+        return Err(SettingsError::Sealed(said.to_owned()));
+    }
+    let (after, below, limit) = ALL;
+    for _ in 0..TRIES {
+        let kept = hub.store.settings().await?;
+        let history = hub.store.settings_versions(after, below, limit).await?;
+        let mut count = 0;
+        // A text that comes twice is sealed once: the resources are what their history ends with.
+        let mut known: HashMap<(Key, String), String> = HashMap::new();
+        let mut sealed = |key: &Key, body: &str| -> Result<String, Unopened> {
+            if keys.look(key, body) != Kept::default() {
+                count += 1;
+            }
+            let clear = keys.open(key, body)?;
+            let sealed = known.entry((key.clone(), clear));
+            let sealed = sealed.or_insert_with_key(|(key, clear)| keys.seal(key, clear));
+            Ok(sealed.clone())
+        };
+        let mut rewording = Rewording {
+            expected: kept.version,
+            settings: kept.settings,
+            history: Vec::with_capacity(history.len()),
+        };
+        for Setting { key, body, .. } in &mut rewording.settings {
+            *body = sealed(key, body)?;
+        }
+        for mut version in history {
+            let mut failed = None;
+            each_body(&mut version.changes, |key, body| {
+                sealed(key, body).unwrap_or_else(|error| {
+                    failed = Some(error);
+                    body.to_owned()
+                })
+            });
+            if let Some(error) = failed {
+                return Err(error.into());
+            }
+            rewording.history.push((version.version, version.changes));
+        }
+        if count == 0 {
+            return Ok(0);
+        }
+        if hub.store.reword_settings(rewording).await? {
+            tracing::info!(target: "audit", by, command = "reseal", count, "command carried out");
+            return Ok(count);
+        }
+    }
+    Err(SettingsError::Busy)
+}

@@ -1,0 +1,35 @@
+//! Empties a write-ahead log, so that nothing stays there of what was overwritten in the database.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+/// How long readers of older snapshots are waited for at a time: the writer waits as well.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Pause before it is tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+const TRIES: usize = 20;
+
+/// Moves the log of a database into it and cuts its file to nothing; false when somebody keeps a
+/// snapshot for so long that it cannot be done now. Blocks, the writer for [`PATIENCE`] at most.
+pub fn empty(path: &Path) -> rusqlite::Result<bool> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    for _ in 0..TRIES {
+        // Most of it while the writer goes on.
+        checkpoint(&connection, "PASSIVE")?;
+        if checkpoint(&connection, "TRUNCATE")? {
+            return Ok(true);
+        }
+        std::thread::park_timeout(PAUSE);
+    }
+    Ok(false)
+}
+
+/// Whether all of it was done.
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<bool> {
+    let sql = format!("PRAGMA wal_checkpoint({mode})");
+    connection.query_row(&sql, [], |row| Ok(row.get::<_, i64>(0)? == 0))
+}
