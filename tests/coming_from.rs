@@ -36,6 +36,9 @@ transceiver-mode = 1
 smsc-username = gateway
 smsc-password = secret
 alt-charset = ISO-8859-1
+use-ssl = true
+ssl-client-certkey-file = /etc/kannel/client.pem
+max-sms-octets = 140
 ";
 
 const JCLI: &str = "\
@@ -47,6 +50,14 @@ username gateway
 password secret
 bind transceiver
 submit_throughput 0
+ssl yes
+jcli : smppccm -s receipts
+cid receipts
+host 127.0.0.1
+port 2777
+username gateway
+password secret
+bind receiver
 jcli : user -s alice
 username alice
 uid alice
@@ -54,7 +65,7 @@ gid all
 mt_messaging_cred quota balance 10.0
 jcli : mtrouter -l
 #Order Type          Rate   Connector ID(s)  Filter(s)
-#10    StaticMTRoute 0 (!)  smppc(acme)      <U (uid=alice)>, <DA (dst_addr=^44)>
+#10    FailoverMTRoute 0 (!)  smppc(acme), smppc(receipts) <U (uid=alice)>, <DA (dst_addr=^44)>
 #0     DefaultRoute  0 (!)  smppc(acme)
 ";
 
@@ -93,10 +104,28 @@ fn kannel_with_its_included_files() {
     );
     for line in [
         "kannel.conf:2: admin-port of group core: set http.listen: the admin API is there",
-        "conf.d/acme.conf:9: alt-charset of group smsc: content passes as it is",
+        "conf.d/acme.conf:10: use-ssl: the operator's certificate is verified here",
+        "conf.d/acme.conf:12: max-sms-octets of group smsc: set long_messages of the operator",
         "things to look at",
     ] {
         assert!(done.stderr.contains(line), "{line:?} in:\n{}", done.stderr);
+    }
+    for line in [
+        "alphabet = \"latin1\"",
+        "tls = true",
+        "tls_cert = \"/etc/kannel/client.pem\"",
+        "tls_key = \"/etc/kannel/client.pem\"",
+    ] {
+        assert!(done.stdout.contains(line), "{line:?} in:\n{}", done.stdout);
+    }
+    // What is there is not said to be missing.
+    for gone in [
+        "not reached by TLS",
+        "stunnel",
+        "not split",
+        "content passes",
+    ] {
+        assert!(!done.stderr.contains(gone), "{gone:?} in:\n{}", done.stderr);
     }
 }
 
@@ -108,12 +137,18 @@ fn jasmin_as_jcli_shows_it() {
     assert!(done.success, "{}", done.stderr);
     let said = check(&done.stdout, folder.path());
     assert!(
-        said.contains("ok: 1 account, 1 operator, 1 route"),
+        said.contains("ok: 1 account, 2 operators, 1 route"),
         "{said}"
+    );
+    assert!(done.stdout.contains("tls = true"), "{}", done.stdout);
+    assert!(
+        done.stderr.contains("smppc(receipts) binds as receiver"),
+        "{}",
+        done.stderr
     );
     assert!(
         done.stderr.contains(
-            "jcli.txt:13: alice: mt_messaging_cred quota balance 10.0: billing is in whole credits"
+            "jcli.txt:21: alice: mt_messaging_cred quota balance 10.0: billing is in whole credits"
         ),
         "{}",
         done.stderr

@@ -16,7 +16,16 @@ pub(super) struct User {
 }
 
 /// The operator of each connector.
-pub(super) type Connectors = BTreeMap<String, String>;
+pub(super) type Connectors = BTreeMap<String, Connector>;
+
+/// A connector in routes.
+#[derive(Debug)]
+pub(super) struct Connector {
+    /// The name of its operator.
+    pub id: String,
+    /// It does not only receive.
+    pub sends: bool,
+}
 
 /// Keys of a connector that are taken over, or that say nothing about messages.
 const CONNECTOR_USED: &[&str] = &[
@@ -39,17 +48,13 @@ const CONNECTOR_USED: &[&str] = &[
     "pdu_red_to",
     "logfile",
     "loglevel",
+    "ssl",
     "logrotate",
     "logprivacy",
 ];
 
 /// Other keys: the value that changes nothing, and what to do about another one.
 const CONNECTOR_INSTEAD: &[(&str, &str, &str)] = &[
-    (
-        "ssl",
-        "no",
-        "operators are not reached by TLS; put stunnel in front of its address",
-    ),
     (
         "con_loss_retry",
         "yes",
@@ -100,7 +105,11 @@ const CONNECTOR_INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("priority", "0", "priority_flag passes as the ESME sets it"),
     ("proto_id", "", "protocol_id passes as the ESME sets it"),
-    ("coding", "0", "data_coding passes as the ESME sets it"),
+    (
+        "coding",
+        "0",
+        "data_coding passes as the ESME sets it; `alphabet` says what 0 means to the operator",
+    ),
     (
         "def_msg_id",
         "0",
@@ -143,12 +152,12 @@ const USER_INSTEAD: &[(&str, &str, &str)] = &[
     (
         "mt_messaging_cred valuefilter src_addr",
         ".*",
-        "let the application keep to its senders, or route by source_prefix",
+        "set `senders` of the account: prefixes (4477*) and expressions (/^[A-Z]+$/)",
     ),
     (
         "mt_messaging_cred valuefilter dst_addr",
         ".*",
-        "write [[route]]s with `account` for what it may reach",
+        "set `destinations` of the account: prefixes (4477*) and expressions (/^44/)",
     ),
     (
         "mt_messaging_cred valuefilter content",
@@ -329,7 +338,8 @@ pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Note
         let (host, port) = (or("host", "127.0.0.1"), or("port", "2775"));
         let username = or("username", "smppclient");
         if draft.operator(&id, (&host, &port), &username, table, &record.place, notes) {
-            connectors.insert(record.name.clone(), id);
+            let sends = record.given("bind") != Some("receiver");
+            connectors.insert(record.name.clone(), Connector { id, sends });
         }
     }
     for row in &captured.connector_rows {
@@ -352,6 +362,19 @@ fn operator_table(record: &Record, notes: &mut Notes) -> Table {
         Some("transmitter") => table.text("bind", "transmitter"),
         Some("receiver") => table.text("bind", "receiver"),
         _ => {}
+    }
+    let ssl = record.given("ssl").unwrap_or("no");
+    if ["yes", "true", "1"].contains(&ssl.to_lowercase().as_str()) {
+        table.set("tls", "true");
+        notes.add(
+            record.place_of("ssl"),
+            format!(
+                "{}: ssl {ssl}: the operator's certificate is verified here",
+                record.name
+            ),
+            "set tls_ca_file where the machine does not trust its authority, tls_name where it is \
+             for another name",
+        );
     }
     // Jasmin's own default is one message per second; 0 is without a limit.
     let throughput = record.get("submit_throughput").unwrap_or("1");

@@ -38,25 +38,7 @@ pub(super) fn mobile_terminated(
         let Some(conditions) = conditions(&route, users, notes) else {
             continue;
         };
-        let known: Vec<String> = route
-            .connectors
-            .iter()
-            .filter_map(|(kind, name)| {
-                let found = connectors.get(name).filter(|_| kind == "smppc");
-                if found.is_none() {
-                    let what = format!(
-                        "route {}: there is no connector {kind}({name})",
-                        route.order
-                    );
-                    notes.add(
-                        &route.place,
-                        what,
-                        format!("capture `smppccm -s {name}` too"),
-                    );
-                }
-                found.cloned()
-            })
-            .collect();
+        let known = senders(&route, connectors, notes);
         if known.is_empty() {
             continue;
         }
@@ -97,6 +79,35 @@ pub(super) fn mobile_terminated(
         notes.add(&rule.place, what, instead);
     }
     kept
+}
+
+/// The operators of a route's connectors; those that only receive send nothing in Jasmin either.
+fn senders(route: &JasminRoute, connectors: &Connectors, notes: &mut Notes) -> Vec<String> {
+    let mut senders = Vec::new();
+    for (kind, name) in &route.connectors {
+        let found = connectors.get(name).filter(|_| kind == "smppc");
+        let (what, instead) = match found {
+            Some(connector) if connector.sends => {
+                senders.push(connector.id.clone());
+                continue;
+            }
+            Some(_) => (
+                format!("route {}: smppc({name}) binds as receiver", route.order),
+                "left out of it: nothing can be sent there; set its `bind` to \"transceiver\" and \
+                 name it in `to`, if messages shall go there"
+                    .to_owned(),
+            ),
+            None => (
+                format!(
+                    "route {}: there is no connector {kind}({name})",
+                    route.order
+                ),
+                format!("capture `smppccm -s {name}` too"),
+            ),
+        };
+        notes.add(&route.place, what, instead);
+    }
+    senders
 }
 
 /// Addresses of accounts, from the routes of mobile-originated messages.

@@ -297,3 +297,44 @@ fn pickles_are_refused_with_what_to_give_instead() {
     }
     assert!(convert(&[source("hello world\n")]).is_err());
 }
+
+#[test]
+fn a_connector_that_only_receives_is_in_no_route() {
+    let session = "\
+jcli : smppccm -s in
+cid in
+host 127.0.0.1
+port 2775
+bind receiver
+ssl yes
+jcli : smppccm -s out
+cid out
+host 127.0.0.1
+port 2776
+bind transmitter
+jcli : mtrouter -l
+#Order Type                    Rate   Connector ID(s)          Filter(s)
+#20    RandomRoundrobinMTRoute 0 (!)  smppc(in), smppc(out)    <DA (dst_addr=^44)>
+#10    StaticMTRoute           0 (!)  smppc(in)                <DA (dst_addr=^33)>
+#0     DefaultRoute            0 (!)  smppc(out)
+";
+    let converted = convert(&[source(session)]).unwrap();
+    assert_eq!(
+        tables(&converted.toml, "[[route]]"),
+        ["prefix = \"44\"; to = [\"out\"]", "to = [\"out\"]"],
+        "{}",
+        converted.toml
+    );
+    let operators = tables(&converted.toml, "[[operator]]");
+    assert!(operators[0].contains("bind = \"receiver\"") && operators[0].contains("tls = true"));
+    assert!(!operators[1].contains("tls"), "{operators:?}");
+    for order in ["route 20", "route 10"] {
+        let what = format!("{order}: smppc(in) binds as receiver");
+        assert!(note(&converted, &what).instead.contains("left out"));
+    }
+    assert!(
+        note(&converted, "in: ssl yes")
+            .instead
+            .contains("tls_ca_file")
+    );
+}

@@ -56,6 +56,9 @@ const USED: &[&str] = &[
     "wait-ack",
     "interface-version",
     "msg-id-type",
+    "use-ssl",
+    "ssl-client-certkey-file",
+    "alt-charset",
     "no-dlr",
     "dead-start",
     "instances",
@@ -69,14 +72,6 @@ const USED: &[&str] = &[
 
 /// Keys without a counterpart that have something in their place.
 const INSTEAD: &[(&str, &str)] = &[
-    (
-        "use-ssl",
-        "operators are not reached by TLS; put stunnel in front of its address",
-    ),
-    (
-        "ssl-client-certkey-file",
-        "operators are not reached by TLS; put stunnel in front",
-    ),
     (
         "alt-host",
         "write a second [[operator]] and name it after the first one in `to`",
@@ -96,10 +91,6 @@ const INSTEAD: &[(&str, &str)] = &[
     (
         "wait-ack-expire",
         "set outcome_unknown (\"resend\", \"wait\" or \"fail\")",
-    ),
-    (
-        "alt-charset",
-        "content passes as it is; let the application encode it",
     ),
     ("alt-addr-charset", "addresses pass as they are"),
     (
@@ -168,7 +159,10 @@ const INSTEAD: &[(&str, &str)] = &[
     ("allowed-prefix-regex", "write the prefixes out as routes"),
     ("denied-prefix-regex", "write the prefixes out as routes"),
     ("preferred-prefix-regex", "write the prefixes out as routes"),
-    ("max-sms-octets", "messages are not split here"),
+    (
+        "max-sms-octets",
+        "set long_messages of the operator: how a long text travels, in parts of 140 octets",
+    ),
 ];
 
 /// Adds all operators and gives them for routing.
@@ -323,6 +317,18 @@ fn table(one: &Found<'_>, notes: &mut Notes) -> Table {
         table.seconds("response_timeout", seconds.max(1));
     }
     versions(group, &mut table, notes);
+    encryption(group, &mut table, notes);
+    if let Some(entry) = group.get("alt-charset") {
+        match alphabet(&entry.value) {
+            Some(alphabet) => table.text("alphabet", alphabet),
+            None => {
+                let what = format!("alt-charset = {:?}", entry.value);
+                let instead = "left out; `alphabet` of an operator is gsm, gsm_packed, latin1, \
+                               ascii, utf8 or ucs2";
+                notes.add(&entry.place, what, instead);
+            }
+        }
+    }
     if group.is_set("no-dlr") {
         table.text("receipts", "never");
     }
@@ -330,6 +336,46 @@ fn table(one: &Found<'_>, notes: &mut Notes) -> Table {
         table.set("enabled", "false");
     }
     table
+}
+
+/// TLS, as Kannel has it: one file with certificate and key, and authorities in `group = core`.
+fn encryption(group: &Group, table: &mut Table, notes: &mut Notes) {
+    if !group.is_set("use-ssl") {
+        if let Some(entry) = group.get("ssl-client-certkey-file") {
+            notes.add(
+                &entry.place,
+                "ssl-client-certkey-file without use-ssl",
+                "left out; set tls, tls_cert and tls_key of the operator to show it",
+            );
+        }
+        return;
+    }
+    table.set("tls", "true");
+    let file = group.text("ssl-client-certkey-file");
+    if !file.is_empty() {
+        table.text("tls_cert", file);
+        table.text("tls_key", file);
+    }
+    notes.add(
+        group.place_of("use-ssl"),
+        "use-ssl: the operator's certificate is verified here",
+        "set tls_ca_file where the machine does not trust its authority, tls_name where it is for \
+         another name",
+    );
+}
+
+/// What data_coding 0 means to a connection, by the name of its character set.
+fn alphabet(charset: &str) -> Option<&'static str> {
+    match charset.to_uppercase().as_str() {
+        "GSM" | "GSM7" | "GSM-03.38" => Some("gsm"),
+        "ISO-8859-1" | "ISO8859-1" | "ISO_8859-1" | "LATIN1" | "LATIN-1" | "WINDOWS-1252" => {
+            Some("latin1")
+        }
+        "ASCII" | "US-ASCII" => Some("ascii"),
+        "UTF-8" | "UTF8" => Some("utf8"),
+        "UTF-16BE" | "UCS-2" | "UCS2" | "UCS-2BE" => Some("ucs2"),
+        _ => None,
+    }
 }
 
 /// Numbers that mean something.

@@ -40,8 +40,14 @@ const BOX_INSTEAD: &[(&str, &str)] = &[
         "lines go to standard error; let the service manager keep them",
     ),
     ("log-level", "set log.level (\"info\" is the default)"),
-    ("alt-charset", "content passes as it is"),
-    ("mo-recode", "content passes as it is"),
+    (
+        "alt-charset",
+        "set `alphabet` of the accounts: what data_coding 0 means in what they send and get",
+    ),
+    (
+        "mo-recode",
+        "set `alphabet` of the accounts: texts are written in it",
+    ),
     ("validityperiod", "set validity.default"),
     ("throughput", "set `rate` of each account"),
 ];
@@ -61,11 +67,11 @@ const USER_INSTEAD: &[(&str, &str)] = &[
     ("default-sender", "senders are set by the application"),
     (
         "max-messages",
-        "messages are not split here; the application splits them",
+        "set long_messages of the operators: they get long texts in parts",
     ),
     (
         "concatenation",
-        "messages are not split here; the application splits them",
+        "set long_messages of the operators: they get long texts in parts",
     ),
     (
         "dlr-url",
@@ -73,11 +79,11 @@ const USER_INSTEAD: &[(&str, &str)] = &[
     ),
     (
         "allowed-prefix",
-        "write [[route]]s with `account` for what it may reach",
+        "set `destinations` of the account: 4477* is a prefix",
     ),
     (
         "denied-prefix",
-        "write [[route]]s with `account` for what it may reach",
+        "set `blocked_destinations` of the account: 4477* is a prefix",
     ),
 ];
 
