@@ -27,7 +27,7 @@ use crate::actors::duplicates;
 use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
-use crate::actors::listener::{Connections, Door, Listener};
+use crate::actors::listener::{Connections, Door, Listener, take_port};
 use crate::actors::outbind::Outbind;
 use crate::actors::policy;
 use crate::actors::ports::QueuePort;
@@ -65,7 +65,7 @@ pub struct App {
     pub supervisor: Addr<Supervisor>,
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
-    http: actix_web::dev::ServerHandle,
+    http: Vec<actix_web::dev::ServerHandle>,
     live: Arc<http::Live>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
@@ -159,6 +159,10 @@ pub async fn start(
     });
     let cdr = Cdr::start(&config)
         .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
+    if let Some(cdr) = &cdr {
+        // There is one per process.
+        let _ = hub.records.set(cdr.records());
+    }
     start.actor("receipts", receipts_slot, move |hub, _| {
         Receipts::new(hub, cdr)
     });
@@ -213,16 +217,15 @@ pub async fn start(
         member = Some(addr);
     }
     let connections = Connections::default();
-    for listener in config.esme_listeners() {
+    for (key, listener) in config.esme_listeners() {
         let server = server(&listener)?;
         if let Some(server) = &server {
             let name = format!("listener:{}", listener.name());
             hub.certificates.serve(&name, server);
         }
         for address in &listener.listen {
-            let socket = std::net::TcpListener::bind(address)
-                .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
-                .with_context(|| format!("listener {address} cannot be used"))?;
+            let socket = take_port(*address, &key)?;
+            socket.set_nonblocking(true)?;
             let door = Door {
                 name: listener.name(),
                 tls: server.clone(),
@@ -261,7 +264,7 @@ pub async fn start(
         Arc::clone(&registry),
         admin.clone(),
     ));
-    let server = http::serve(
+    let servers = http::serve(
         &config.http,
         certificate.as_ref(),
         with_api,
@@ -273,9 +276,11 @@ pub async fn start(
             live: Arc::clone(&live),
         },
     )
-    .with_context(|| format!("http.listen: {} cannot be used", config.http.listen))?;
-    let http = server.handle();
-    actix::spawn(server);
+    .context("the HTTP side cannot be served")?;
+    let http = servers.iter().map(|server| server.handle()).collect();
+    servers
+        .into_iter()
+        .for_each(|server| drop(actix::spawn(server)));
     arbiters.push(core);
     tracing::info!(
         smpp = ?listened(&config),
@@ -335,7 +340,7 @@ fn listened(config: &Config) -> Vec<SocketAddr> {
     let listeners = config.esme_listeners();
     listeners
         .iter()
-        .flat_map(|one| one.listen.clone())
+        .flat_map(|(_, one)| one.listen.clone())
         .collect()
 }
 
@@ -400,6 +405,15 @@ fn escalation() -> (Escalate, mpsc::Receiver<String>) {
     (escalate, receiver)
 }
 
+/// What SIGHUP means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HangUp {
+    /// Read the configuration file again.
+    Reload,
+    /// The terminal is gone: stop.
+    Stop,
+}
+
 // === impl App ===
 
 impl App {
@@ -407,7 +421,7 @@ impl App {
     ///
     /// # Errors
     /// Signals cannot be listened for.
-    pub async fn run(mut self) -> anyhow::Result<u8> {
+    pub async fn run(mut self, on_hang_up: HangUp) -> anyhow::Result<u8> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut hang_up = signal(SignalKind::hangup())?;
@@ -415,7 +429,10 @@ impl App {
             tokio::select! {
                 _ = terminate.recv() => break 0,
                 _ = interrupt.recv() => break 0,
-                _ = hang_up.recv() => self.reload().await,
+                _ = hang_up.recv() => match on_hang_up {
+                    HangUp::Reload => self.reload().await,
+                    HangUp::Stop => break 0,
+                },
                 Some(actor) = self.escalations.recv() => {
                     tracing::error!(%actor, "cannot be kept alive; stopping");
                     break EXIT_ESCALATED;
@@ -481,7 +498,9 @@ impl App {
         }
         // A stream without an end would keep the server from stopping.
         self.live.close();
-        self.http.stop(true).await;
+        for server in &self.http {
+            server.stop(true).await;
+        }
         for arbiter in self.arbiters {
             arbiter.stop();
         }

@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand; without one, `serve`.
 
 pub mod apply;
+pub mod ask;
 pub mod backup;
 pub mod balance;
 pub mod binds;
@@ -35,6 +36,7 @@ pub mod token;
 pub mod top;
 pub mod versions;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -136,12 +138,22 @@ pub fn main() -> ExitCode {
         Some(command) => command.run().map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
+        if is_closed_pipe(&error) {
+            // Whoever read our output, such as `head`, has what it wanted.
+            return ExitCode::SUCCESS;
+        }
         eprintln!("error: {error:#}");
         match error.downcast_ref::<ConfigError>() {
             Some(_) => ExitCode::from(ConfigError::EXIT_CODE),
             None => ExitCode::FAILURE,
         }
     })
+}
+
+/// Whether our output was closed by who reads it.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    error.downcast_ref::<io::Error>().is_some_and(closed)
 }
 
 impl Command {

@@ -48,7 +48,8 @@ pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, sh
 pub use rewrite::{AddressField, RewriteRule, rules};
 pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
-    BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, NodeRole, NumberForm,
+    BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
+    NumberForm,
     Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry,
     Validity,
 };
@@ -171,8 +172,8 @@ impl Config {
         validate::validate(self)
     }
 
-    /// Where this node listens for ESMEs: nowhere without that role.
-    pub fn esme_listeners(&self) -> Vec<Listener> {
+    /// Where this node listens for ESMEs, each with the key that says so: nowhere without that role.
+    pub fn esme_listeners(&self) -> Vec<(String, Listener)> {
         if !self.cluster.roles.contains(&NodeRole::Smpp) {
             return Vec::new();
         }
@@ -181,7 +182,10 @@ impl Config {
             ..Listener::default()
         };
         let plain = Some(plain).filter(|plain| !plain.listen.is_empty());
-        plain.into_iter().chain(self.listener.clone()).collect()
+        let plain = plain.map(|plain| ("smpp.listen".to_owned(), plain));
+        let own = self.listener.iter().enumerate();
+        let own = own.map(|(at, listener)| (format!("listener[{at}].listen"), listener.clone()));
+        plain.into_iter().chain(own).collect()
     }
 
     /// Folder of the CDR files.

@@ -15,6 +15,7 @@ mod limit;
 mod live;
 pub mod metrics;
 pub mod openapi;
+mod peers;
 mod problem;
 mod query;
 mod text;
@@ -36,7 +37,8 @@ use secrecy::SecretString;
 
 use crate::actors::access::Access;
 use crate::actors::admin::Admin;
-use crate::config::Http;
+use crate::actors::listener::take_port;
+use crate::config::{Http, MetricsFor};
 use crate::tls;
 
 pub use live::Live;
@@ -49,8 +51,8 @@ const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// Requests that still run when the server stops get as long.
 const SHUTDOWN_SECONDS: u64 = 5;
-/// Connections of one worker; people and scrapers need few.
-const MAX_CONNECTIONS: usize = 512;
+/// Connections of one worker: more than [`peers`] leaves open, which is what bounds them.
+const MAX_CONNECTIONS: usize = 8_192;
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 128;
 
@@ -68,6 +70,8 @@ pub(crate) struct State {
     access: Arc<Access>,
     clients: Arc<limit::Clients>,
     max_requests: usize,
+    peers: Arc<peers::Peers>,
+    metrics: MetricsFor,
     /// Where paths begin, for answers to unknown ones.
     paths: Arc<str>,
     live: Arc<Live>,
@@ -88,17 +92,17 @@ pub struct Served {
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
 /// The server runs while the returned future is polled (or spawned), by HTTPS if there is a
 /// certificate. Without `with_api` (the node lacks the role) only health, metrics and the start page
-/// are served.
+/// are served. With `http.health_listen` there is a second server, for health alone.
 ///
 /// # Errors
-/// The address cannot be listened on; the text says how to choose another.
+/// An address cannot be listened on; the text says how to choose another.
 pub fn serve(
     config: &Http,
     certificate: Option<&Arc<tls::Server>>,
     with_api: bool,
     served: Served,
-) -> io::Result<Server> {
-    let listener = listen(config.listen)?;
+) -> io::Result<Vec<Server>> {
+    let listener = listen(config.listen, "http.listen")?;
     tracing::info!(address = %listener.local_addr()?, "http listens");
     let state = State {
         admin: served.admin,
@@ -107,9 +111,16 @@ pub fn serve(
         access: served.access,
         clients: Arc::default(),
         max_requests: config.max_requests,
+        peers: peers::Peers::new(config).map_err(io::Error::other)?,
+        metrics: config.metrics,
         paths: api::beginnings(&api::endpoints(with_api)).into(),
         live: served.live,
     };
+    let health = config
+        .health_listen
+        .map(|address| health_alone(address, state.clone()))
+        .transpose()?;
+    let peers = Arc::clone(&state.peers);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
@@ -121,10 +132,14 @@ pub fn serve(
                     .add(("Cache-Control", "no-store"))
                     .add(("X-Content-Type-Options", "nosniff")),
             )
+            .wrap(from_fn(peers::at_work))
             .configure(|app| routes(app, with_api))
     })
+    .on_connect(move |connection, kept| peers.arrived(connection, kept))
     .workers(config.workers.max(1))
     .max_connections(MAX_CONNECTIONS)
+    // Handshakes of TLS at once: silent ones must not keep others waiting.
+    .max_connection_rate(MAX_CONNECTIONS)
     .client_request_timeout(REQUEST_TIMEOUT)
     .client_disconnect_timeout(DISCONNECT_TIMEOUT)
     .keep_alive(KEEP_ALIVE)
@@ -136,21 +151,40 @@ pub fn serve(
         Some(certificate) => server.listen_rustls_0_23(listener, certificate.lasting_config()?)?,
         None => server.listen(listener)?,
     };
+    Ok(health.into_iter().chain([server.run()]).collect())
+}
+
+/// Health on an address and a thread of its own.
+fn health_alone(address: SocketAddr, mut state: State) -> io::Result<Server> {
+    let listener = listen(address, "http.health_listen")?;
+    tracing::info!(address = %listener.local_addr()?, "http listens for health");
+    // A crowd at the other address leaves this one alone, and the other way round.
+    state.peers = state.peers.empty();
+    let peers = Arc::clone(&state.peers);
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(web::Data::new(state.clone()))
+            .wrap(from_fn(guard::small_requests))
+            .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")))
+            .wrap(from_fn(peers::at_work))
+            .configure(|app| api::register(app, api::health(), ""))
+            .default_service(web::to(api::unknown_path))
+    })
+    .on_connect(move |connection, kept| peers.arrived(connection, kept))
+    .workers(1)
+    .max_connections(MAX_CONNECTIONS)
+    .client_request_timeout(REQUEST_TIMEOUT)
+    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+    .keep_alive(KEEP_ALIVE)
+    .shutdown_timeout(SHUTDOWN_SECONDS)
+    .disable_signals()
+    .backlog(BACKLOG)
+    .listen(listener)?;
     Ok(server.run())
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address).map_err(|error| {
-        let cure = match error.kind() {
-            io::ErrorKind::AddrInUse => "another process has it; stop that one, or choose another",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another",
-            _ => "choose an address of this machine with",
-        };
-        io::Error::new(
-            error.kind(),
-            format!("cannot listen on {address}: {error}: {cure} http.listen (SMSC_HTTP__LISTEN)"),
-        )
-    })?;
+fn listen(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
+    let listener = take_port(address, key)?;
     // A stream of events has no deadline of its own, so a client that stops reading would keep its
     // place for ever (RFC 5482: the user timeout also ends a connection whose window stays closed).
     // Connections have it from the socket that they were accepted on.

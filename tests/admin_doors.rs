@@ -3,9 +3,11 @@
 mod harness;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Command;
 
-use harness::{Smsc, until};
+use harness::{Admin, PATIENCE, Peer, Smsc, free_port, submit, until};
 use serde_json::{Value, json};
 
 /// A process that takes memory without end would take the whole machine with it.
@@ -192,4 +194,230 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
     );
     assert_eq!(status, 422, "{answer}");
     smsc.assert_no_panic();
+}
+
+/// A connection on which a request was sent, or nothing.
+fn connected(smsc: &Smsc, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(smsc.http()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn idle_connections_lock_nobody_out() {
+    let smsc = Smsc::new().account("test", "test").start();
+    let mut idle: Vec<TcpStream> = (0..600).map(|_| connected(&smsc, "")).collect();
+    let half: Vec<TcpStream> = (0..100)
+        .map(|_| connected(&smsc, "GET /metrics HTTP/1.1\r\n"))
+        .collect();
+    // From the same address: it need not wait until the others are given up.
+    let admin = smsc.admin();
+    assert_eq!(admin.text("/health/live").unwrap().0, 200);
+    assert_eq!(admin.text("/health/ready").unwrap().0, 200);
+    assert_eq!(admin.call("GET", "/v1/queues", None).0, 200);
+    // The oldest have made room.
+    assert_eq!(idle[0].read(&mut [0; 16]).unwrap(), 0);
+    drop((idle, half));
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn health_has_an_address_of_its_own() {
+    let port = free_port();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .http(&format!("health_listen = \"127.0.0.1:{port}\""))
+        .start();
+    let health = Admin::new(([127, 0, 0, 1], port).into(), "none");
+    assert_eq!(health.text("/health/live").unwrap().0, 200);
+    assert_eq!(health.text("/health/ready").unwrap().0, 200);
+    for elsewhere in ["/metrics", "/v1/queues", "/"] {
+        assert_eq!(health.text(elsewhere).unwrap().0, 404, "{elsewhere}");
+    }
+    assert_eq!(smsc.admin().text("/health/live").unwrap().0, 200);
+}
+
+#[test]
+fn a_good_token_is_not_refused_for_the_guesses_of_others() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .http("proxy_from = [\"127.0.0.1\"]")
+        .start();
+    let admin = smsc.admin();
+    let guesser = admin.bearer("guess");
+    let from = |client: &Admin, address: &str| {
+        let headers = [("X-Forwarded-For", address)];
+        let path = "/v1/queues/account:test/resume";
+        client.request("POST", path, &headers, None).status
+    };
+    for _ in 0..100 {
+        assert_eq!(from(&guesser, "203.0.113.7"), 401);
+    }
+    assert_eq!(from(&guesser, "203.0.113.7"), 429);
+    assert_eq!(from(&admin, "203.0.113.7"), 200, "the token is good");
+    assert_eq!(
+        from(&guesser, "203.0.113.8"),
+        401,
+        "another client of the balancer"
+    );
+    // Who it was, and not which balancer.
+    let entries = admin.get("/v1/audit");
+    assert_eq!(entries["entries"][0]["address"], "203.0.113.7", "{entries}");
+}
+
+#[test]
+fn a_stream_ends_with_its_token_and_one_token_has_not_all() {
+    let smsc = Smsc::new().account("test", "test").start();
+    let admin = smsc.admin();
+    let [one, other] = ["one", "other"].map(|name| admin.with_role("read", name));
+    let listen = |token: &Admin| {
+        let request = format!(
+            "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n",
+            token.token()
+        );
+        let stream = connected(&smsc, &request);
+        let mut lines = BufReader::new(stream).lines();
+        let status = lines.next().unwrap().unwrap();
+        (status, lines)
+    };
+    let mut streams = Vec::new();
+    for at in 0..64 {
+        let (status, lines) = listen(&one);
+        if !status.contains("200") {
+            assert!(status.contains("503") && at >= 10, "{at}: {status}");
+            break;
+        }
+        streams.push(lines);
+    }
+    assert!(streams.len() < 64, "one token took every place");
+    let (status, _stays) = listen(&other);
+    assert!(status.contains("200"), "{status}");
+
+    assert_eq!(admin.call("DELETE", "/v1/tokens/one", None).0, 204);
+    let mut rest = streams.remove(0).map_while(Result::ok);
+    let why = rest.by_ref().skip_while(|line| line != "event: end");
+    let why = why.skip(1).find(|line| line.starts_with("data:"));
+    let why = why.expect("the stream ends, and says so");
+    assert!(why.contains("the token was removed"), "{why}");
+}
+
+#[test]
+fn the_audit_has_what_matters_and_is_not_filled_by_who_may_nothing() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "a secret"));
+    let admin = smsc.admin();
+    let [read, operate] =
+        ["read", "operate"].map(|role| admin.with_role(role, &format!("a-{role}")));
+    let message = format!("/v1/messages/{id}");
+    assert_eq!(
+        operate.call("GET", &format!("{message}?text=true"), None).0,
+        200
+    );
+    assert_eq!(operate.call("GET", &message, None).0, 200);
+    assert_eq!(
+        read.call("GET", &format!("{message}?text=true"), None).0,
+        403
+    );
+    for _ in 0..200 {
+        assert_eq!(read.post("/v1/queues/account:test/suspend").0, 403);
+    }
+    let entries = admin.get("/v1/audit?limit=1000")["entries"].clone();
+    let entries = entries.as_array().unwrap();
+    let of = |token: &str| -> Vec<&Value> {
+        entries
+            .iter()
+            .filter(|entry| entry["token"] == token)
+            .collect()
+    };
+    let looks = of("a-operate");
+    assert_eq!(looks.len(), 1, "{looks:?}");
+    assert_eq!(
+        (&looks[0]["path"], &looks[0]["method"]),
+        (&json!(message), &json!("GET"))
+    );
+    assert_eq!(looks[0]["detail"], "its text was read");
+    let made: Vec<&Value> = of("admin token")
+        .iter()
+        .map(|entry| &entry["detail"])
+        .collect();
+    assert_eq!(
+        made,
+        ["token a-operate, role operate", "token a-read, role read"]
+    );
+    let refused = of("a-read");
+    assert_eq!(refused.len(), 20, "one by one up to a number");
+    let lines = smsc.log().matches("a-read").count();
+    assert!(lines < 100, "{lines} lines in the log");
+}
+
+#[test]
+fn pages_and_metrics_say_no_more_than_they_should() {
+    let smsc = |who: &str| {
+        Smsc::new()
+            .account("test", "test")
+            .route("", "test:delivered")
+            .http(&format!("metrics = \"{who}\""))
+            .start()
+    };
+    let open = smsc("without_accounts");
+    let admin = open.admin();
+    let get = |path: &str| {
+        let url = format!("http://{}{path}", open.http());
+        ureq::get(url)
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .call()
+            .unwrap()
+    };
+    let named = "queue=\"account:test\"";
+    let text = get("/metrics").body_mut().read_to_string().unwrap();
+    assert!(
+        text.contains("smsc_store_commits_total") && text.ends_with("# EOF\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains(named) && !text.contains("\"test\""),
+        "{text}"
+    );
+    assert!(
+        admin
+            .with_role("read", "scraper")
+            .text("/metrics")
+            .unwrap()
+            .1
+            .contains(named)
+    );
+    assert_eq!(admin.bearer("wrong").text("/metrics").unwrap().0, 401);
+    let mut page = get("/v1/docs/");
+    let policy = page.headers()["content-security-policy"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        policy.contains("default-src 'none'") && policy.contains("script-src 'self';"),
+        "{policy}"
+    );
+    let html = page.body_mut().read_to_string().unwrap();
+    assert!(html.contains("swagger-ui"), "{html}");
+    let scripts: Vec<&str> = html.split("<script").skip(1).collect();
+    assert!(
+        scripts.iter().all(|script| script.contains("src=")),
+        "{html}"
+    );
+
+    let closed = smsc("token");
+    let url = format!("http://{}/metrics", closed.http());
+    let answer = ureq::get(url)
+        .config()
+        .http_status_as_error(false)
+        .build()
+        .call();
+    assert_eq!(answer.unwrap().status(), 401);
+    assert!(closed.admin().text("/metrics").unwrap().1.contains(named));
 }

@@ -250,6 +250,41 @@ fn a_subscriber_is_forgotten() {
     assert!(lines.contains("second") && lines.contains("fourth"));
 }
 
+/// Whether any file below a folder has these octets; which.
+fn file_with(folder: &Path, octets: &str) -> Option<String> {
+    std::fs::read_dir(folder).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return file_with(&path, octets);
+        }
+        let content = std::fs::read(&path).unwrap();
+        let mut parts = content.windows(octets.len());
+        let found = parts.any(|part| part == octets.as_bytes());
+        found.then(|| path.display().to_string())
+    })
+}
+
+#[test]
+fn nothing_of_a_forgotten_subscriber_is_left_in_the_files() {
+    let (system, all) = with_messages("");
+    let data = system.config().parent().unwrap().join("data");
+    harness::until("the records of calls", || {
+        file_with(&data.join("cdr"), &all[2])
+    });
+    let done = system.command(&["erase", "--msisdn", TO, "--yes"]);
+    assert!(done.status.success(), "{done:?}");
+    for gone in [TO, "quotes", "third"] {
+        assert_eq!(file_with(&data, gone), None, "{gone}");
+    }
+    for stays in [OTHER, "second", WAITING, "fourth"] {
+        assert!(file_with(&data, stays).is_some(), "{stays}");
+    }
+    // The records are still there, and more of them come.
+    assert!(file_with(&data.join("cdr"), &all[2]).is_some());
+    let next = system.send(OTHER, "fifth");
+    harness::until("another record", || file_with(&data.join("cdr"), &next));
+}
+
 #[test]
 fn texts_go_before_their_messages() {
     let (mut system, all) = with_messages("text_retention = \"1ms\"");

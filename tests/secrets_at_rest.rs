@@ -119,7 +119,11 @@ fn passwords_are_sealed(
             "acc0unt",
             "outbind = \"127.0.0.1:1\"\noutbind_password = \"0utbind\"",
         )
-        .operator_with("up", operator.address(), "password = \"0perat0r\"\nbind_timeout = \"500ms\"")
+        .operator_with(
+            "up",
+            operator.address(),
+            "password = \"0perat0r\"\nbind_timeout = \"500ms\"",
+        )
         .route("", "up")
         .start();
     let passwords = ["acc0unt", "0utbind", "0perat0r"];

@@ -33,6 +33,8 @@ pub struct Bearer {
     /// Of the token.
     pub name: String,
     pub role: Role,
+    /// Which token of this name; `None` for the configured one, which is in no store.
+    pub hash: Option<[u8; HASH]>,
 }
 
 /// The tokens that this node knows.
@@ -59,7 +61,15 @@ impl Access {
         Some(Bearer {
             name: row.name.clone(),
             role: row.role,
+            hash: Some(row.hash),
         })
+    }
+
+    /// Whether a token that was good still is: it was not removed, and has not ended.
+    pub fn is_still_good(&self, bearer: &Bearer, now: i64) -> bool {
+        let known = self.by_hash.load();
+        let row = bearer.hash.map(|hash| known.get(&hash));
+        row.is_none_or(|row| row.is_some_and(|row| row.expires_at == 0 || row.expires_at > now))
     }
 
     /// Reads the tokens again, and writes down when they were used.
@@ -116,8 +126,16 @@ mod tests {
         access.by_hash.store(std::sync::Arc::new(known));
         let bearer = access.bearer(token.as_bytes(), 999).unwrap();
         assert_eq!((bearer.name.as_str(), bearer.role), ("ci", Role::Operate));
+        assert!(access.is_still_good(&bearer, 999) && !access.is_still_good(&bearer, 1_000));
         assert_eq!(access.bearer(token.as_bytes(), 1_000), None);
         assert_eq!(access.bearer(b"smsc_another", 1), None);
+        access.by_hash.store(std::sync::Arc::default());
+        assert!(!access.is_still_good(&bearer, 1), "it was removed");
+        let configured = Bearer {
+            hash: None,
+            ..bearer
+        };
+        assert!(access.is_still_good(&configured, 1));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! Written by a thread of its own; Receipts only formats and hands over. CDRs are derived from the
 //! store: a record that is lost with the process can be had again from `/v1/messages`.
 
+mod erase;
+
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -19,6 +21,8 @@ use crate::domain::{address, state};
 use crate::files;
 use crate::pb::{Final, Message};
 
+pub use erase::Records;
+
 /// Batches that may wait for the disk; beyond that the writer is waited for.
 const WAITING: usize = 64;
 
@@ -28,7 +32,17 @@ const WAITING_OCTETS: usize = 64 * 1024 * 1024;
 /// The formatting side.
 pub struct Cdr {
     lines: Vec<u8>,
-    sender: SyncSender<Vec<u8>>,
+    sender: SyncSender<Job>,
+    dir: PathBuf,
+}
+
+/// What the writing thread does.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Lines go into the open file.
+    Write(Vec<u8>),
+    /// The open file is closed; what comes next goes into another one.
+    Close(SyncSender<()>),
 }
 
 struct Files {
@@ -58,7 +72,7 @@ impl Cdr {
         }
         let (sender, receiver) = sync_channel(WAITING);
         let files = Files {
-            dir,
+            dir: dir.clone(),
             rotate_octets: config.cdr.rotate_mib * 1024 * 1024,
             rotate_every: config.cdr.rotate_every,
             keep: config.cdr.keep as usize,
@@ -75,7 +89,16 @@ impl Cdr {
         Ok(Some(Self {
             lines: Vec::new(),
             sender,
+            dir,
         }))
+    }
+
+    /// The files, for whoever takes a number out of them.
+    pub fn records(&self) -> Records {
+        Records {
+            dir: self.dir.clone(),
+            writer: self.sender.clone(),
+        }
     }
 
     /// Formats one record.
@@ -126,18 +149,20 @@ impl Cdr {
         }
         let lines = std::mem::take(&mut self.lines);
         self.lines.reserve(lines.len());
-        match self.sender.try_send(lines) {
+        match self.sender.try_send(Job::Write(lines)) {
             Ok(()) => {}
             // A disk slower than the traffic: the lines wait here, with what comes next, but not
             // without end.
-            Err(TrySendError::Full(lines)) if lines.len() < WAITING_OCTETS => self.lines = lines,
-            Err(TrySendError::Full(lines)) => {
+            Err(TrySendError::Full(Job::Write(lines))) if lines.len() < WAITING_OCTETS => {
+                self.lines = lines;
+            }
+            Err(TrySendError::Full(Job::Write(lines))) => {
                 tracing::error!(
                     octets = lines.len(),
                     "CDRs dropped: the disk is too slow for them"
                 );
             }
-            Err(TrySendError::Disconnected(_)) => {}
+            Err(TrySendError::Full(Job::Close(_)) | TrySendError::Disconnected(_)) => {}
         }
     }
 }
@@ -159,8 +184,17 @@ fn quote(out: &mut Vec<u8>, octets: &[u8]) {
 // === impl Files ===
 
 impl Files {
-    fn run(mut self, lines: &Receiver<Vec<u8>>) {
-        while let Ok(lines) = lines.recv() {
+    fn run(mut self, jobs: &Receiver<Job>) {
+        while let Ok(job) = jobs.recv() {
+            let lines = match job {
+                Job::Write(lines) => lines,
+                Job::Close(done) => {
+                    self.open = None;
+                    // Who does not wait for it needs no answer.
+                    let _ = done.try_send(());
+                    continue;
+                }
+            };
             if let Err(error) = self.append(&lines) {
                 tracing::error!(%error, dir = %self.dir.display(), "CDRs could not be written");
                 self.open = None;

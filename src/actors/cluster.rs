@@ -88,7 +88,7 @@ pub fn card(config: &Config) -> NodeCard {
         smpp: config
             .esme_listeners()
             .iter()
-            .flat_map(|listener| &listener.listen)
+            .flat_map(|(_, listener)| &listener.listen)
             .map(ToString::to_string)
             .collect(),
         serving: Vec::new(),

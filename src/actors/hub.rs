@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::actors::access::Access;
 use crate::actors::balance::Balance;
+use crate::actors::cdr::Records;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
@@ -81,6 +82,8 @@ pub struct Hub {
     pub unfinished: Unfinished,
     /// What accounts may spend.
     pub balance: Balance,
+    /// The files of call detail records, where there are any.
+    pub records: OnceLock<Records>,
     references: Mutex<References>,
 }
 
@@ -135,6 +138,7 @@ impl Hub {
             queues: ArcSwap::default(),
             unfinished: Unfinished::default(),
             balance: Balance::default(),
+            records: OnceLock::new(),
             references: Mutex::default(),
         })
     }

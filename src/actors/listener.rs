@@ -7,6 +7,7 @@ mod entrance;
 pub(crate) mod proxy;
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -32,6 +33,22 @@ use crate::tls::Server;
 
 /// After an accept error (out of file descriptors) the listener waits as long.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// Listens on the address of a key; one that cannot be had is told with the key and what to do.
+///
+/// # Errors
+/// Somebody else has it, or it is none of this machine's.
+pub fn take_port(address: SocketAddr, key: &str) -> io::Result<std::net::TcpListener> {
+    std::net::TcpListener::bind(address).map_err(|error| {
+        let cure = match error.kind() {
+            io::ErrorKind::AddrInUse => "another process has it; stop that one, or choose another",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another",
+            _ => "choose an address of this machine",
+        };
+        let said = format!("{key}: cannot listen on {address}: {error}: {cure}");
+        io::Error::new(error.kind(), said)
+    })
+}
 
 /// What a connection passes before SMPP begins.
 pub struct Door {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
+use super::ask::confirm;
 use super::client::{self, Connection};
 use super::diff;
 use crate::config::{self, Config};
@@ -56,7 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             false => Ok(()),
         };
     }
-    diff::confirm("Apply?", args.yes)?;
+    confirm("Apply?", args.yes, "nothing was changed")?;
     // Version 0 has no tag to match: there is nothing yet.
     let from = Some(shown.version).filter(|version| *version > 0);
     let answer = client.put("/v1/config", &document, from)?;

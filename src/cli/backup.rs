@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::client::print_line;
 use crate::store::sqlite::{MAIN_FILE, backup};
 
 #[derive(Debug, clap::Args)]
@@ -19,6 +20,5 @@ pub struct Args {
 /// The store cannot be read, or the file exists or cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     backup(&args.data_dir.join(MAIN_FILE), &args.to)?;
-    println!("{} written", args.to.display());
-    Ok(())
+    print_line(&format!("{} written", args.to.display()))
 }

@@ -2,9 +2,8 @@
 //!
 //! Used by `smsc apply` and `smsc config`. Coloured on a terminal, unless NO_COLOR is set.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
-use anyhow::bail;
 use serde_json::Value;
 
 use crate::http::view::{Finding, ResourceChange};
@@ -65,27 +64,6 @@ pub fn render_warnings(warnings: &[Finding]) -> String {
             field => format!("warning: {field}: {}\n", one.message),
         })
         .collect()
-}
-
-/// Asks on the terminal; without one, `--yes` has to say it.
-///
-/// # Errors
-/// There is no terminal, or the answer was not yes.
-pub fn confirm(question: &str, yes: bool) -> anyhow::Result<()> {
-    if yes {
-        return Ok(());
-    }
-    if !std::io::stdin().is_terminal() {
-        bail!("nothing was changed: there is no terminal to ask on; give --yes, or --dry-run");
-    }
-    print!("{question} [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => bail!("nothing was changed"),
-    }
 }
 
 fn shown(value: &Value) -> String {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::client::print_line;
 use crate::store::sqlite;
 
 #[derive(Debug, clap::Args)]
@@ -17,25 +18,28 @@ pub struct Args {
 /// The store cannot be read, or something is wrong with it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let report = sqlite::fsck(&args.path)?;
-    println!("messages      {}", report.messages);
-    println!("  enroute     {}", report.enroute);
+    print_line(&format!("messages      {}", report.messages))?;
+    print_line(&format!("  enroute     {}", report.enroute))?;
     for (state, count) in &report.states {
-        println!("  {:<11} {count}", state.to_lowercase());
+        print_line(&format!("  {:<11} {count}", state.to_lowercase()))?;
     }
-    println!("untold        {}", report.untold);
-    println!("parked        {}", report.parked);
-    println!("dead letters  {}", report.dead_letters);
-    println!("carried       {}", report.carried);
-    println!("configuration {}", report.configuration);
+    print_line(&format!("untold        {}", report.untold))?;
+    print_line(&format!("parked        {}", report.parked))?;
+    print_line(&format!("dead letters  {}", report.dead_letters))?;
+    print_line(&format!("carried       {}", report.carried))?;
+    print_line(&format!("configuration {}", report.configuration))?;
     for remark in &report.remarks {
-        println!("note: {remark}");
+        print_line(&format!("note: {remark}"))?;
     }
     for problem in &report.problems {
-        println!("problem: {problem}");
+        print_line(&format!("problem: {problem}"))?;
     }
     if report.more_problems > 0 {
-        println!("and {} more problems", report.more_problems);
+        print_line(&format!("and {} more problems", report.more_problems))?;
     }
     anyhow::ensure!(report.is_clean(), "{} is not clean", args.path.display());
-    Ok(())
+    print_line(&format!(
+        "OK: nothing is wrong with {}",
+        args.path.display()
+    ))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+use crate::cli::client::print_line;
 use crate::load::reference::REFERENCE;
 use crate::load::{BindType, Destinations, LoadOptions, Summary, report};
 use crate::simulator::in_flight::MAX_WINDOW;
@@ -112,7 +113,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         .enable_all()
         .build()?;
     let summary = runtime.block_on(crate::load::run(options, interrupted()))?;
-    print!("{summary}");
+    print_line(summary.to_string().trim_end())?;
     if let Some(path) = json {
         write(&path, &serde_json::to_string_pretty(&summary)?, "--json")?;
     }

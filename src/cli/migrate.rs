@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::app::stock::pg_options;
+use crate::cli::client::print_line;
 use crate::config::Config;
 use crate::store::postgres::{migrate, pending_migrations};
 
@@ -35,15 +36,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.check {
         let missing = pending_migrations(&options)?;
         anyhow::ensure!(missing.is_empty(), "missing: {}", missing.join(", "));
-        println!("the schema is up to date");
-        return Ok(());
+        return print_line("the schema is up to date");
     }
     let applied = migrate(&options)?;
     for name in &applied {
-        println!("applied {name}");
+        print_line(&format!("applied {name}"))?;
     }
     if applied.is_empty() {
-        println!("the schema is up to date");
+        print_line("the schema is up to date")?;
     }
     Ok(())
 }

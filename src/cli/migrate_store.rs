@@ -15,6 +15,7 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::app::stock::pg_options;
+use crate::cli::client::print_line;
 use crate::config::{Config, MessageIdForm};
 use crate::domain::{correlation, moment};
 use crate::store::StoreError;
@@ -75,18 +76,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = args.from.as_ref().unwrap_or(&config.data_dir);
     let source = Source::open(folder)?;
     let mut target = Import::open(&options)?;
-    println!("counting what is in {}", folder.display());
+    print_line(&format!("counting what is in {}", folder.display()))?;
     let inventory = source.inventory()?;
     let (marks, before) = match target.begin(&inventory)? {
         Begun::Ended(at) => {
             let at = moment::show(at).unwrap_or_default();
-            println!("everything was moved already, at {at}: nothing is left to do");
-            return Ok(());
+            return print_line(&format!(
+                "everything was moved already, at {at}: nothing is left to do"
+            ));
         }
         Begun::At { marks, messages } => (marks, messages),
     };
     if before > 0 {
-        println!("going on: {before} messages are there already and are skipped");
+        print_line(&format!(
+            "going on: {before} messages are there already and are skipped"
+        ))?;
     }
     let mut progress = Progress::new(inventory.messages(), before);
     let keys = Keys::new(&config, &inventory);
@@ -103,8 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     progress.end();
     let rows = target.finish(&inventory)?;
-    say_what_is_next(folder, &rows);
-    Ok(())
+    say_what_is_next(folder, &rows)
 }
 
 /// Reads every part from its mark on; ends early when nobody takes the pages.
@@ -139,16 +142,16 @@ fn write(
     Ok(())
 }
 
-fn say_what_is_next(folder: &Path, rows: &[u64]) {
-    println!("everything has arrived; rows in both stores:");
+fn say_what_is_next(folder: &Path, rows: &[u64]) -> anyhow::Result<()> {
+    print_line("everything has arrived; rows in both stores:")?;
     for (table, count) in TABLES.iter().zip(rows) {
-        println!("  {table:<15} {count}");
+        print_line(&format!("  {table:<15} {count}"))?;
     }
-    println!(
+    print_line(&format!(
         "next: start smsc with [postgres] url set as in this configuration. Keep {} until you are \
          satisfied, but start nothing on it: it does not know what happens from now on.",
         folder.display()
-    );
+    ))
 }
 
 // === impl Keys ===

@@ -1,10 +1,8 @@
 //! `smsc queues`: what waits where; with a name, one queue; with a command, orders it.
 
-use std::io::{self, IsTerminal as _, Write as _};
-
-use anyhow::bail;
 use comfy_table::CellAlignment;
 
+use super::ask::confirm;
 use super::client::{self, Client, Connection};
 use crate::http::view::{Done, Queue, Queues};
 
@@ -84,7 +82,12 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
     };
     if order == Order::Purge && !args.yes {
         let queue: Queue = client::decode(client.get(&path(name))?)?;
-        confirm(&queue)?;
+        let waiting = client::number(queue.waiting + queue.scheduled);
+        let question = format!(
+            "End all {waiting} waiting messages of {} DELETED, and tell their senders?",
+            queue.name
+        );
+        confirm(&question, args.yes, "nothing was purged")?;
     }
     let path = format!("{}/{verb}", path(name));
     let json = match order {
@@ -113,25 +116,6 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
             args.to.as_deref().unwrap_or_default()
         ),
     })
-}
-
-/// Asks a person; a script has decided already.
-fn confirm(queue: &Queue) -> anyhow::Result<()> {
-    if !io::stdin().is_terminal() {
-        return Ok(());
-    }
-    let waiting = client::number(queue.waiting + queue.scheduled);
-    eprint!(
-        "End all {waiting} waiting messages of {} DELETED, and tell their senders? [y/N] ",
-        queue.name
-    );
-    io::stderr().flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if !matches!(answer.trim(), "y" | "Y" | "yes") {
-        bail!("nothing was purged");
-    }
-    Ok(())
 }
 
 fn show(

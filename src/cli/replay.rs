@@ -1,10 +1,9 @@
 //! `smsc replay`: sends failed messages again, one by its id or all that fit a filter.
 
-use std::io::{self, IsTerminal as _, Write as _};
-
 use anyhow::bail;
 use serde_json::{Map, Value, json};
 
+use super::ask::confirm;
 use super::client::{self, Client, Connection};
 use super::dead_letters::Filter;
 use crate::http::view::{ReplayReport, Replayed};
@@ -96,9 +95,8 @@ fn many(client: &Client, args: &Args, mut order: Map<String, Value>) -> anyhow::
     if args.dry_run || found.matched == 0 {
         return client::print_line(&said(&found));
     }
-    if !args.yes {
-        confirm(found.matched)?;
-    }
+    let question = format!("Send {} messages again?", client::number(found.matched));
+    confirm(&question, args.yes, "nothing was sent")?;
     order.insert("dry_run".to_owned(), json!(false));
     let mut all: Option<ReplayReport> = None;
     loop {
@@ -149,21 +147,6 @@ fn said(report: &ReplayReport) -> String {
         said.push_str(&format!("\nthere may be older ones: --before {before}"));
     }
     said
-}
-
-/// Asks a person; a script has decided already.
-fn confirm(count: u64) -> anyhow::Result<()> {
-    if !io::stdin().is_terminal() {
-        return Ok(());
-    }
-    eprint!("Send {} messages again? [y/N] ", client::number(count));
-    io::stderr().flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if !matches!(answer.trim(), "y" | "Y" | "yes") {
-        bail!("nothing was sent");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use anyhow::Context as _;
 use rand::distr::{Alphanumeric, SampleString as _};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::app;
+use crate::app::{self, HangUp};
+use crate::cli::client::print_line;
 use crate::config::{Account, Config, Operator, Route};
 use crate::domain::route::Step;
 use crate::files;
@@ -60,8 +61,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if demo && app.hub.plan().account(DEMO_ACCOUNT).is_some() {
             greet(&data_dir, &addresses, &token)?;
         }
-        app.run().await.map(ExitCode::from)
+        // A demo belongs to the terminal that it was started on, unless nohup says otherwise.
+        let hang_up = match demo && !ignores_hang_up() {
+            true => HangUp::Stop,
+            false => HangUp::Reload,
+        };
+        app.run(hang_up).await.map(ExitCode::from)
     })
+}
+
+/// Whether whoever started us wants SIGHUP ignored. False where that cannot be known.
+fn ignores_hang_up() -> bool {
+    /// The bit of SIGHUP, number 1.
+    const HUP: u64 = 1;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & HUP != 0)
 }
 
 /// An account whose password is generated once, and an operator inside this process.
@@ -102,7 +118,7 @@ fn greet(
 ) -> anyhow::Result<()> {
     let password = fs::read_to_string(data_dir.join("demo-password"))?;
     let smpp: Vec<String> = smpp.iter().map(ToString::to_string).collect();
-    println!(
+    print_line(&format!(
         "smsc is running without a configuration file, with a simulated operator.\n\
          \n\
          SMPP   {}   system_id {DEMO_ACCOUNT}, password {}\n\
@@ -114,8 +130,7 @@ fn greet(
         password.trim(),
         token.expose_secret(),
         data_dir.display(),
-    );
-    Ok(())
+    ))
 }
 
 /// Reads a secret from its file, or generates it there, readable by nobody else.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::cli::client::print_line;
 use crate::simulator::message_id::MessageIdForm;
 use crate::simulator::{
     Counters, Delay, MoOptions, Profile, Receipts, Simulator, SimulatorOptions,
@@ -167,14 +168,14 @@ async fn serve(options: SimulatorOptions, verbose: bool) -> anyhow::Result<()> {
     let counters = simulator.counters();
     tokio::select! {
         () = simulator.run() => {}
-        () = print_lines(counters.clone()), if verbose => {}
+        printed = print_lines(counters.clone()), if verbose => printed?,
         stopped = stop_signal() => stopped?,
     }
-    print!("{}", counters.snapshot());
-    Ok(())
+    print_line(counters.snapshot().to_string().trim_end())
 }
 
-async fn print_lines(counters: Arc<Counters>) {
+/// Until nobody reads them any more.
+async fn print_lines(counters: Arc<Counters>) -> anyhow::Result<()> {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     second.tick().await;
@@ -182,14 +183,14 @@ async fn print_lines(counters: Arc<Counters>) {
     loop {
         second.tick().await;
         let now = counters.snapshot();
-        println!(
+        print_line(&format!(
             "accepted {}/s, throttled {}/s, rejected {}/s, receipts {}/s, parked {}",
             now.accepted - before.accepted,
             now.throttled - before.throttled,
             now.rejected - before.rejected,
             now.receipts_acknowledged - before.receipts_acknowledged,
             now.receipts_parked,
-        );
+        ))?;
         before = now;
     }
 }

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use serde::de::DeserializeOwned;
 
+use super::ask::confirm;
 use super::client::{self, Client, Connection};
 use super::diff;
 use crate::http::view::{Changed, Difference, Done, Version, Versions};
@@ -118,7 +119,8 @@ fn rollback(
             false => Ok(()),
         };
     }
-    diff::confirm(&format!("Roll back to version {version}?"), yes)?;
+    let question = format!("Roll back to version {version}?");
+    confirm(&question, yes, "nothing was changed")?;
     let answer = client.post_if(&path, shown.version)?;
     if json {
         return client::print_json(&answer);

@@ -42,6 +42,18 @@ section! {
 }
 
 choice! {
+    /// Who may read `/metrics`.
+    pub enum MetricsFor {
+        /// Everybody, all of it.
+        Everybody = "everybody",
+        /// Everybody; series that name an account only with a token of the API.
+        WithoutAccounts = "without_accounts",
+        /// Nobody without a token of the API.
+        Token = "token",
+    }
+}
+
+choice! {
     /// How subscribers' numbers look in traces.
     pub enum NumberForm {
         /// Country and network, and the last digits: `4477*****123`.
@@ -134,6 +146,8 @@ section! {
     pub struct Http {
         /// Address of the admin API.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+        /// An address more, for `/health` alone, with a thread of its own: probes are answered there whatever the others ask for.
+        health_listen: Option<SocketAddr> = None,
         /// Bearer token of the admin API; generated and kept in the data folder when it is not set.
         admin_token: Option<SecretString> = None,
         /// File with the token, instead of `admin_token`.
@@ -144,6 +158,12 @@ section! {
         tls_key: Option<PathBuf> = None,
         /// Folder in which a file must be that is named through the API (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's own configuration names at the same place.
         files_dir: Option<PathBuf> = None,
+        /// Connections of one address that have shown no good token; one more closes the one that has been idle for longest.
+        strangers: usize = 64,
+        /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For says where a request comes from.
+        proxy_from: Vec<String> = Vec::new(),
+        /// Who may read `/metrics`, whose series name accounts. A token of the API is any with the role `read`, as bearer.
+        metrics: MetricsFor = MetricsFor::Everybody,
         /// Requests of one token under way at once; more are answered with status 429.
         max_requests: usize = 32,
         /// Entries of the audit log are removed after this time.

@@ -35,16 +35,21 @@ pub(super) struct Endpoint {
 
 /// Every row. Where two patterns match, the first one wins.
 pub(super) fn endpoints(with_api: bool) -> Vec<Endpoint> {
-    let mut rows = vec![
-        open(health::__path_live, health::live),
-        open(health::__path_ready, health::ready),
-        open(metrics::__path_scrape, metrics::scrape),
-    ];
+    let mut rows = health();
+    rows.push(open(metrics::__path_scrape, metrics::scrape));
     if with_api {
         rows.push(open(openapi::__path_serve, openapi::serve));
         rows.extend(v1::endpoints());
     }
     rows
+}
+
+/// The rows that tell how the node is.
+pub(super) fn health() -> Vec<Endpoint> {
+    vec![
+        open(health::__path_live, health::live),
+        open(health::__path_ready, health::ready),
+    ]
 }
 
 /// A row for everybody.

@@ -1,17 +1,19 @@
 //! Middleware: whatever is not a mere look is written down, with what came of it.
 //!
 //! Wrapped by the check of the token, so that it knows whose request it is; it wraps the check of the
-//! role, so that refusals are in the log too.
+//! role, so that refusals are in the log too: some of each token and minute one by one, the others as a
+//! number, for nobody shall fill the log who may do nothing. Texts that are read are written down too.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{Error, HttpMessage, HttpRequest, web};
 
-use super::State;
+use super::limit::Refusals;
+use super::{State, peers};
 use crate::actors::access::Bearer;
 use crate::domain::address::mask;
 use crate::pb::NoteAudit;
@@ -21,20 +23,26 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// What stands before a subscriber's number.
 const NUMBERS: [&str; 2] = ["/v1/subscribers/", "/v1/opt-outs/"];
 
-/// Writes commands and changes down.
+/// What a handler has to say about a request beside its path. Also makes a look worth writing down.
+#[derive(Debug, Clone)]
+pub(super) struct Detail(String);
+
+/// Says for the audit log what the path does not.
+pub(super) fn detail(request: &HttpRequest, said: impl Into<String>) {
+    request.extensions_mut().insert(Detail(said.into()));
+}
+
+/// Writes commands and changes down, and looks that say a [`Detail`].
 pub(super) async fn note(
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    if [Method::GET, Method::HEAD].contains(request.method()) {
-        return next.call(request).await;
-    }
+    let is_look = [Method::GET, Method::HEAD].contains(request.method());
     let bearer = request.extensions().get::<Bearer>().cloned();
     let state = request.app_data::<web::Data<State>>().cloned();
+    let address = peers::client(request.request());
     let mut note = NoteAudit {
-        address: request
-            .peer_addr()
-            .map_or_else(String::new, |peer| peer.ip().to_string()),
+        address: address.map_or_else(String::new, |address| address.to_string()),
         method: request.method().to_string(),
         path: without_number(request.path()),
         ..NoteAudit::default()
@@ -45,26 +53,62 @@ pub(super) async fn note(
     }
     let answer = next.call(request).await;
     let status = match &answer {
-        Ok(answer) => answer.status(),
+        Ok(answer) => {
+            let said = answer.request().extensions().get::<Detail>().cloned();
+            note.detail = said.map(|said| said.0).unwrap_or_default();
+            answer.status()
+        }
         Err(error) => error.as_response_error().status_code(),
     };
+    if is_look && note.detail.is_empty() {
+        return answer;
+    }
     note.status = status.as_u16().into();
+    let Some(state) = state else {
+        tell(&note);
+        return answer;
+    };
+    if status.is_client_error() {
+        match state.clients.refused(&note.token, Instant::now()) {
+            Refusals::Write => {}
+            Refusals::Count => return answer,
+            Refusals::CountFor(left) => {
+                actix_web::rt::spawn(sum_up(state, note, left));
+                return answer;
+            }
+        }
+    }
+    write(&state, note).await;
+    answer
+}
+
+/// One entry for all refused requests of a token that were not written one by one, when the time is
+/// over for which they are counted.
+async fn sum_up(state: web::Data<State>, mut note: NoteAudit, left: Duration) {
+    tokio::time::sleep(left).await;
+    let count = state.clients.refused_besides(&note.token);
+    note.detail = format!("one of {count} refused requests of a minute, not written one by one");
+    write(&state, note).await;
+}
+
+async fn write(state: &State, note: NoteAudit) {
+    tell(&note);
+    match state.admin.send(note).timeout(WITHIN).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(refusal)) => {
+            tracing::error!(reason = refusal.detail, "not written into the audit log");
+        }
+        Err(error) => tracing::error!(%error, "not written into the audit log"),
+    }
+}
+
+fn tell(note: &NoteAudit) {
     tracing::info!(
         target: "audit",
         token = note.token, role = note.role, address = note.address, method = note.method,
-        path = note.path, status = note.status,
+        path = note.path, status = note.status, detail = note.detail,
         "request"
     );
-    if let Some(state) = state {
-        match state.admin.send(note).timeout(WITHIN).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(refusal)) => {
-                tracing::error!(reason = refusal.detail, "not written into the audit log");
-            }
-            Err(error) => tracing::error!(%error, "not written into the audit log"),
-        }
-    }
-    answer
 }
 
 /// The audit log outlives the erasure of a subscriber: it must not keep the number.

@@ -1,6 +1,6 @@
 //! Whose request it is: the bearer token of `/v1` (RFC 6750), and what its role allows.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -10,15 +10,18 @@ use actix_web::{Error, HttpMessage, HttpRequest, web};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
-use super::State;
 use super::problem::Problem;
 use super::view::Myself;
+use super::{State, peers};
 use crate::actors::access::{Access, Bearer};
 use crate::clock;
 use crate::domain::access::Role;
 
 const CHALLENGE: &str = "Bearer realm=\"smsc\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc\", error=\"invalid_token\"";
+
+/// What each guess costs that comes after too many.
+const GUESS_DELAY: Duration = Duration::from_millis(500);
 
 /// Name of the configured token; no other can have it, for it has a blank.
 const CONFIGURED: &str = "admin token";
@@ -28,30 +31,39 @@ pub(super) async fn require_token(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let given = request
-        .headers()
-        .get(AUTHORIZATION)
-        .map(|value| value.as_bytes());
+    let bearer = authenticate(request.request()).await?;
+    request.extensions_mut().insert(bearer);
+    next.call(request).await
+}
+
+/// Whose request it is. A good token is never refused for what others of its address do: who guesses
+/// is only answered more slowly, and is told nothing.
+pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Problem> {
+    let given = request.headers().get(AUTHORIZATION);
     let Some(state) = request.app_data::<web::Data<State>>() else {
-        return Err(Problem::unavailable("the server has no token to compare with").into());
+        let said = "the server has no token to compare with";
+        return Err(Problem::unavailable(said));
+    };
+    let given = given.map(|value| value.as_bytes());
+    let problem = match check(given, &state.token, &state.access) {
+        Ok(bearer) => {
+            peers::is_known(request);
+            return Ok(bearer);
+        }
+        Err(problem) => problem,
+    };
+    let (Some(address), true) = (peers::client(request), given.is_some()) else {
+        return Err(problem);
     };
     let now = Instant::now();
-    let address = request.peer_addr().map(|peer| peer.ip());
-    if let Some(wait) = address.and_then(|address| state.clients.deaf_to(address, now)) {
+    if let Some(wait) = state.clients.deaf_to(address, now) {
+        tokio::time::sleep(GUESS_DELAY).await;
         let detail = "too many wrong tokens came from this address";
-        return Err(Problem::too_many(wait, detail).into());
+        return Err(Problem::too_many(wait, detail));
     }
-    match check(given, &state.token, &state.access) {
-        Ok(bearer) => request.extensions_mut().insert(bearer),
-        Err(problem) => {
-            if let (Some(address), true) = (address, given.is_some()) {
-                tracing::warn!(target: "audit", %address, path = request.path(), "wrong token");
-                state.clients.was_wrong(address, now);
-            }
-            return Err(problem.into());
-        }
-    };
-    next.call(request).await
+    tracing::warn!(target: "audit", %address, path = request.path(), "wrong token");
+    state.clients.was_wrong(address, now);
+    Err(problem)
 }
 
 /// Refuses a request whose token has not the role.
@@ -69,22 +81,29 @@ pub(super) fn permit(request: &impl HttpMessage, needed: Role) -> Result<(), Pro
 }
 
 /// The token of a request that passed.
+pub(super) fn bearer_of(request: &HttpRequest) -> Result<Bearer, Problem> {
+    let bearer = request.extensions().get::<Bearer>().cloned();
+    bearer.ok_or_else(|| Problem::unauthorized(CHALLENGE, "this needs a token"))
+}
+
+/// The same, as it is shown.
 pub(super) fn myself(request: &HttpRequest) -> Result<Myself, Problem> {
-    let extensions = request.extensions();
-    let bearer = extensions
-        .get::<Bearer>()
-        .ok_or_else(|| Problem::unauthorized(CHALLENGE, "this needs a token"))?;
+    let bearer = bearer_of(request)?;
     Ok(Myself {
-        name: bearer.name.clone(),
+        name: bearer.name,
         role: bearer.role.as_str().to_owned(),
     })
 }
 
 /// Who gives a command, for the history of messages and the audit log.
 pub(super) fn who(request: &HttpRequest) -> String {
-    let peer = request
-        .peer_addr()
-        .map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
+    let socket = request.peer_addr();
+    let peer = match (socket, peers::client(request)) {
+        // With its port, where that is the client's.
+        (Some(socket), Some(client)) if socket.ip() == client => socket.to_string(),
+        (_, Some(client)) => client.to_string(),
+        (_, None) => "unknown".to_owned(),
+    };
     let extensions = request.extensions();
     let name = extensions
         .get::<Bearer>()
@@ -109,6 +128,7 @@ fn check(given: Option<&[u8]>, token: &SecretString, access: &Access) -> Result<
         return Ok(Bearer {
             name: CONFIGURED.to_owned(),
             role: Role::Admin,
+            hash: None,
         });
     }
     access.bearer(given, clock::now_ms()).ok_or_else(|| {

@@ -27,14 +27,31 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Addresses that are remembered; beyond, all of them are forgotten.
 const MAX_ADDRESSES: usize = 10_000;
 
+/// Refused requests of a token in a [`WINDOW`] that are written into the audit log one by one.
+const REFUSED: u32 = 20;
+
 /// What clients are doing.
 #[derive(Default)]
 pub(super) struct Clients {
     /// Requests under way, by the name of the token.
     busy: Mutex<HashMap<String, usize>>,
     wrong: Mutex<HashMap<IpAddr, Wrong>>,
+    /// Refused requests, by the name of the token.
+    refused: Mutex<HashMap<String, Wrong>>,
 }
 
+/// What becomes of a refused request in the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusals {
+    /// It is written.
+    Write,
+    /// It is counted; somebody sums up already.
+    Count,
+    /// It is counted, and is the first of them: to be summed up after this time.
+    CountFor(Duration),
+}
+
+/// What was refused since a moment.
 struct Wrong {
     since: Instant,
     count: u32,
@@ -80,6 +97,35 @@ impl Clients {
             };
         }
         entry.count += 1;
+    }
+
+    /// Notes a request that was refused to a good token.
+    pub(super) fn refused(&self, name: &str, now: Instant) -> Refusals {
+        let mut refused = lock(&self.refused);
+        let fresh = Wrong {
+            since: now,
+            count: 0,
+        };
+        // What is counted beyond the limit stays until it is summed up.
+        let is_over =
+            |entry: &Wrong| entry.count <= REFUSED && now.duration_since(entry.since) >= WINDOW;
+        refused.retain(|_, entry| !is_over(entry));
+        let entry = refused.entry(name.to_owned()).or_insert(fresh);
+        entry.count = entry.count.saturating_add(1);
+        match entry.count {
+            ..=REFUSED => Refusals::Write,
+            count if count == REFUSED + 1 => {
+                let passed = now.duration_since(entry.since);
+                Refusals::CountFor(WINDOW.saturating_sub(passed))
+            }
+            _ => Refusals::Count,
+        }
+    }
+
+    /// How many were counted and not written; the count begins anew.
+    pub(super) fn refused_besides(&self, name: &str) -> u32 {
+        let entry = lock(&self.refused).remove(name);
+        entry.map_or(0, |entry| entry.count.saturating_sub(REFUSED))
     }
 
     /// How long an address is not listened to, because it guesses tokens.
@@ -161,6 +207,28 @@ mod tests {
         assert!(clients.begin("other", 2).is_some());
         drop(one);
         assert!(clients.begin("ci", 2).is_some());
+    }
+
+    #[test]
+    fn who_is_refused_often_is_summed_up() {
+        let clients = Clients::default();
+        let now = Instant::now();
+        let later = now + WINDOW / 4;
+        for _ in 0..REFUSED {
+            assert_eq!(clients.refused("ci", now), Refusals::Write);
+        }
+        assert_eq!(
+            clients.refused("ci", later),
+            Refusals::CountFor(WINDOW * 3 / 4)
+        );
+        assert_eq!(clients.refused("ci", later), Refusals::Count);
+        assert_eq!(clients.refused("other", later), Refusals::Write);
+        // Who sums up comes late: nothing is lost.
+        assert_eq!(clients.refused("ci", now + WINDOW * 2), Refusals::Count);
+        assert_eq!(clients.refused_besides("ci"), 3);
+        assert_eq!(clients.refused("ci", now + WINDOW * 2), Refusals::Write);
+        assert_eq!(clients.refused("ci", now + WINDOW * 3), Refusals::Write);
+        assert_eq!(lock(&clients.refused)["ci"].count, 1, "a minute begins");
     }
 
     #[test]

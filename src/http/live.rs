@@ -7,7 +7,7 @@
 mod events;
 mod rates;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use actix_web::web::Bytes;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use crate::actors::access::{Access, Bearer};
 use crate::actors::admin::Admin;
 use crate::clock;
 use crate::http::view::{End, Hello, History};
@@ -33,6 +34,8 @@ const HISTORY: usize = 300;
 const BACKLOG: usize = 16;
 /// Most listeners at once.
 const LISTENERS: usize = 64;
+/// Most listeners with one token.
+const LISTENERS_OF_TOKEN: usize = 16;
 /// How long a client waits before it connects again.
 const RETRY_MS: u64 = 2_000;
 
@@ -48,6 +51,8 @@ struct Inner {
     rate: Rate,
     history: VecDeque<Point>,
     node: u32,
+    /// Listeners by the name of their token.
+    by_token: HashMap<String, usize>,
 }
 
 /// One second of the graph.
@@ -65,6 +70,15 @@ pub(super) struct Subscription {
     kinds: Vec<Kind>,
     first: Option<Bytes>,
     events: broadcast::Receiver<Arc<Vec<Event>>>,
+    owner: Owner,
+    is_over: bool,
+}
+
+/// Whose listener it is; its place is free again when this is dropped.
+struct Owner {
+    live: Arc<Live>,
+    bearer: Bearer,
+    access: Arc<Access>,
 }
 
 /// Why nobody more may listen.
@@ -72,6 +86,10 @@ pub(super) struct Subscription {
 pub(super) enum Refused {
     #[error("{LISTENERS} clients listen already; close one, or poll /v1/queues and /v1/binds")]
     Full,
+    #[error(
+        "this token has {LISTENERS_OF_TOKEN} listeners already; close one, or poll /v1/queues and /v1/binds"
+    )]
+    TokenFull,
     #[error("the server is stopping; connect to another node, or again in a moment")]
     Stopping,
 }
@@ -88,6 +106,7 @@ impl Live {
                 rate: Rate::default(),
                 history: VecDeque::with_capacity(HISTORY),
                 node: 0,
+                by_token: HashMap::new(),
             }),
         })
     }
@@ -144,12 +163,30 @@ impl Live {
 
     /// A new listener: it gets everything once, with the history after `since` (Unix
     /// milliseconds, the id of the last event it has), then what changes.
-    pub(super) fn subscribe(&self, kinds: Vec<Kind>, since: i64) -> Result<Subscription, Refused> {
-        let inner = self.lock();
+    /// It ends when its token is removed from `access`, or ends.
+    pub(super) fn subscribe(
+        self: &Arc<Self>,
+        kinds: Vec<Kind>,
+        since: i64,
+        bearer: Bearer,
+        access: Arc<Access>,
+    ) -> Result<Subscription, Refused> {
+        let mut inner = self.lock();
         let sender = inner.sender.as_ref().ok_or(Refused::Stopping)?;
         if sender.receiver_count() >= LISTENERS {
             return Err(Refused::Full);
         }
+        let events = sender.subscribe();
+        let of_token = inner.by_token.entry(bearer.name.clone()).or_default();
+        if *of_token >= LISTENERS_OF_TOKEN {
+            return Err(Refused::TokenFull);
+        }
+        *of_token += 1;
+        let owner = Owner {
+            live: Arc::clone(self),
+            bearer,
+            access,
+        };
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             node: inner.node,
@@ -169,7 +206,9 @@ impl Live {
         Ok(Subscription {
             kinds,
             first: Some(first.into()),
-            events: sender.subscribe(),
+            events,
+            owner,
+            is_over: false,
         })
     }
 
@@ -244,7 +283,18 @@ impl Subscription {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        match self.events.recv().await {
+        if self.is_over {
+            return None;
+        }
+        let received = self.events.recv().await;
+        let now = clock::now_ms();
+        let Owner { bearer, access, .. } = &self.owner;
+        if received.is_ok() && !access.is_still_good(bearer, now) {
+            self.is_over = true;
+            let reason = "the token was removed or has ended".to_owned();
+            return Some(Event::new(Kind::End, now, &End { reason }).octets.into());
+        }
+        match received {
             Ok(events) => Some(self.select(&events)),
             Err(RecvError::Lagged(missed)) => {
                 tracing::debug!(
@@ -267,6 +317,18 @@ impl Subscription {
             // A comment shows that the connection lives.
             true => Bytes::from_static(b":\n\n"),
             false => octets.into(),
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let mut inner = self.live.lock();
+        if let Some(count) = inner.by_token.get_mut(&self.bearer.name) {
+            *count -= 1;
+            if *count == 0 {
+                inner.by_token.remove(&self.bearer.name);
+            }
         }
     }
 }

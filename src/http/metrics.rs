@@ -9,16 +9,18 @@ mod reference;
 use std::time::Duration;
 
 use actix::Addr;
-use actix_web::http::header::CONTENT_TYPE;
-use actix_web::{HttpResponse, web};
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use actix_web::{HttpRequest, HttpResponse, web};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
 pub use reference::markdown;
 
 use super::State;
+use super::auth::authenticate;
 use super::problem::Problem;
 use crate::actors::admin::Admin;
+use crate::config::MetricsFor;
 use crate::pb::CollectSnapshots;
 
 /// The exposition format that prometheus-client writes.
@@ -27,16 +29,45 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Everything that is counted and measured, for Prometheus.
+///
+/// Who may read it, and whether it names accounts, `http.metrics` says.
 #[utoipa::path(get, path = "/metrics", tag = "health",
     responses((status = 200, description = "OpenMetrics text",
         content_type = "application/openmetrics-text", body = String)))]
-pub(super) async fn scrape(state: web::Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) async fn scrape(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let has_token = request.headers().contains_key(AUTHORIZATION);
+    let all = match state.metrics {
+        MetricsFor::Everybody => true,
+        MetricsFor::WithoutAccounts if !has_token => false,
+        MetricsFor::WithoutAccounts | MetricsFor::Token => {
+            authenticate(&request).await?;
+            true
+        }
+    };
     let page = page(&state.registry, &state.admin)
         .await
         .map_err(|error| Problem::unavailable(format!("the metrics cannot be written: {error}")))?;
+    let page = match all {
+        true => page,
+        false => without_accounts(&page),
+    };
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, OPEN_METRICS))
         .body(page))
+}
+
+/// A page without the series that name an account.
+fn without_accounts(page: &str) -> String {
+    let names_one = |line: &&str| {
+        line.contains("{account=\"")
+            || line.contains(",account=\"")
+            || line.contains("queue=\"account:")
+    };
+    let kept = page.split_inclusive('\n').filter(|line| !names_one(line));
+    kept.collect()
 }
 
 /// Everything there is to know, as a scraper reads it.

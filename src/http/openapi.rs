@@ -6,7 +6,8 @@
 use std::sync::LazyLock;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ContentType, LOCATION};
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, LOCATION};
+use actix_web::middleware::DefaultHeaders;
 use actix_web::{HttpResponse, web};
 use utoipa::ToSchema;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -25,6 +26,8 @@ use super::view::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, S
 const DOCUMENT: &str = "/v1/openapi.json";
 /// Where its pages are.
 const PAGES: &str = "/v1/docs";
+/// Scripts of this server only, which set styles in the page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Name of the security scheme.
 const TOKEN: &str = "token";
 
@@ -191,8 +194,13 @@ pub(super) async fn serve() -> HttpResponse {
 /// The pages: everything they need comes from this binary.
 pub(super) fn pages(app: &mut web::ServiceConfig) {
     let config = Config::new([DOCUMENT]).validator_url("none");
+    let policy = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, POLICY));
     app.service(web::resource(PAGES).route(web::get().to(to_pages)))
-        .service(SwaggerUi::new(format!("{PAGES}/{{_:.*}}")).config(config));
+        .service(
+            web::scope(PAGES)
+                .wrap(policy)
+                .service(SwaggerUi::new("/{_:.*}").config(config)),
+        );
 }
 
 async fn to_pages() -> HttpResponse {

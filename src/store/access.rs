@@ -43,6 +43,8 @@ pub struct AuditRow {
     pub status: u16,
     /// The node that answered.
     pub node: u8,
+    /// What the path does not say; often nothing.
+    pub detail: String,
 }
 
 /// Which entries of the audit log to list, newest first.

@@ -76,6 +76,7 @@ pub(super) async fn note(hub: Arc<Hub>, note: NoteAudit) -> Result<NotedAudit, R
         path: note.path,
         status: note.status as u16,
         node: hub.ids.node(),
+        detail: note.detail,
     };
     hub.store.audit(row).await?;
     Ok(NotedAudit {})
@@ -113,6 +114,7 @@ pub(super) async fn audited(hub: Arc<Hub>, ask: ListAudit) -> Result<AuditList, 
             method: row.method,
             path: row.path,
             status: row.status.into(),
+            detail: row.detail,
         }),
     };
     Ok(AuditList {

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::abroad;
+use super::messages;
 use super::orders;
 use super::transfer;
 use crate::actors::alert;
@@ -97,6 +98,11 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
         Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
         Some(What::MakeRoom(order)) => {
             seats::make_room(&hub, order.account, Duration::from_millis(order.within_ms)).await;
+        }
+        Some(What::EraseRecords(order)) => {
+            if let Err(error) = messages::erase_records(&hub, order.msisdn).await {
+                tracing::error!(%error, "a number could not be taken out of the CDR files");
+            }
         }
         None => {}
     }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use super::abroad;
 use crate::actors::hub::Hub;
 use crate::actors::traced;
 use crate::clock;
 use crate::domain::address::mask;
 use crate::domain::trace::to_hex;
 use crate::pb::message_view::Stage;
+use crate::pb::order::What;
 use crate::pb::{
-    AttemptView, ChangeView, EraseSubscriber, ErasedMessages, FinalView, MessageList, MessageState,
-    MessageView, Refusal, SearchMessages, TraceView,
+    AttemptView, ChangeView, EraseRecords, EraseSubscriber, ErasedMessages, FinalView, MessageList,
+    MessageState, MessageView, Refusal, SearchMessages, TraceView,
 };
 use crate::store::archive::Erased;
 use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
@@ -76,7 +78,7 @@ pub(super) fn sender(hub: &Hub, name: &str) -> Result<u32, Refusal> {
 pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
     hub.networks.forget(ask.msisdn.as_bytes());
-    let result = hub.store.erase_msisdn(ask.msisdn).await;
+    let result = hub.store.erase_msisdn(ask.msisdn.clone()).await;
     match &result {
         Ok(done) => tracing::info!(
             target: "audit",
@@ -90,7 +92,29 @@ pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedM
         ),
     }
     let Erased { erased, active } = result?;
+    let msisdn = ask.msisdn;
+    let others = What::EraseRecords(EraseRecords {
+        msisdn: msisdn.clone(),
+    });
+    abroad::to_others(&hub, others).await?;
+    erase_records(&hub, msisdn).await.map_err(|error| {
+        Refusal::unavailable(format!(
+            "number and text are gone from {erased} messages, but not from the CDR files: {error}"
+        ))
+    })?;
     Ok(ErasedMessages { erased, active })
+}
+
+/// Takes a number out of the call detail records of this node.
+pub(super) async fn erase_records(hub: &Hub, msisdn: String) -> std::io::Result<()> {
+    let Some(records) = hub.records.get().cloned() else {
+        return Ok(());
+    };
+    let erase = move || records.erase(msisdn.as_bytes());
+    let erased = tokio::task::spawn_blocking(erase).await;
+    let count = erased.unwrap_or_else(|error| Err(std::io::Error::other(error)))?;
+    tracing::info!(target: "audit", count, "a number was taken out of the CDR files");
+    Ok(())
 }
 
 /// How far a message has come, from the rows that there are.

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 
+use crate::cli::client::print_line;
 use crate::clock;
 use crate::domain::state;
 use crate::simulator::wire::Wire;
@@ -158,13 +159,14 @@ impl<'a> Conversation<'a> {
                 pdu.status
             ));
         }
-        println!(
+        // Whoever does not want to read it any more still wants the message sent.
+        let _ = print_line(&format!(
             "accepted   {} as {} in {:.1} ms{}",
             self.to,
             String::from_utf8_lossy(message_id),
             self.started.elapsed().as_secs_f64() * 1000.0,
             self.which(place),
-        );
+        ));
         self.answers[place] = match self.wants_receipts {
             true => Answer::Accepted(message_id.clone()),
             false => Answer::Over,
@@ -214,12 +216,13 @@ impl<'a> Conversation<'a> {
                 format!("{}, {id}", self.which(place))
             }
         };
-        println!(
+        // Whoever does not want to read it any more still wants the message sent.
+        let _ = print_line(&format!(
             "{name:<10} {} after {:.1} ms, done {}{error}{which}",
             self.to,
             self.started.elapsed().as_secs_f64() * 1000.0,
             done.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        );
+        ));
         if !matches!(receipt.state, state::DELIVERED | state::ACCEPTED) {
             let which = self.which(place);
             self.fail(format!(

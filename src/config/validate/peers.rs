@@ -70,6 +70,13 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         }
         if !account::is_hash(password) {
             warn_long_password(found, key("password"), password);
+            if (1..SHORT_PASSWORD).contains(&password.len()) {
+                let message = format!(
+                    "has fewer than {SHORT_PASSWORD} characters and can be guessed; the standard \
+                     allows {MAX_PASSWORD}"
+                );
+                found.warn(key("password"), message);
+            }
         }
         if let Some(system_type) = &account.system_type {
             found.check_text(&key("system_type"), system_type, MAX_SYSTEM_TYPE);
@@ -135,6 +142,9 @@ const UNKNOWN_VERSION: &str = "must be 0x33, 0x34 or 0x50";
 fn is_known_version(version: u8) -> bool {
     matches!(version, 0x33 | 0x34 | 0x50)
 }
+
+/// Shorter ones are guessed, whatever slows guessing down.
+const SHORT_PASSWORD: usize = 4;
 
 /// Longer, and what people send twice on purpose is taken for a slip of the network.
 const MAX_DUPLICATE_WINDOW: Duration = Duration::from_secs(600);

@@ -1,6 +1,7 @@
 //! Live events without sockets: who gets what, and who is dropped.
 
 use super::*;
+use crate::domain::access::Role;
 use crate::pb::QueueSnapshot;
 
 fn node(waiting: u64) -> NodeSnapshot {
@@ -24,8 +25,20 @@ fn publish(live: &Live, waiting: u64, at_ms: i64) {
     live.publish(&node(waiting), rest, Instant::now(), at_ms);
 }
 
-fn listen(live: &Live) -> Subscription {
-    live.subscribe(Kind::ALL.to_vec(), 0).unwrap()
+fn bearer(name: &str) -> Bearer {
+    Bearer {
+        name: name.to_owned(),
+        role: Role::Read,
+        hash: None,
+    }
+}
+
+fn listen(live: &Arc<Live>) -> Subscription {
+    listen_as(live, "ci").unwrap()
+}
+
+fn listen_as(live: &Arc<Live>, name: &str) -> Result<Subscription, Refused> {
+    live.subscribe(Kind::ALL.to_vec(), 0, bearer(name), Arc::default())
 }
 
 async fn text(subscription: &mut Subscription) -> String {
@@ -69,7 +82,9 @@ async fn one_who_comes_back_gets_only_the_history_it_has_missed() {
     for second in 1..=4 {
         publish(&live, second, second as i64 * 1_000);
     }
-    let mut listener = live.subscribe(vec![Kind::Overview], 2_000).unwrap();
+    let mut listener = live
+        .subscribe(vec![Kind::Overview], 2_000, bearer("ci"), Arc::default())
+        .unwrap();
     let first = text(&mut listener).await;
     assert!(first.contains("\"at_ms\":[3000,4000]"), "{first}");
     assert_eq!(kinds(&first), ["hello", "overview"]);
@@ -96,22 +111,57 @@ async fn a_slow_listener_is_dropped_and_the_others_go_on() {
 #[tokio::test]
 async fn the_number_of_listeners_is_bounded_and_a_place_is_given_back() {
     let live = Live::new();
-    let mut all: Vec<Subscription> = (0..LISTENERS).map(|_| listen(&live)).collect();
-    let refused = live.subscribe(Kind::ALL.to_vec(), 0).err();
+    let name = |at: usize| format!("token {}", at / LISTENERS_OF_TOKEN);
+    let listeners = (0..LISTENERS).map(|at| listen_as(&live, &name(at)).unwrap());
+    let mut all: Vec<Subscription> = listeners.collect();
+    let refused = listen_as(&live, "ci").err();
     assert_eq!(refused, Some(Refused::Full));
     all.pop();
     listen(&live);
 }
 
 #[tokio::test]
+async fn one_token_leaves_room_for_others() {
+    let live = Live::new();
+    let mut all: Vec<Subscription> = (0..LISTENERS_OF_TOKEN).map(|_| listen(&live)).collect();
+    assert_eq!(listen_as(&live, "ci").err(), Some(Refused::TokenFull));
+    listen_as(&live, "another").unwrap();
+    all.pop();
+    listen(&live);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_token() {
+    let live = Live::new();
+    // A token that is in no store (any more).
+    let gone = Bearer {
+        hash: Some([7; 32]),
+        ..bearer("ci")
+    };
+    let kinds_of = Kind::ALL.to_vec();
+    let mut listener = live.subscribe(kinds_of, 0, gone, Arc::default()).unwrap();
+    let mut other = listen(&live);
+    text(&mut listener).await;
+    text(&mut other).await;
+    publish(&live, 5, 1_000);
+    let last = text(&mut listener).await;
+    assert_eq!(kinds(&last), ["end"], "{last}");
+    assert!(last.contains("token"), "{last}");
+    assert_eq!(listener.next().await, None);
+    assert!(kinds(&text(&mut other).await).contains(&"queues"));
+}
+
+#[tokio::test]
 async fn the_end_is_told_and_nobody_comes_after_it() {
     let live = Live::new();
-    let mut listener = live.subscribe(vec![Kind::Nodes], 0).unwrap();
+    let mut listener = live
+        .subscribe(vec![Kind::Nodes], 0, bearer("ci"), Arc::default())
+        .unwrap();
     text(&mut listener).await;
     live.close();
     assert_eq!(kinds(&text(&mut listener).await), ["end"]);
     assert_eq!(listener.next().await, None);
-    let refused = live.subscribe(Kind::ALL.to_vec(), 0).err();
+    let refused = listen_as(&live, "ci").err();
     assert_eq!(refused, Some(Refused::Stopping));
 }
 

@@ -7,6 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::stream;
 
 use crate::http::State;
+use crate::http::auth::bearer_of;
 use crate::http::live::Kind;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -16,7 +17,7 @@ const STREAM: &str = "text/event-stream";
 /// What changes, as it changes: server-sent events.
 ///
 /// First `hello` and one event of each kind, then `overview` every second and the others when
-/// something in them has changed; `end` when the server stops. Each event holds the whole of what it
+/// something in them has changed; `end` when the server stops, or the token is no longer good. Each event holds the whole of what it
 /// is about. The id is the server's time in Unix milliseconds.
 #[utoipa::path(get, path = "/v1/events", tag = "nodes",
     params(
@@ -37,9 +38,11 @@ pub(super) async fn listen(
     }
     let last = request.headers().get("last-event-id");
     let since = last.and_then(|id| id.to_str().ok()?.parse().ok());
+    let bearer = bearer_of(&request)?;
+    let access = std::sync::Arc::clone(&state.access);
     let subscription = state
         .live
-        .subscribe(kinds, since.unwrap_or_default())
+        .subscribe(kinds, since.unwrap_or_default(), bearer, access)
         .map_err(|refused| Problem::unavailable(refused.to_string()))?;
     let body = stream::unfold(subscription, |mut subscription| async {
         let octets = subscription.next().await?;

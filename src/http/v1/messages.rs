@@ -12,6 +12,7 @@ use crate::domain::access::Role;
 use crate::domain::address::normalise;
 use crate::domain::state as states;
 use crate::http::State;
+use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -62,6 +63,7 @@ pub(super) async fn one(
     let with_text = Query::read(&request, &["text"])?.flag("text")?;
     if with_text {
         permit(&request, Role::Operate)?;
+        audit::detail(&request, "its text was read");
     }
     let found = ask(
         &state,

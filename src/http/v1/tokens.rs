@@ -8,6 +8,7 @@ use super::{ask, body};
 use crate::clock;
 use crate::domain::moment;
 use crate::http::State;
+use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -53,7 +54,12 @@ pub(super) async fn add(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let order: TokenOrder = body(&octets)?;
-    let made = ask(&state, checked(order, who(&request))?).await??;
+    let order = checked(order, who(&request))?;
+    audit::detail(
+        &request,
+        format!("token {}, role {}", order.name, order.role),
+    );
+    let made = ask(&state, order).await??;
     Ok(HttpResponse::Created().json(NewToken::from(made)))
 }
 

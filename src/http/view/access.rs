@@ -67,6 +67,9 @@ pub struct AuditEntry {
     pub status: u32,
     /// The node that answered.
     pub node: u32,
+    /// What the path does not say: that a text was read, the name and role of a new token, how many
+    /// refused requests this entry stands for.
+    pub detail: String,
 }
 
 /// `GET /v1/drain`
@@ -135,6 +138,7 @@ impl From<pb::AuditEntry> for AuditEntry {
             path: what.path,
             status: what.status,
             node: entry.node,
+            detail: what.detail,
         }
     }
 }

@@ -84,8 +84,8 @@ impl AccessStore for PgStore {
                 .reader()
                 .await?
                 .execute(
-                    "INSERT INTO audit(id, token, role, address, method, path, status, node)
-                     VALUES($1, $2, $3, $4, $5, $6, $7, $8)",
+                    "INSERT INTO audit(id, token, role, address, method, path, status, node, detail)
+                     VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                     &[
                         &key(row.id),
                         &row.token,
@@ -95,6 +95,7 @@ impl AccessStore for PgStore {
                         &row.path,
                         &i32::from(row.status),
                         &i16::from(row.node),
+                        &row.detail,
                     ],
                 )
                 .await?;
@@ -108,7 +109,7 @@ impl AccessStore for PgStore {
             let client = shared.reader().await?;
             let statement = client
                 .prepare_cached(
-                    "SELECT id, token, role, address, method, path, status, node FROM audit
+                    "SELECT id, token, role, address, method, path, status, node, detail FROM audit
                      WHERE id >= $1 AND id < $2 AND ($3::text IS NULL OR token = $3)
                        AND ($4::text IS NULL OR starts_with(path, $4))
                      ORDER BY id DESC LIMIT $5",
@@ -171,6 +172,7 @@ fn entry(row: &Row) -> Result<AuditRow, StoreError> {
         path: row.try_get(5)?,
         status: row.try_get::<_, i32>(6)? as u16,
         node: row.try_get::<_, i16>(7)? as u8,
+        detail: row.try_get(8)?,
     })
 }
 

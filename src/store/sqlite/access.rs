@@ -56,8 +56,8 @@ impl AccessStore for SqliteStore {
         writer::transact(&self.shared, move |connection, _| {
             connection
                 .prepare_cached(
-                    "INSERT INTO audit(id, token, role, address, method, path, status, node)
-                     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    "INSERT INTO audit(id, token, role, address, method, path, status, node, detail)
+                     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 )?
                 .execute((
                     row.id as i64,
@@ -68,6 +68,7 @@ impl AccessStore for SqliteStore {
                     &row.path,
                     row.status,
                     row.node,
+                    &row.detail,
                 ))?;
             Ok(())
         })
@@ -116,7 +117,7 @@ fn tokens(connection: &Connection) -> rusqlite::Result<Vec<TokenRow>> {
 fn audited(connection: &Connection, search: &AuditSearch) -> rusqlite::Result<Vec<AuditRow>> {
     connection
         .prepare_cached(
-            "SELECT id, token, role, address, method, path, status, node FROM audit
+            "SELECT id, token, role, address, method, path, status, node, detail FROM audit
              WHERE id >= ?1 AND id < ?2 AND (?3 IS NULL OR token = ?3)
                AND (?4 IS NULL OR substr(path, 1, length(?4)) = ?4)
              ORDER BY id DESC LIMIT ?5",
@@ -144,6 +145,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
         path: row.get(5)?,
         status: row.get(6)?,
         node: row.get(7)?,
+        detail: row.get(8)?,
     })
 }
 

@@ -68,7 +68,15 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
 const UPGRADES: &[&str] = &[
-    SETTINGS, ACCESS, REPLACE, OPT_OUT, BALANCE, BINDS, POLICY, DONE_AT,
+    SETTINGS,
+    ACCESS,
+    REPLACE,
+    OPT_OUT,
+    BALANCE,
+    BINDS,
+    POLICY,
+    DONE_AT,
+    AUDIT_DETAIL,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -138,6 +146,11 @@ CREATE TABLE policies(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT
 /// Version 9: when a message ended as its operator says, beside when that was known here.
 const DONE_AT: &str = "
 ALTER TABLE fin ADD COLUMN done_at INT NOT NULL DEFAULT 0;
+";
+
+/// Version 10: what the path of a request does not say.
+const AUDIT_DETAIL: &str = "
+ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -1,0 +1,29 @@
+//! Asks a person before something happens that cannot be taken back.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::bail;
+
+/// Asks on the terminal, unless `yes` says it; without a terminal `--yes` has to. `not_done` is what is
+/// said of a no: `nothing was purged`.
+///
+/// # Errors
+/// There is no terminal, or the answer was not yes.
+pub fn confirm(question: &str, yes: bool, not_done: &str) -> anyhow::Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        bail!(
+            "{not_done}: there is no terminal to ask on; give --yes to go on without being asked"
+        );
+    }
+    eprint!("{question} [y/N] ");
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => bail!("{not_done}"),
+    }
+}

@@ -1,0 +1,367 @@
+//! Who is connected: where a client is, and which connections make room when there are too many.
+//!
+//! A connection that has shown no good token is a stranger's. One address has room for
+//! `http.strangers` of those, all addresses together for [`STRANGERS`]; one more closes the one that
+//! has done nothing for longest. So whoever opens connections only closes its own and its neighbours'
+//! idle ones, and a probe that asks at once is answered, also from the same address. Called by the
+//! server for each connection and each request.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::net::{IpAddr, Shutdown};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use actix_tls::accept::rustls_0_23::TlsStream;
+use actix_web::body::MessageBody;
+use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
+use actix_web::middleware::Next;
+use actix_web::rt::net::TcpStream;
+use actix_web::{Error, HttpRequest, web};
+use socket2::{SockRef, Socket};
+
+use super::State;
+use crate::actors::ports::lock;
+use crate::config::Http;
+use crate::domain::allow::{AllowList, NotANetwork};
+
+/// Connections of strangers over all addresses.
+const STRANGERS: usize = 512;
+/// Connections with a good token.
+const KNOWN: usize = 2_048;
+/// Where a balancer says for whom it speaks.
+const FORWARDED: &str = "x-forwarded-for";
+
+/// Every open connection.
+pub(super) struct Peers {
+    /// Whose X-Forwarded-For is believed, if anybody's.
+    balancers: Option<AllowList>,
+    strangers: usize,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    last: u64,
+    connections: HashMap<u64, Connection>,
+}
+
+struct Connection {
+    address: IpAddr,
+    /// To close it from here.
+    socket: Option<Socket>,
+    /// The end of its last request, or its beginning.
+    since: Instant,
+    /// Requests under way.
+    busy: usize,
+    is_known: bool,
+}
+
+/// A connection in the list; leaves it when it is closed.
+pub(super) struct Seat {
+    peers: Arc<Peers>,
+    number: u64,
+}
+
+/// A request under way on a connection.
+struct Busy {
+    peers: Arc<Peers>,
+    number: u64,
+}
+
+// === impl Peers ===
+
+impl Peers {
+    /// Nobody is connected yet.
+    ///
+    /// # Errors
+    /// `http.proxy_from` names what is no network.
+    pub(super) fn new(config: &Http) -> Result<Arc<Self>, NotANetwork> {
+        let from = config.proxy_from.as_slice();
+        Ok(Arc::new(Self {
+            balancers: (!from.is_empty())
+                .then(|| AllowList::parse(from))
+                .transpose()?,
+            strangers: config.strangers,
+            open: Mutex::default(),
+        }))
+    }
+
+    /// The same rules for another address to listen on.
+    pub(super) fn empty(&self) -> Arc<Self> {
+        Arc::new(Self {
+            balancers: self.balancers.clone(),
+            strangers: self.strangers,
+            open: Mutex::default(),
+        })
+    }
+
+    /// A new connection takes its seat among what is kept for it.
+    pub(super) fn arrived(self: &Arc<Self>, connection: &dyn Any, kept: &mut Extensions) {
+        let plain = connection.downcast_ref::<TcpStream>();
+        let over_tls = || {
+            Some(
+                connection
+                    .downcast_ref::<TlsStream<TcpStream>>()?
+                    .get_ref()
+                    .0,
+            )
+        };
+        let Some(stream) = plain.or_else(over_tls) else {
+            return;
+        };
+        if let Ok(peer) = stream.peer_addr() {
+            let socket = SockRef::from(stream).try_clone().ok();
+            kept.insert(self.sit(peer.ip(), socket, Instant::now()));
+        }
+    }
+
+    fn sit(self: &Arc<Self>, address: IpAddr, socket: Option<Socket>, now: Instant) -> Seat {
+        let mut open = lock(&self.open);
+        open.last += 1;
+        let number = open.last;
+        let connection = Connection {
+            address,
+            socket,
+            since: now,
+            busy: 0,
+            is_known: false,
+        };
+        open.connections.insert(number, connection);
+        let of_address = |one: &Connection| !one.is_known && one.address == address;
+        // Many clients come from a balancer; who of them is too many is its business.
+        if !self.is_balancer(address) && open.count(of_address) > self.strangers {
+            open.close_idle(number, of_address);
+        }
+        if open.count(|one| !one.is_known) > STRANGERS {
+            let crowd = open.largest_crowd();
+            open.close_idle(number, |one| !one.is_known && Some(one.address) == crowd);
+        }
+        Seat {
+            peers: Arc::clone(self),
+            number,
+        }
+    }
+
+    fn is_balancer(&self, address: IpAddr) -> bool {
+        self.balancers
+            .as_ref()
+            .is_some_and(|balancers| balancers.allows(address))
+    }
+
+    /// Where a request comes from: the last address in X-Forwarded-For that is no balancer's, when a
+    /// balancer brings it.
+    fn client(&self, peer: IpAddr, forwarded: &[&str]) -> IpAddr {
+        if !self.is_balancer(peer) {
+            return peer;
+        }
+        let mut client = peer;
+        let entries = forwarded.iter().rev().flat_map(|line| line.rsplit(','));
+        for entry in entries {
+            // What cannot be read hides whatever stands before it.
+            let Some(address) = address_of(entry.trim()) else {
+                return client;
+            };
+            client = address;
+            if !self.is_balancer(address) {
+                break;
+            }
+        }
+        client
+    }
+}
+
+/// `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let whole = || text.parse().ok();
+    let with_port = || Some(text.parse::<std::net::SocketAddr>().ok()?.ip());
+    let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    whole().or_else(with_port).or_else(in_brackets)
+}
+
+// === impl Open ===
+
+impl Open {
+    fn count(&self, which: impl Fn(&Connection) -> bool) -> usize {
+        self.connections.values().filter(|one| which(one)).count()
+    }
+
+    /// The address with most strangers.
+    fn largest_crowd(&self) -> Option<IpAddr> {
+        let mut crowds: HashMap<IpAddr, usize> = HashMap::new();
+        for one in self.connections.values().filter(|one| !one.is_known) {
+            *crowds.entry(one.address).or_default() += 1;
+        }
+        let largest = crowds.into_iter().max_by_key(|(_, count)| *count);
+        largest.map(|(address, _)| address)
+    }
+
+    /// Closes the one that has done nothing for longest, or the oldest if all of them work; never the
+    /// one with this number.
+    fn close_idle(&mut self, except: u64, which: impl Fn(&Connection) -> bool) {
+        let all = self.connections.iter();
+        let candidates = all.filter(|(number, one)| **number != except && which(one));
+        let first = candidates.min_by_key(|(number, one)| (one.busy > 0, one.since, **number));
+        let Some(number) = first.map(|(number, _)| *number) else {
+            return;
+        };
+        if let Some(Connection {
+            socket: Some(socket),
+            ..
+        }) = self.connections.remove(&number)
+        {
+            // One that is closed already needs nothing.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        lock(&self.peers.open).connections.remove(&self.number);
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut open = lock(&self.peers.open);
+        if let Some(one) = open.connections.get_mut(&self.number) {
+            one.busy -= 1;
+            one.since = Instant::now();
+        }
+    }
+}
+
+/// Middleware: a connection with a request under way is not idle.
+pub(super) async fn at_work(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let busy = request.request().conn_data::<Seat>().and_then(|seat| {
+        let mut open = lock(&seat.peers.open);
+        open.connections.get_mut(&seat.number)?.busy += 1;
+        Some(Busy {
+            peers: Arc::clone(&seat.peers),
+            number: seat.number,
+        })
+    });
+    let answer = next.call(request).await;
+    drop(busy);
+    answer
+}
+
+/// The connection of a request has shown a good token.
+pub(super) fn is_known(request: &HttpRequest) {
+    let Some(seat) = request.conn_data::<Seat>() else {
+        return;
+    };
+    let mut open = lock(&seat.peers.open);
+    let Some(one) = open.connections.get_mut(&seat.number) else {
+        return;
+    };
+    if !std::mem::replace(&mut one.is_known, true) && open.count(|one| one.is_known) > KNOWN {
+        open.close_idle(seat.number, |one| one.is_known);
+    }
+}
+
+/// Where a request comes from.
+pub(super) fn client(request: &HttpRequest) -> Option<IpAddr> {
+    let peer = request.peer_addr()?.ip();
+    let Some(state) = request.app_data::<web::Data<State>>() else {
+        return Some(peer);
+    };
+    let lines = request.headers().get_all(FORWARDED);
+    let lines: Vec<&str> = lines.map(|line| line.to_str().unwrap_or("?")).collect();
+    Some(state.peers.client(peer, &lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn peers(from: &[&str], strangers: usize) -> Arc<Peers> {
+        let config = Http {
+            proxy_from: from.iter().map(|one| (*one).to_owned()).collect(),
+            strangers,
+            ..Http::default()
+        };
+        Peers::new(&config).unwrap()
+    }
+
+    fn is_open(seat: &Seat) -> bool {
+        lock(&seat.peers.open)
+            .connections
+            .contains_key(&seat.number)
+    }
+
+    #[test]
+    fn the_longest_idle_of_an_address_makes_room() {
+        let peers = peers(&[], 2);
+        let (crowd, other) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let neighbour = peers.sit(other, None, start);
+        let [first, second] = [1, 2].map(|ms| peers.sit(crowd, None, at(ms)));
+        lock(&peers.open)
+            .connections
+            .get_mut(&first.number)
+            .unwrap()
+            .busy = 1;
+        let third = peers.sit(crowd, None, at(3));
+        let open = [&neighbour, &first, &second, &third].map(is_open);
+        assert_eq!(open, [true, true, false, true], "who works stays");
+        lock(&peers.open)
+            .connections
+            .get_mut(&third.number)
+            .unwrap()
+            .is_known = true;
+        let fourth = peers.sit(crowd, None, at(4));
+        assert!(
+            is_open(&first) && is_open(&fourth),
+            "a known one takes no room"
+        );
+        drop(first);
+        assert_eq!(lock(&peers.open).connections.len(), 3);
+    }
+
+    #[test]
+    fn a_crowd_makes_room_for_others() {
+        let peers = peers(&[], STRANGERS);
+        let few = peers.sit([192, 0, 2, 1].into(), None, Instant::now());
+        let crowd: Vec<Seat> = (0..STRANGERS + 10)
+            .map(|_| peers.sit([192, 0, 2, 2].into(), None, Instant::now()))
+            .collect();
+        assert!(is_open(&few));
+        assert_eq!(
+            crowd.iter().filter(|seat| is_open(seat)).count(),
+            STRANGERS - 1
+        );
+    }
+
+    #[test]
+    fn only_balancers_speak_for_others() {
+        let peers = peers(&["10.0.0.0/8", "2001:db8::/32"], 1);
+        let client =
+            |peer: &str, lines: &[&str]| peers.client(peer.parse().unwrap(), lines).to_string();
+        for (peer, lines, found) in [
+            ("192.0.2.9", &["203.0.113.1"][..], "192.0.2.9"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["203.0.113.1"], "203.0.113.1"),
+            ("10.0.0.1", &["198.51.100.1, 203.0.113.1"], "203.0.113.1"),
+            ("10.0.0.1", &["203.0.113.1", "10.0.0.2"], "203.0.113.1"),
+            ("10.0.0.1", &["203.0.113.1:4711, 10.0.0.2"], "203.0.113.1"),
+            ("2001:db8::1", &["[2001:db9::7]:80"], "2001:db9::7"),
+            ("10.0.0.1", &["203.0.113.1, nonsense, 10.0.0.2"], "10.0.0.2"),
+            ("10.0.0.1", &["10.0.0.3"], "10.0.0.3"),
+        ] {
+            assert_eq!(client(peer, lines), found, "{peer} {lines:?}");
+        }
+        // Clients of a balancer do not crowd each other out.
+        let seats: Vec<Seat> = (0..5)
+            .map(|_| peers.sit([10, 0, 0, 1].into(), None, Instant::now()))
+            .collect();
+        assert!(seats.iter().all(is_open));
+    }
+}
