@@ -3,6 +3,7 @@
 //! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
 //! in the reverse order. Called by `smsc serve` and by tests.
 
+mod doors;
 pub mod stock;
 
 use std::net::SocketAddr;
@@ -39,9 +40,8 @@ use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
 use crate::app::stock::Stock;
-use crate::config::{self, Config, Http, NodeRole};
+use crate::config::{Config, NodeRole};
 use crate::content::as_stored;
-use crate::domain::allow::AllowList;
 use crate::domain::id::IdGenerator;
 use crate::http;
 use crate::pb::LeaveCluster;
@@ -49,7 +49,6 @@ use crate::store::redis::{Redis, RedisOptions};
 use crate::telemetry::logs;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Traces;
-use crate::tls::{self, Named, ServerFiles};
 
 /// Everything held gets as long to be given back to the cluster when the process stops.
 const GIVE_BACK: Duration = Duration::from_secs(15);
@@ -218,7 +217,7 @@ pub async fn start(
     }
     let connections = Connections::default();
     for (key, listener) in config.esme_listeners() {
-        let server = server(&listener)?;
+        let server = doors::server(&listener)?;
         if let Some(server) = &server {
             let name = format!("listener:{}", listener.name());
             hub.certificates.serve(&name, server);
@@ -229,7 +228,7 @@ pub async fn start(
             let door = Door {
                 name: listener.name(),
                 tls: server.clone(),
-                proxy_from: balancers(&listener)?,
+                proxy_from: doors::balancers(&listener)?,
                 alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
             };
             let (_, slot) = supervise::slot(CONTROL_MAILBOX);
@@ -254,7 +253,7 @@ pub async fn start(
     if with_api {
         actix::spawn(Arc::clone(&live).run(admin.clone()));
     }
-    let certificate = certificate(&config.http)?;
+    let certificate = doors::certificate(&config.http)?;
     if let Some(certificate) = &certificate {
         hub.certificates.serve("http", certificate);
     }
@@ -298,42 +297,6 @@ pub async fn start(
         escalations,
         config_file,
     })
-}
-
-/// The certificate of the admin API, if it is served by HTTPS.
-fn certificate(config: &Http) -> anyhow::Result<Option<Arc<tls::Server>>> {
-    let (Some(cert), Some(key)) = (&config.tls_cert, &config.tls_key) else {
-        return Ok(None);
-    };
-    Ok(Some(tls::Server::open(ServerFiles {
-        cert: Named::new("http.tls_cert", cert),
-        key: Named::new("http.tls_key", key),
-        client_ca: None,
-    })?))
-}
-
-/// How a listener serves TLS, if it does.
-fn server(listener: &config::Listener) -> anyhow::Result<Option<Arc<tls::Server>>> {
-    let (Some(cert), Some(key)) = (&listener.tls_cert, &listener.tls_key) else {
-        return Ok(None);
-    };
-    let named = |setting: &str, file: &PathBuf| {
-        Named::new(format!("listener {}: {setting}", listener.name()), file)
-    };
-    let client_ca = listener.tls_client_ca.as_ref();
-    Ok(Some(tls::Server::open(ServerFiles {
-        cert: named("tls_cert", cert),
-        key: named("tls_key", key),
-        client_ca: client_ca.map(|file| named("tls_client_ca", file)),
-    })?))
-}
-
-/// The load balancers in front of a listener, if there are any.
-fn balancers(listener: &config::Listener) -> anyhow::Result<Option<AllowList>> {
-    match listener.proxy_from.as_slice() {
-        [] => Ok(None),
-        from => Ok(Some(AllowList::parse(from)?)),
-    }
 }
 
 fn listened(config: &Config) -> Vec<SocketAddr> {

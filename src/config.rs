@@ -49,9 +49,8 @@ pub use rewrite::{AddressField, RewriteRule, rules};
 pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
     BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
-    NumberForm,
-    Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store, Telemetry,
-    Validity,
+    NumberForm, Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store,
+    Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
 pub use sharing::{Costs, Sharing};

@@ -85,7 +85,7 @@ pub fn own_folder(folder: &Path, ours: &[&str]) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let is_ours = |head: &&str| name.to_string_lossy().starts_with(head);
-        if ours.iter().any(|head| is_ours(head)) && entry.file_type()?.is_file() {
+        if ours.iter().any(is_ours) && entry.file_type()?.is_file() {
             tighten(&entry.path())?;
         }
     }

@@ -6,6 +6,7 @@
 //! is read at each connect. Keeps true that files that cannot be used leave what is in force, and that
 //! every error names the setting.
 
+mod client;
 mod watched;
 
 use std::fmt::Display;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -23,6 +24,8 @@ use x509_cert::der::Decode as _;
 
 use self::watched::Watched;
 use crate::files;
+
+pub use self::client::shown;
 
 /// A file of the configuration and the key that names it, for errors.
 #[derive(Debug, Clone)]
@@ -41,6 +44,8 @@ pub struct ServerFiles {
     /// Authorities (PEM) that clients' certificates must descend from; without them no certificate is
     /// asked for.
     pub client_ca: Option<Named>,
+    /// Lists of revoked certificates (PEM), of every authority that signs clients' certificates.
+    pub client_crl: Option<Named>,
 }
 
 /// The serving side, kept up to date with its files.
@@ -121,6 +126,17 @@ fn chain(cert: &Named) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
+/// The lists of a file.
+fn revoked(crl: &Named) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
+    let lists = CertificateRevocationListDer::pem_slice_iter(&crl.read()?)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| crl.unusable(plain(&error)))?;
+    match lists.is_empty() {
+        true => Err(crl.unusable("there is no list of revoked certificates in it")),
+        false => Ok(lists),
+    }
+}
+
 fn private_key(key: &Named) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_slice(&key.read()?).map_err(|error| key.unusable(plain(&error)))
 }
@@ -177,8 +193,10 @@ impl Named {
 
 impl ServerFiles {
     fn paths(&self) -> Vec<PathBuf> {
-        [Some(&self.cert), Some(&self.key), self.client_ca.as_ref()]
+        let of_clients = [self.client_ca.as_ref(), self.client_crl.as_ref()];
+        [Some(&self.cert), Some(&self.key)]
             .into_iter()
+            .chain(of_clients)
             .flatten()
             .map(|named| named.file.clone())
             .collect()
@@ -193,9 +211,15 @@ impl ServerFiles {
             None => builder.with_no_client_auth(),
             Some(ca) => {
                 let roots = Arc::new(roots(ca)?);
-                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
-                    .build()
-                    .map_err(|error| ca.unusable(error))?;
+                let mut verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
+                if let Some(crl) = &self.client_crl {
+                    // Of the client's own certificate. One whose authority has no list in the file is
+                    // refused: nobody knows whether it was revoked.
+                    verifier = verifier
+                        .with_crls(revoked(crl)?)
+                        .only_check_end_entity_revocation();
+                }
+                let verifier = verifier.build().map_err(|error| ca.unusable(error))?;
                 builder.with_client_cert_verifier(verifier)
             }
         };

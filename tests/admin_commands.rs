@@ -186,17 +186,21 @@ fn what_is_logged_changes_while_it_runs() {
     let smsc = Smsc::new().account("test", "test").start();
     let admin = smsc.admin();
     let set = |level: &str| admin.call("PUT", "/v1/log-level", Some(&json!({ "level": level })));
-    // Each command leaves a line of level INFO.
+    // Each bind leaves a line of level INFO.
+    let bind = || drop(Peer::bind(smsc.smpp(), "test", "test"));
     let (status, answer) = set("error");
     assert_eq!(status, 200, "{answer}");
     let quiet = smsc.log().len();
+    bind();
     assert_eq!(admin.post("/v1/queues/account:test/suspend").0, 200);
+    assert!(!smsc.log()[quiet..].contains("bound"), "{}", smsc.log());
     assert_eq!(set("info,smsc::smpp=debug").0, 200);
-    assert_eq!(admin.post("/v1/queues/account:test/resume").0, 200);
+    bind();
     until("a line", || {
-        smsc.log()[quiet..].contains("resume").then_some(())
+        smsc.log()[quiet..].contains("bound").then_some(())
     });
-    assert!(!smsc.log()[quiet..].contains("suspend"), "{}", smsc.log());
+    // Who commanded what is always logged.
+    assert!(smsc.log()[quiet..].contains("suspend"), "{}", smsc.log());
     let level = admin.get("/v1/log-level");
     assert!(
         level["level"]

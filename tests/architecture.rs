@@ -14,7 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("files", &[]),
     ("clock", &["domain"]),
     ("smpp", &["domain"]),
-    ("tls", &["files"]),
+    ("tls", &["domain", "files"]),
     ("store", &["domain", "pb", "files", "clock", "tls"]),
     ("content", &["pb", "smpp", "sms"]),
     ("archive", &["domain", "pb", "content", "store", "tls"]),

@@ -244,8 +244,29 @@ fn oddities_are_warnings() {
     );
     assert_eq!(
         warnings("[[account]]\nsystem_id = 'a'\npassword = 'x'"),
-        ["route: there is none: every message is refused; add a [[route]]"]
+        [
+            "account[0].password: has fewer than 4 characters and can be guessed; the standard \
+             allows 8",
+            "route: there is none: every message is refused; add a [[route]]"
+        ]
     );
+    let open = |keys: &str| warnings(&format!("[http]\n{keys}"));
+    assert_eq!(
+        open("admin_token = 'x'"),
+        [
+            "http.admin_token: has fewer than 8 characters and can be guessed; remove it to have \
+             one generated"
+        ]
+    );
+    assert!(open("listen = '0.0.0.0:8080'")[0].contains("in clear at 0.0.0.0:8080"));
+    for closed in [
+        "listen = '127.0.0.1:8080'",
+        "listen = '[::1]:8080'",
+        "listen = '0.0.0.0:8080'\nproxy_from = ['10.0.0.0/8']",
+        "listen = '0.0.0.0:8080'\ntls_cert = 'a'\ntls_key = 'b'",
+    ] {
+        assert_eq!(open(closed), [""; 0], "{closed}");
+    }
     let disabled = "[[operator]]\nid = 'o'\naddress = 'h:1'\nsystem_id = 's'\nenabled = false\n\
                     [[route]]\nto = 'o'";
     assert_eq!(warnings(disabled), ["route[0].to[0]: \"o\" is not enabled"]);

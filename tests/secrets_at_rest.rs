@@ -203,6 +203,12 @@ fn passwords_are_sealed(
     bound_with(&operator, "0perat0r");
     are_sealed(&smsc);
 
+    // What only looks sealed could never be read again.
+    let mut odd = changed.clone();
+    odd["password"] = "sealed:v1:00000000:AAAA".into();
+    let (status, answer) = admin.call("PUT", "/v1/operators/up", Some(&odd));
+    assert_eq!(status, 409, "{answer}");
+
     // Another key: first beside the old one, then alone.
     fs::write(smsc.file("keys"), format!("{NEW}\n{OLD}\n")).unwrap();
     restart(&mut smsc);

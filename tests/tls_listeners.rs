@@ -121,6 +121,45 @@ fn a_client_must_show_a_certificate_where_one_is_demanded() {
 }
 
 #[test]
+fn a_client_certificate_belongs_to_an_account_and_can_be_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (authority, clients) = (Authority::new("ours"), Authority::new("clients"));
+    let [bank, shop, stolen] =
+        ["bank.example", "shop.example", "stolen"].map(|name| clients.sign(name));
+    let [ca, crl] = ["clients.pem", "revoked.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&ca, &clients.pem).unwrap();
+    std::fs::write(&crl, clients.revoke(&[&stolen])).unwrap();
+    let keys = format!("tls_client_ca = {ca:?}\ntls_client_crl = {crl:?}");
+    let (builder, address) = with_listener(folder.path(), &authority.sign("127.0.0.1"), &keys);
+    let smsc = builder
+        .account_with("bank", "bank", "certificates = [\"bank.example\"]")
+        .start();
+    let by = |own: &Certificate| Tunnel::to(address, &authority, Some(own));
+    // The right password is not enough.
+    let [bank, shop, stolen] = [&bank, &shop, &stolen].map(by);
+    for address in [shop.address(), smsc.smpp()] {
+        let answer = Peer::connect(address).bind_as(Body::BindTransceiver, "bank", "bank");
+        assert_ne!(
+            answer,
+            CommandStatus::ESME_ROK,
+            "with another certificate or none"
+        );
+    }
+    until("the reason", || {
+        smsc.log().contains("certificate").then_some(())
+    });
+    let mut esme = Peer::bind(bank.address(), "bank", "bank");
+    esme.submit(submit("447700900123", "by its own"));
+    // An account without a certificate of its own takes any that the listener does.
+    Peer::bind(shop.address(), "test", "test");
+    assert_ended(stolen.address(), &[]);
+    until("the refusal", || {
+        smsc.log().contains("was revoked").then_some(())
+    });
+    esme.assert_alive();
+}
+
+#[test]
 fn pain_21_a_new_certificate_drops_no_session() {
     let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
     let (old, new) = (authority.sign("127.0.0.1"), authority.sign("127.0.0.1"));

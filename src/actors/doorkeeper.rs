@@ -34,6 +34,8 @@ pub enum Stranger {
     /// The account may not come from this address.
     Address,
     Password,
+    /// The account may not bind with this client certificate, or with none.
+    Certificate,
 }
 
 /// The memory of all doors of this node.
@@ -61,6 +63,7 @@ impl Stranger {
             Self::Unknown => "unknown",
             Self::Address => "address",
             Self::Password => "password",
+            Self::Certificate => "certificate",
         }
     }
 
@@ -70,6 +73,7 @@ impl Stranger {
             Self::Unknown => "unknown or disabled system_id",
             Self::Address => "address not allowed",
             Self::Password => "wrong password",
+            Self::Certificate => "the client certificate is not one of the account's",
         }
     }
 
@@ -78,7 +82,9 @@ impl Stranger {
         match (how, self) {
             (BindRefusals::Uniform, _) | (_, Self::Password) => CommandStatus::ESME_RINVPASWD,
             (BindRefusals::Exact, Self::Unknown) => CommandStatus::ESME_RINVSYSID,
-            (BindRefusals::Exact, Self::Address) => CommandStatus::ESME_RBINDFAIL,
+            (BindRefusals::Exact, Self::Address | Self::Certificate) => {
+                CommandStatus::ESME_RBINDFAIL
+            }
         }
     }
 }

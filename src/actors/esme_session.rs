@@ -39,6 +39,7 @@ use crate::actors::posted::{Posted, measured};
 use crate::actors::seats::{self, Seat};
 use crate::clock;
 use crate::config::DeliverAs;
+use crate::domain::certificate::Shown;
 use crate::pb::delivery::What;
 use crate::pb::{
     Alphabet, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission,
@@ -67,6 +68,8 @@ pub struct EsmeSession {
     wire: Option<Wire>,
     /// The ESME, also behind a load balancer that announces it.
     peer: SocketAddr,
+    /// What it has shown, where a listener demands a certificate.
+    certificate: Option<Shown>,
     /// What its listener says about the default alphabet.
     alphabet: Option<Alphabet>,
     core: Session<InFlight>,
@@ -143,6 +146,7 @@ impl EsmeSession {
         Self {
             hub,
             ingest,
+            certificate: wire.certificate(),
             wire: Some(wire),
             peer,
             alphabet,

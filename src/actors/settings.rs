@@ -7,6 +7,7 @@
 //! node goes from version to version in order, and that what it cannot apply changes nothing on it
 //! and is told by [`Desk::trouble`].
 
+mod files;
 mod kept;
 mod wish;
 
@@ -25,7 +26,7 @@ use crate::actors::plan::Plan;
 use crate::actors::policy;
 use crate::actors::supervisor::{MakeQueues, Supervisor};
 use crate::clock;
-use crate::config::{self, Config, ConfigError, Keyring, Problem};
+use crate::config::{Config, ConfigError, Keyring, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
 use crate::pb::order::What;
 use crate::pb::{PlanChanged, SettingsChanged};
@@ -141,30 +142,20 @@ impl Desk {
         made.map_err(|_| StoreError::Closed)
     }
 
+    /// Tells, once, why a version is not worked with here.
+    fn in_trouble(&self, version: u64, error: SettingsError) -> SettingsError {
+        let trouble = format!("version {version}: {error}");
+        if self.trouble().as_ref() != Some(&trouble) {
+            tracing::error!("the configuration in the store is not applied here: {trouble}");
+        }
+        self.trouble.store(Some(Arc::new(trouble)));
+        error
+    }
+
     /// Who brings queues and binds in line with a new plan.
     pub fn set_supervisor(&self, supervisor: Addr<Supervisor>) {
         // A second one would be the same: there is one root.
         let _ = self.supervisor.set(supervisor);
-    }
-}
-
-impl Desk {
-    /// Whether every file that the resources name may be named through the API. Blocks.
-    fn check_files(&self, before: &Resources, after: &Resources) -> Result<(), SettingsError> {
-        let file = self.file.load();
-        let folder = file.http.files_dir.as_deref();
-        let own = file.resources();
-        let mut found = config::files_out_of_reach(after, folder, &[before, &own]);
-        // Its file may have been edited since it was read: then `smsc apply` brings what it says now.
-        if !found.is_empty()
-            && let Some(Ok(now)) = self.path.as_ref().map(|path| Config::load(Some(path)))
-        {
-            found = config::files_out_of_reach(after, folder, &[before, &own, &now.resources()]);
-        }
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(SettingsError::Invalid(found)),
-        }
     }
 }
 
@@ -292,7 +283,10 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
     if !anyway && version == desk.applied() {
         return Ok(());
     }
-    let settings = desk.read(hub.store.as_ref()).await?;
+    let settings = match desk.read(hub.store.as_ref()).await {
+        Err(error @ SettingsError::Sealed(_)) => return Err(desk.in_trouble(version, error)),
+        read => read?,
+    };
     let resources = settings.resources();
     let built = blocking({
         let (hub, resources) = (Arc::clone(hub), resources.clone());
@@ -306,14 +300,7 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
     });
     let plan = match built.await {
         Ok(plan) => plan,
-        Err(error) => {
-            let trouble = format!("version {}: {error}", settings.version);
-            if desk.trouble().as_ref() != Some(&trouble) {
-                tracing::error!("the configuration in the store is not applied here: {trouble}");
-            }
-            desk.trouble.store(Some(Arc::new(trouble)));
-            return Err(error);
-        }
+        Err(error) => return Err(desk.in_trouble(settings.version, error)),
     };
     let plan = Arc::new(plan);
     // As soon as the plan is there messages are routed by it, and must find their queues.
@@ -421,6 +408,7 @@ pub async fn change(
                 if !matches!(*wish, Wish::Rollback(_)) {
                     hub.settings.check_files(&before, &after)?;
                 }
+                hub.settings.check_sealing(&after)?;
                 let changes = difference(&before, &after);
                 let candidate = hub.settings.file.load().with_resources(&after);
                 match candidate.problems.is_empty() {

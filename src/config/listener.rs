@@ -21,6 +21,8 @@ section! {
         tls_key: Option<PathBuf> = None,
         /// File with authorities (PEM); with it, an ESME must show a certificate that descends from one of them. Read again when it changes.
         tls_client_ca: Option<PathBuf> = None,
+        /// File with lists of revoked certificates (PEM), one of each authority that signs certificates of ESMEs: a certificate in them is refused, and one whose authority has no list there. Read again when it changes; a list that is overdue still holds.
+        tls_client_crl: Option<PathBuf> = None,
         /// IP addresses and CIDR blocks of load balancers; with it, only they may connect, and each connection must begin with a PROXY protocol header of version 2, whose address is the ESME's.
         proxy_from: Vec<String> = Vec::new(),
     }

@@ -60,6 +60,8 @@ section! {
         window: u32 = 10,
         /// IP addresses and CIDR blocks it may come from; everywhere when empty.
         allow: Vec<String> = Vec::new(),
+        /// Which client certificates it may bind with, of those that a listener with `tls_client_ca` accepts: a name in it (the common name, or a DNS name or mail address of subjectAltName) or its fingerprint `sha256:…`; with any, and without one, when empty.
+        certificates: Vec<String> = Vec::new(),
         /// Messages per second that it may submit; beyond, the answer is ESME_RTHROTTLED.
         rate: Option<f64> = None,
         /// Messages that it may submit at once; without it, one second's worth.

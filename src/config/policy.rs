@@ -192,33 +192,44 @@ impl List {
             let key = || format!("{base}.entries[{at}]");
             problems.extend(added.err().map(|message| Problem::new(key(), message)));
         }
-        let own = entries.len();
         if let Some(file) = &self.file
-            && let Err(message) = read_file(file, &mut entries)
+            && let Err(message) = read_file(file, &mut entries, Telling::Everything)
         {
             let message = format!("{}: {message}", file.display());
             problems.push(Problem::new(format!("{base}.file"), message));
         }
-        AddressSet::build(entries.clone()).unwrap_or_else(|_| {
-            entries.truncate(own);
-            let problem = match (AddressSet::build(entries), &self.file) {
-                // What is in a file is not said.
-                (Ok(_), Some(file)) => {
-                    let message = format!("{}: an expression cannot be used", file.display());
-                    Problem::new(format!("{base}.file"), message)
-                }
-                (Ok(_), None) => Problem::new(base, "cannot be used"),
-                (Err(error), _) => Problem::new(base, error.to_string()),
-            };
-            problems.push(problem);
+        AddressSet::build(entries).unwrap_or_else(|error| {
+            problems.push(Problem::new(base, error.to_string()));
             AddressSet::default()
         })
     }
+
+    /// Why its file cannot be used, without a word of what is in it: whoever has named the file may
+    /// be somebody who may not read it.
+    pub(super) fn unusable_file(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        let mut entries = Vec::new();
+        let read = read_file(file, &mut entries, Telling::Places);
+        entries.retain(|entry| matches!(entry, Entry::Pattern(_)));
+        let usable = read.and_then(|()| match AddressSet::build(entries) {
+            Ok(_) => Ok(()),
+            Err(_) => Err("a regular expression in it cannot be used".to_owned()),
+        });
+        let message = usable.err()?;
+        Some(format!("{}: {message}", file.display()))
+    }
 }
 
-/// Adds what is in a file. What is wrong there is told by its line, and not quoted: whoever names the
-/// file may be somebody who may not read it.
-fn read_file(file: &Path, entries: &mut Vec<Entry>) -> Result<(), String> {
+/// How much is told of what is wrong in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// With what stands there.
+    Everything,
+    /// Only where.
+    Places,
+}
+
+fn read_file(file: &Path, entries: &mut Vec<Entry>, telling: Telling) -> Result<(), String> {
     let text = files::read_text(file, files::LIST).map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -226,8 +237,8 @@ fn read_file(file: &Path, entries: &mut Vec<Entry>) -> Result<(), String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        if add(entries, line).is_err() {
-            wrong.push(number + 1);
+        if let Err(message) = add(entries, line) {
+            wrong.push((number + 1, message));
         }
     }
     if wrong.is_empty() {
@@ -235,7 +246,10 @@ fn read_file(file: &Path, entries: &mut Vec<Entry>) -> Result<(), String> {
     }
     let said = wrong.iter().take(COMPLAINTS);
     let mut said: Vec<String> = said
-        .map(|line| format!("line {line} is no address, prefix or expression"))
+        .map(|(line, message)| match telling {
+            Telling::Everything => format!("line {line} {message}"),
+            Telling::Places => format!("line {line} is no address, prefix or expression"),
+        })
         .collect();
     if wrong.len() > COMPLAINTS {
         said.push(format!("and {} more lines", wrong.len() - COMPLAINTS));

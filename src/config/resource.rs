@@ -120,6 +120,13 @@ impl Config {
         }
         let mut found = Vec::new();
         read_kept_password_files(&mut config, &mut found);
+        for (index, list) in config.list.iter_mut().enumerate() {
+            if let Some(message) = list.unusable_file() {
+                found.push(Problem::new(format!("list[{index}].file"), message));
+                // Looked at once, and told in these words.
+                list.file = None;
+            }
+        }
         let warnings = match config.validate() {
             Ok(warnings) => warnings,
             Err(error) => {

@@ -18,6 +18,7 @@ use super::State;
 use super::problem::{CONTENT_TYPE as PROBLEM, Problem};
 use crate::actors::access::Bearer;
 use crate::actors::ports::lock;
+use crate::domain::penalty::Origin;
 
 /// Every request is answered by then; the longest search takes half of it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -35,7 +36,7 @@ const REFUSED: u32 = 20;
 pub(super) struct Clients {
     /// Requests under way, by the name of the token.
     busy: Mutex<HashMap<String, usize>>,
-    wrong: Mutex<HashMap<IpAddr, Wrong>>,
+    wrong: Mutex<HashMap<Origin, Wrong>>,
     /// Refused requests, by the name of the token.
     refused: Mutex<HashMap<String, Wrong>>,
 }
@@ -86,7 +87,7 @@ impl Clients {
         if wrong.len() >= MAX_ADDRESSES {
             wrong.clear();
         }
-        let entry = wrong.entry(address).or_insert(Wrong {
+        let entry = wrong.entry(address.into()).or_insert(Wrong {
             since: now,
             count: 0,
         });
@@ -131,7 +132,7 @@ impl Clients {
     /// How long an address is not listened to, because it guesses tokens.
     pub(super) fn deaf_to(&self, address: IpAddr, now: Instant) -> Option<Duration> {
         let wrong = lock(&self.wrong);
-        let entry = wrong.get(&address)?;
+        let entry = wrong.get(&address.into())?;
         let left = WINDOW.checked_sub(now.duration_since(entry.since))?;
         (entry.count >= MAX_WRONG && !left.is_zero()).then_some(left)
     }

@@ -292,7 +292,7 @@ impl Subscription {
         if received.is_ok() && !access.is_still_good(bearer, now) {
             self.is_over = true;
             let reason = "the token was removed or has ended".to_owned();
-            return Some(Event::new(Kind::End, now, &End { reason }).octets.into());
+            return Some(Event::new(Kind::End, now, &End { reason }).octets);
         }
         match received {
             Ok(events) => Some(self.select(&events)),

@@ -1,7 +1,7 @@
 //! Who is connected: where a client is, and which connections make room when there are too many.
 //!
-//! A connection that has shown no good token is a stranger's. One address has room for
-//! `http.strangers` of those, all addresses together for [`STRANGERS`]; one more closes the one that
+//! A connection that has shown no good token is a stranger's. One address (of IPv6 its /64) has room
+//! for `http.strangers` of those, all addresses together for [`STRANGERS`]; one more closes the one that
 //! has done nothing for longest. So whoever opens connections only closes its own and its neighbours'
 //! idle ones, and a probe that asks at once is answered, also from the same address. Called by the
 //! server for each connection and each request.
@@ -24,6 +24,7 @@ use super::State;
 use crate::actors::ports::lock;
 use crate::config::Http;
 use crate::domain::allow::{AllowList, NotANetwork};
+use crate::domain::penalty::Origin;
 
 /// Connections of strangers over all addresses.
 const STRANGERS: usize = 512;
@@ -47,7 +48,7 @@ struct Open {
 }
 
 struct Connection {
-    address: IpAddr,
+    origin: Origin,
     /// To close it from here.
     socket: Option<Socket>,
     /// The end of its last request, or its beginning.
@@ -120,22 +121,23 @@ impl Peers {
         let mut open = lock(&self.open);
         open.last += 1;
         let number = open.last;
+        let origin = Origin::from(address);
         let connection = Connection {
-            address,
+            origin,
             socket,
             since: now,
             busy: 0,
             is_known: false,
         };
         open.connections.insert(number, connection);
-        let of_address = |one: &Connection| !one.is_known && one.address == address;
+        let of_origin = |one: &Connection| !one.is_known && one.origin == origin;
         // Many clients come from a balancer; who of them is too many is its business.
-        if !self.is_balancer(address) && open.count(of_address) > self.strangers {
-            open.close_idle(number, of_address);
+        if !self.is_balancer(address) && open.count(of_origin) > self.strangers {
+            open.close_idle(number, of_origin);
         }
         if open.count(|one| !one.is_known) > STRANGERS {
             let crowd = open.largest_crowd();
-            open.close_idle(number, |one| !one.is_known && Some(one.address) == crowd);
+            open.close_idle(number, |one| !one.is_known && Some(one.origin) == crowd);
         }
         Seat {
             peers: Arc::clone(self),
@@ -187,13 +189,13 @@ impl Open {
     }
 
     /// The address with most strangers.
-    fn largest_crowd(&self) -> Option<IpAddr> {
-        let mut crowds: HashMap<IpAddr, usize> = HashMap::new();
+    fn largest_crowd(&self) -> Option<Origin> {
+        let mut crowds: HashMap<Origin, usize> = HashMap::new();
         for one in self.connections.values().filter(|one| !one.is_known) {
-            *crowds.entry(one.address).or_default() += 1;
+            *crowds.entry(one.origin).or_default() += 1;
         }
         let largest = crowds.into_iter().max_by_key(|(_, count)| *count);
-        largest.map(|(address, _)| address)
+        largest.map(|(origin, _)| origin)
     }
 
     /// Closes the one that has done nothing for longest, or the oldest if all of them work; never the

@@ -64,7 +64,6 @@ use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
 };
-use crate::files;
 
 pub use self::backup::backup;
 pub use self::export::ReadOnly;
@@ -74,8 +73,6 @@ pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
 
 /// Jobs that may wait for a reader; each is a page, not a message.
 const READER_MAILBOX: usize = 1024;
-/// What the names of the store's files begin with.
-const OUR_FILES: [&str; 2] = ["smsc.", "index."];
 /// Active messages that `carry` may hold before the low-water mark stays where it is.
 const CARRY_LIMIT: usize = 1_000_000;
 
@@ -227,9 +224,7 @@ impl SqliteStore {
     pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
         schema::check_library()?;
         let folder = options.data_dir;
-        files::own_folder(&folder, &OUR_FILES)
-            .map_err(|error| failed(format!("cannot use {}: {error}", folder.display())))?;
-        let lock = schema::lock_folder(&folder)?;
+        let lock = schema::own_folder(&folder)?;
         let main = folder.join(MAIN_FILE);
         let connection = schema::open_main(&main, options.wal_autocheckpoint)?;
         let marks = read_marks(&connection).map_err(sql_failed)?;
@@ -264,14 +259,7 @@ impl SqliteStore {
             Some(Index::tick),
         )?);
         let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
-        let upkeep = Upkeep {
-            reader: open_reader(&main)?,
-            shared: Arc::clone(&shared),
-            carry_limit: options.carry_limit,
-            retire_from: 0,
-            texts: archive::TextPass::default(),
-            unclean: false,
-        };
+        let upkeep = Upkeep::new(open_reader(&main)?, &shared, options.carry_limit);
         let lookup = Lookup {
             path: shared.folder.join(INDEX_FILE),
             shared: Arc::clone(&shared),

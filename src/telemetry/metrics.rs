@@ -235,7 +235,7 @@ metrics! {
     receipts_homeless: Counter = "receipts_without_account", Counter::default();
     /// Binds refused, by the command_status of the answer.
     binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
-    /// Binds refused for who they are, by reason, whatever they were told: unknown (no such account, or not enabled), address (not allowed from there), password, or busy (too many checks of passwords waited).
+    /// Binds refused for who they are, by reason, whatever they were told: unknown (no such account, or not enabled), address (not allowed from there), password, certificate (not one of the account's), or busy (too many checks of passwords waited).
     binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();

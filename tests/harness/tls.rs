@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName,
+    DnType, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SerialNumber,
+    date_time_ymd,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -24,6 +26,7 @@ pub struct Authority {
 pub struct Certificate {
     pub certificate: String,
     pub key: String,
+    serial: SerialNumber,
 }
 
 /// The client's end of TLS: a port that is plain, whose connections go on to a server as TLS.
@@ -46,6 +49,7 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
         let pem = params.self_signed(&key).unwrap().pem();
@@ -55,14 +59,36 @@ impl Authority {
         }
     }
 
+    /// The list (PEM) of these certificates, which are revoked.
+    pub fn revoke(&self, certificates: &[&Certificate]) -> String {
+        let revoked = |certificate: &&Certificate| RevokedCertParams {
+            serial_number: certificate.serial.clone(),
+            revocation_time: date_time_ymd(2024, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let list = CertificateRevocationListParams {
+            this_update: date_time_ymd(2024, 1, 1),
+            next_update: date_time_ymd(2040, 1, 1),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: certificates.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        list.signed_by(&self.issuer).unwrap().pem().unwrap()
+    }
+
     /// A certificate for a host name or an address.
     pub fn sign(&self, name: &str) -> Certificate {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        let serial = SerialNumber::from(u64::from(rand::random::<u32>()) + 1);
+        params.serial_number = Some(serial.clone());
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         Certificate {
             certificate: certificate.pem(),
             key: key.serialize_pem(),
+            serial,
         }
     }
 }

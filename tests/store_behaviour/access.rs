@@ -52,6 +52,7 @@ pub fn audit(h: &mut Harness) {
         path: path.to_owned(),
         status: 200,
         node: 3,
+        detail: format!("detail of {n}"),
     };
     let rows = [
         row(1, "a", "/v1/queues/x/suspend"),

@@ -5,6 +5,7 @@ use super::*;
 use crate::actors::doorkeeper::Stranger;
 use crate::actors::ports::lock;
 use crate::actors::verifier::Busy;
+use crate::domain::certificate::Wanted;
 use crate::telemetry::metrics::ReasonLabel;
 
 impl EsmeSession {
@@ -22,6 +23,9 @@ impl EsmeSession {
         };
         if !account.allow.allows(self.peer.ip()) {
             return self.refuse_stranger(sequence, &bind.system_id, Stranger::Address, ctx);
+        }
+        if !self.shows_one_of(&account.config.certificates) {
+            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Certificate, ctx);
         }
         let stored = account.config.password.clone();
         if let Some(known) =
@@ -44,6 +48,15 @@ impl EsmeSession {
                     Err(Busy) => session.refuse_for_now(sequence, &bind.system_id, ctx),
                 }),
         );
+    }
+
+    /// Whether the client has shown one of these certificates; of none, any will do and none.
+    fn shows_one_of(&self, certificates: &[String]) -> bool {
+        certificates.is_empty()
+            || self.certificate.as_ref().is_some_and(|shown| {
+                let mut wanted = certificates.iter().filter_map(|text| Wanted::parse(text));
+                wanted.any(|wanted| shown.is(&wanted))
+            })
     }
 
     fn verdict(

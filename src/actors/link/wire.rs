@@ -18,6 +18,8 @@ use tokio_rustls::TlsStream;
 
 use super::{Linked, Outbox, attach};
 use crate::config::Smpp;
+use crate::domain::certificate::Shown;
+use crate::tls;
 
 /// Probes without an answer before a connection is broken.
 const PROBES: u32 = 3;
@@ -54,6 +56,15 @@ pub fn tune(socket: &TcpStream, smpp: &Smpp) {
 // === impl Wire ===
 
 impl Wire {
+    /// The certificate that the peer has shown in the handshake, if it was asked for one.
+    pub fn certificate(&self) -> Option<Shown> {
+        let Self::Tls(stream) = self else {
+            return None;
+        };
+        let chain = stream.get_ref().1.peer_certificates()?;
+        chain.first().map(tls::shown)
+    }
+
     /// Attaches the connection to an actor. `limit`: most octets that may wait to be written.
     pub fn attach<A: Linked>(self, ctx: &mut Context<A>, limit: usize) -> Outbox {
         match self {

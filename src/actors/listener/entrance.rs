@@ -6,7 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use rustls::{AlertDescription, Error as TlsError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, Error as TlsError, InvalidMessage};
 use thiserror::Error;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -106,6 +106,12 @@ fn refused(error: io::Error) -> Refused {
         ) => "this is no TLS; does the ESME speak plain SMPP to a TLS listener?",
         TlsError::NoCertificatesPresented => {
             "the client has shown no certificate, which tls_client_ca demands"
+        }
+        TlsError::InvalidCertificate(CertificateError::Revoked) => {
+            "the client's certificate was revoked, as tls_client_crl says"
+        }
+        TlsError::InvalidCertificate(CertificateError::UnknownRevocationStatus) => {
+            "tls_client_crl has no list of the authority of the client's certificate"
         }
         TlsError::InvalidCertificate(_) => {
             "the client's certificate cannot be accepted by tls_client_ca"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Desk, SettingsError, TRIES};
 use crate::actors::hub::Hub;
 use crate::config::{Kept, Keyring, Unopened};
-use crate::domain::settings::{Change, Key};
+use crate::domain::settings::{Change, Key, Resources};
 use crate::store::Store;
 use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion};
 
@@ -78,6 +78,19 @@ impl Desk {
     ) -> Result<Vec<SettingsVersion>, SettingsError> {
         let versions = store.settings_versions(after, below, limit).await?;
         Ok(open_history(&self.keys.load(), versions))
+    }
+
+    /// Whether every password is in clear here: one that a version of long ago, or somebody's request,
+    /// brings sealed with a key that is not there could never be read again.
+    ///
+    /// # Errors
+    /// One of them is not.
+    pub(super) fn check_sealing(&self, resources: &Resources) -> Result<(), SettingsError> {
+        let keys = self.keys.load();
+        for (key, body) in resources {
+            keys.open(key, body)?;
+        }
+        Ok(())
     }
 
     /// Says how passwords are kept that ought to be kept otherwise.

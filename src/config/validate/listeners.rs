@@ -52,6 +52,10 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
             ),
             _ => {}
         }
+        if listener.tls_client_crl.is_some() && listener.tls_client_ca.is_none() {
+            let message = "means nothing without `tls_client_ca`; set both";
+            found.problem(key("tls_client_crl"), message);
+        }
         for (at, entry) in listener.proxy_from.iter().enumerate() {
             if let Err(error) = entry.parse::<Network>() {
                 found.problem(format!("{}[{at}]", key("proxy_from")), error.to_string());

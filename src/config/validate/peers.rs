@@ -18,6 +18,7 @@ use crate::config::{
 use crate::domain::account;
 use crate::domain::address;
 use crate::domain::allow::Network;
+use crate::domain::certificate::Wanted;
 use crate::sms::Language;
 
 /// Beyond it a round over the accounts of a queue takes too long.
@@ -97,6 +98,22 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             (1..=MAX_WEIGHT).contains(&account.weight),
             "must be from 1 to 100",
         );
+        for (at, text) in account.certificates.iter().enumerate() {
+            if Wanted::parse(text).is_none() {
+                let message =
+                    "must be a name, or sha256: and the 64 hexadecimal digits of a fingerprint";
+                found.problem(format!("{base}.certificates[{at}]"), message);
+            }
+        }
+        if !account.certificates.is_empty()
+            && config
+                .listener
+                .iter()
+                .all(|one| one.tls_client_ca.is_none())
+        {
+            let message = "no [[listener]] of this node has `tls_client_ca`: it cannot bind here";
+            found.warn(key("certificates"), message);
+        }
         if let Some(max) = account.max_waiting {
             found.at_least_one(&key("max_waiting"), max);
         }

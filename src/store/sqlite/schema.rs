@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::files;
 use crate::store::StoreError;
 
 /// The layout that this binary reads and writes, in `PRAGMA user_version`.
@@ -157,6 +158,13 @@ ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 #[derive(Debug)]
 pub struct FolderLock {
     _file: File,
+}
+
+/// Creates the data folder, closes it and the store's files in it to others, and locks it.
+pub fn own_folder(data_dir: &Path) -> Result<FolderLock, StoreError> {
+    files::own_folder(data_dir, &["smsc.", "index."])
+        .map_err(|error| failed(format!("cannot use {}: {error}", data_dir.display())))?;
+    lock_folder(data_dir)
 }
 
 /// Locks a data folder for this process.

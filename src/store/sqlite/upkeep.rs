@@ -55,6 +55,18 @@ pub struct Upkeep {
 // === impl Upkeep ===
 
 impl Upkeep {
+    /// With nothing done yet.
+    pub fn new(reader: Connection, shared: &Arc<Shared>, carry_limit: usize) -> Self {
+        Self {
+            reader,
+            shared: Arc::clone(shared),
+            carry_limit,
+            retire_from: 0,
+            texts: TextPass::default(),
+            unclean: false,
+        }
+    }
+
     /// Moves the low-water mark to where a restart reads least.
     pub fn advance(&mut self) -> Result<(), StoreError> {
         if self.unclean {

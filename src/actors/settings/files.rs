@@ -1,0 +1,29 @@
+//! Files that a change of the configuration names: only some may be named through the API.
+
+use super::{Desk, SettingsError};
+use crate::config::{self, Config};
+use crate::domain::settings::Resources;
+
+impl Desk {
+    /// Whether every file that the resources name may be named through the API. Blocks.
+    pub(super) fn check_files(
+        &self,
+        before: &Resources,
+        after: &Resources,
+    ) -> Result<(), SettingsError> {
+        let file = self.file.load();
+        let folder = file.http.files_dir.as_deref();
+        let own = file.resources();
+        let mut found = config::files_out_of_reach(after, folder, &[before, &own]);
+        // Its file may have been edited since it was read: then `smsc apply` brings what it says now.
+        if !found.is_empty()
+            && let Some(Ok(now)) = self.path.as_ref().map(|path| Config::load(Some(path)))
+        {
+            found = config::files_out_of_reach(after, folder, &[before, &own, &now.resources()]);
+        }
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(SettingsError::Invalid(found)),
+        }
+    }
+}
