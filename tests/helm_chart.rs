@@ -30,6 +30,7 @@ struct Pod {
     folder: tempfile::TempDir,
     smpp: SocketAddr,
     http: SocketAddr,
+    health: SocketAddr,
     token: String,
 }
 
@@ -43,6 +44,7 @@ impl Pod {
         Self {
             smpp: ([127, 0, 0, 1], free_port()).into(),
             http: ([127, 0, 0, 1], free_port()).into(),
+            health: ([127, 0, 0, 1], free_port()).into(),
             token: rendered["token"].as_str().unwrap().to_owned(),
             folder,
         }
@@ -61,7 +63,8 @@ impl Pod {
             .env("SMSC_CONFIG", self.path().join("smsc.toml"))
             .env("SMSC_DATA_DIR", self.path().join("data"))
             .env("SMSC_SMPP__LISTEN", self.smpp.to_string())
-            .env("SMSC_HTTP__LISTEN", self.http.to_string());
+            .env("SMSC_HTTP__LISTEN", self.http.to_string())
+            .env("SMSC_HTTP__HEALTH_LISTEN", self.health.to_string());
         command
     }
 
@@ -88,6 +91,11 @@ impl Pod {
             process.assert_running();
             run(&mut self.command(&["health"])).success.then_some(())
         });
+        // The probes of the pod have a port of their own.
+        let probed = Admin::new(self.health, "none")
+            .text("/health/ready")
+            .unwrap();
+        assert_eq!(probed.0, 200, "{}", probed.1);
         let mut esme = Peer::bind(self.smpp, "shop", "sesame");
         let id = esme.submit(submit("33123456789", "through the chart"));
         let admin = Admin::new(self.http, &self.token);

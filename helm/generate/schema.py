@@ -8,10 +8,13 @@ OURS = {
     "node": "the store, which leases one",
     "smpp.listen": "listenAddress",
     "http.listen": "listenAddress",
+    "http.health_listen": "listenAddress",
     "http.admin_token": "secrets.adminToken",
     "http.admin_token_file": "secrets.existingSecret",
     "postgres.url": "secrets.databaseUrl",
     "postgres.url_file": "secrets.existingSecret",
+    "secrets.key": "secrets.sealingKey",
+    "secrets.key_file": "secrets.sealPasswords",
     "redis.url": "secrets.redisUrl",
     "redis.url_file": "secrets.existingSecret",
 }

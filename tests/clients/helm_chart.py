@@ -27,7 +27,7 @@ PEERS = {
     "config": {
         "account": [
             {"system_id": "shop", "rate": 200, "allow": ["127.0.0.0/8"]},
-            {"system_id": "bank", "password": 'quo"te'},
+            {"system_id": "bank"},
         ],
         "operator": [
             {
@@ -52,7 +52,10 @@ PEERS = {
         "store": {"min_free_mib": 1},
         "telemetry": {"trace_ratio": 0.05, "numbers": "hashed"},
     },
-    "secrets": {"accounts": {"shop": "sesame"}, "operators": {"up": "secret"}},
+    "secrets": {
+        "accounts": {"shop": "sesame", "bank": 'quo"te'},
+        "operators": {"up": "secret"},
+    },
 }
 CLUSTER = {
     **PEERS,
@@ -80,6 +83,7 @@ CASES = {
     "embedded": PEERS,
     "embedded-bare": {
         **PEERS,
+        "secrets": {**PEERS["secrets"], "sealPasswords": True, "sealingKey": "0f" * 32},
         "serviceAccount": {"create": False},
         "checkConfig": False,
         "applyConfig": False,
@@ -159,6 +163,21 @@ REFUSED = [
     ({"config": {"queue": {"max_wating": 3}}}, ["config/queue", "max_wating"]),
     ({"config": {"validity": {"default": "3 days"}}}, ["config/validity/default"]),
     ({"config": {"account": [{"password": "x"}]}}, ["account/0", "system_id"]),
+    (
+        {"config": {"account": [{"system_id": "a", "password": "x"}]}},
+        ["account", "\"a\"", "in clear", "ConfigMap", "secrets.accounts.a"],
+    ),
+    (
+        {
+            "config": {
+                "operator": [
+                    {"id": "up", "address": "h:1", "system_id": "us", "password": "$argon2id$x"}
+                ]
+            }
+        },
+        ["operator", "in clear", "secrets.operators.up"],
+    ),
+    ({"secrets": {"sealPasswords": True}}, ["secrets.sealingKey"]),
     (
         {
             "config": {
@@ -455,6 +474,8 @@ def config(case, folder):
         "database-url": "postgres://a@b/c",
         "redis-url": "redis://a",
         "account-shop": "sesame",
+        "account-bank": "pass",
+        "sealing-key": "0f" * 32,
         "operator-up": "secret",
     }
     for secret in of_kind(objects, "Secret", name):

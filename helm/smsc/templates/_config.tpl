@@ -115,7 +115,10 @@
 {{- $_ := set $config "listener" $listeners }}
 {{- end }}
 {{- $_ := set $config "smpp" (merge (dict "listen" $plain) ($config.smpp | default dict)) }}
-{{- $_ := set $config "http" (merge (dict "listen" (printf "%s:8080" .Values.listenAddress) "admin_token_file" (printf "%s/admin-token" $at)) ($config.http | default dict)) }}
+{{- $_ := set $config "http" (merge (dict "listen" (printf "%s:8080" .Values.listenAddress) "admin_token_file" (printf "%s/admin-token" $at) "health_listen" (printf "%s:8081" .Values.listenAddress)) ($config.http | default dict)) }}
+{{- if .Values.secrets.sealPasswords }}
+{{- $_ := set $config "secrets" (dict "key_file" (printf "%s/sealing-key" $at)) }}
+{{- end }}
 {{- if include "smsc.isCluster" . }}
 {{- $_ := set $config "postgres" (merge (dict "url_file" (printf "%s/database-url" $at)) ($config.postgres | default dict)) }}
 {{- if .Values.redis.enabled }}
@@ -135,6 +138,11 @@
 {{/* Points an account or operator to its password, unless it brings one. */}}
 {{- define "smsc.password" -}}
 {{- $root := index . 0 }}{{ $peer := index . 1 }}{{ $kind := index . 2 }}{{ $name := index . 3 }}{{ $known := index . 4 }}{{ $where := index . 5 }}
+{{- $given := get $peer "password" | default "" }}
+{{- $isHash := and (eq $kind "account") (hasPrefix "$argon2id$" $given) }}
+{{- if and $given (not $isHash) }}
+{{- fail (printf "config.%s %q: its password is in clear, and config becomes a ConfigMap, which many may read: move it to %s.%s, or set its password_file" $kind $name $where $name) }}
+{{- end }}
 {{- if not (or (hasKey $peer "password") (hasKey $peer "password_file")) }}
 {{- if not (regexMatch "^[-._A-Za-z0-9]+$" $name) }}
 {{- fail (printf "config.%s %q: its name cannot be a key of a Secret; give it password_file" $kind $name) }}
@@ -154,6 +162,9 @@
 {{- define "smsc.secrets" -}}
 {{- $secrets := dict }}
 {{- with .Values.secrets.adminToken }}{{ $_ := set $secrets "admin-token" . }}{{ end }}
+{{- if .Values.secrets.sealPasswords }}
+{{- $_ := set $secrets "sealing-key" (required "secrets.sealingKey: sealPasswords needs a key (openssl rand -hex 32), or secrets.existingSecret with the key sealing-key" .Values.secrets.sealingKey) }}
+{{- end }}
 {{- if include "smsc.isCluster" . }}
 {{- $_ := set $secrets "database-url" (required "secrets.databaseUrl: mode cluster needs the URL of PostgreSQL, or secrets.existingSecret with the key database-url" .Values.secrets.databaseUrl) }}
 {{- if .Values.redis.enabled }}

@@ -57,25 +57,24 @@ spec:
         {{- end }}
         - name: http
           containerPort: 8080
+        - name: health
+          containerPort: 8081
       # The HTTP server starts when the store has been read and everything is in its queue.
       startupProbe:
         httpGet:
           path: /health/live
-          port: http
-          scheme: {{ include "smsc.scheme" . | upper }}
+          port: health
         periodSeconds: 5
         failureThreshold: {{ div (add (int .Values.probes.startupSeconds) 4) 5 }}
       readinessProbe:
         httpGet:
           path: /health/ready
-          port: http
-          scheme: {{ include "smsc.scheme" . | upper }}
+          port: health
         {{- toYaml .Values.probes.readiness | nindent 8 }}
       livenessProbe:
         httpGet:
           path: /health/live
-          port: http
-          scheme: {{ include "smsc.scheme" . | upper }}
+          port: health
         {{- toYaml .Values.probes.liveness | nindent 8 }}
       {{- with .Values.preStopSeconds }}
       lifecycle:
