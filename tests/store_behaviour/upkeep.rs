@@ -87,7 +87,7 @@ pub fn active_pages(h: &mut Harness) {
     check(h);
     let page = h.store().active_page(0..u64::MAX, 100).wait().unwrap();
     let told = page.active.iter().find(|active| active.id == id(31));
-    let stage = told.unwrap().stage;
+    let stage = &told.unwrap().stage;
     assert!(matches!(stage, Stage::Untold { tell: 4, .. }), "{stage:?}");
 }
 
