@@ -72,10 +72,10 @@ pub struct Queue {
     pub ready_in_memory: u64,
     /// Blocks of the waiting list that were written out of memory.
     pub spilled: u64,
-    /// Attempts that were answered and are not durable yet: a crash repeats them.
+    /// Attempts on this node that were answered and are not durable yet: a crash repeats them.
     #[serde(default)]
     pub unwritten: u64,
-    /// Accounts whose waiting messages take turns.
+    /// Accounts whose waiting messages take turns on this node.
     #[serde(default)]
     pub senders: u64,
     /// Restarts of its actor after a failure.

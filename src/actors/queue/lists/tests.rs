@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::actors::queue::waiting::{BLOCK, Popped, Waiting};
+use crate::actors::queue::waiting::{Popped, Waiting};
 use crate::pb::delivery::What;
 
 const PAGE: usize = 64;
 const READ: usize = 16;
+/// Of which the fastest counts.
+const ROUNDS: usize = 100;
 
 fn item(id: u64, sender: u32, priority: u8) -> Item {
     Item {
@@ -111,9 +113,8 @@ fn one_account_alone_is_one_list() {
     (500..600).for_each(|id| lists.comes(id, 1, 0));
     (600..700).for_each(|id| lists.comes(id, 2, 0));
     let next = lists.next(40, 1);
-    // A quarter, and one more when the first turn is its own.
-    let others = of(2, &next).len();
-    assert!((10..=11).contains(&others), "{next:?}");
+    // Weights 3 and 1, whoever begins.
+    assert!((10..=11).contains(&of(2, &next).len()), "{next:?}");
 }
 
 #[test]
@@ -244,43 +245,43 @@ fn accounts_that_are_gone_are_forgotten() {
 
 /// How long messages take through the lists, per message; the fastest of some rounds.
 fn cost(accounts: u64) -> Duration {
-    const MESSAGES: u64 = 100_000;
+    const MESSAGES: u64 = 5_000;
     /// As many as wait on the way when the operator keeps up.
     const WAITING: u64 = 2_000;
     let mut best = Duration::MAX;
-    for _ in 0..5 {
-        let mut lists = lists(&[], 5);
-        let mut message = Some(Box::<Message>::default());
-        let mut boxes: Vec<Box<Message>> = (0..WAITING).map(|_| Box::default()).collect();
-        for id in 0..WAITING {
-            let one = boxes.pop().or_else(|| message.take()).expect("enough");
-            lists.accept(item(id, (id % accounts) as u32, 0), one, 4_096);
-        }
+    let mut lists = lists(&[], 5);
+    for id in 0..WAITING {
+        lists.accept(item(id, (id % accounts) as u32, 0), Box::default(), 4_096);
+    }
+    let mut next = WAITING;
+    for _ in 0..ROUNDS {
         let started = Instant::now();
-        for id in WAITING..MESSAGES {
+        for id in next..next + MESSAGES {
             let (_, message) = lists.pop(1).expect("some wait");
             lists.accept(item(id, (id % accounts) as u32, 0), message, 4_096);
         }
         best = best.min(started.elapsed());
+        next += MESSAGES;
     }
     best / MESSAGES as u32
 }
 
 /// A list without turns, as a measure.
 fn cost_of_a_list() -> Duration {
+    const MESSAGES: u64 = 5_000;
     let mut best = Duration::MAX;
-    for _ in 0..5 {
+    for _ in 0..ROUNDS {
         let mut waiting = Waiting::default();
         let started = Instant::now();
-        for id in 0..100_000 {
+        for id in 0..MESSAGES {
             waiting.push_back(item(id, 0, 0));
-            if id >= BLOCK as u64 {
+            if id >= MESSAGES / 2 {
                 assert!(matches!(waiting.pop(), Popped::Item(_)));
             }
         }
         best = best.min(started.elapsed());
     }
-    best / 100_000
+    best / MESSAGES as u32
 }
 
 #[test]

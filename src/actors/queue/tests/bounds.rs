@@ -74,3 +74,107 @@ async fn one_message_is_found_as_fast_among_many_as_among_few() {
     assert_eq!(left, 1_000_000 - 1000);
     assert!(many < few * 20, "{few:?} among few, {many:?} among many");
 }
+
+/// A session that settles at once what it is given.
+struct Taking {
+    queue: Addr<Queue>,
+    taken: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+const TAKING: u64 = 8;
+
+impl Actor for Taking {
+    type Context = Context<Self>;
+}
+
+impl Handler<DeliverBatch> for Taking {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        let done: Vec<u64> = batch.deliveries.iter().map(|one| one.id).collect();
+        self.taken
+            .fetch_add(done.len(), std::sync::atomic::Ordering::Relaxed);
+        let settled = SettleBatch {
+            session: TAKING,
+            room: done.len() as u32,
+            done,
+            ..SettleBatch::default()
+        };
+        crate::actors::ports::post(&self.queue, settled);
+    }
+}
+
+measured!(Taking: DeliverBatch);
+
+impl Handler<ReportHeld> for Taking {
+    type Result = ();
+
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {}
+}
+
+/// How long messages of so many accounts in turns take through the actor.
+async fn time_through(rig: &Rig, accounts: u32) -> std::time::Duration {
+    const BATCHES: u64 = 400;
+    const BATCH: u64 = 100;
+    let taken: Arc<std::sync::atomic::AtomicUsize> = Arc::default();
+    let session = Taking {
+        queue: rig.port.addr.clone(),
+        taken: Arc::clone(&taken),
+    }
+    .start();
+    let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
+    rig.port
+        .join(TAKING, SessionPort::new(deliver, session.recipient()));
+    rig.send(Credit {
+        session: TAKING,
+        room: 1_000,
+        retire: false,
+    })
+    .await;
+    let message = |id: u64| Message {
+        id,
+        sender: 1 + (id % u64::from(accounts)) as u32,
+        ..Message::default()
+    };
+    let item = |id: u64| QueueItem {
+        id,
+        expires_at: i64::MAX,
+        message: Some(Box::new(message(id))),
+        term: rig.term(0),
+        ..QueueItem::default()
+    };
+    let batches: Vec<Enqueue> = (0..BATCHES)
+        .map(|batch| Enqueue {
+            items: (batch * BATCH..(batch + 1) * BATCH)
+                .map(|id| item(id + 1))
+                .collect(),
+        })
+        .collect();
+    let started = std::time::Instant::now();
+    for batch in batches {
+        rig.send(batch).await;
+    }
+    while taken.load(std::sync::atomic::Ordering::Relaxed) < (BATCHES * BATCH) as usize {
+        tokio::task::yield_now().await;
+    }
+    let took = started.elapsed();
+    rig.port.leave(TAKING);
+    rig.send(SessionDown { session: TAKING }).await;
+    took
+}
+
+#[actix::test]
+async fn a_thousand_accounts_go_through_nearly_as_fast_as_one() {
+    let rig = rig().await;
+    let (mut one, mut many) = (Duration::MAX, Duration::MAX);
+    for _ in 0..7 {
+        one = one.min(time_through(&rig, 1).await);
+        many = many.min(time_through(&rig, 1_000).await);
+    }
+    let ratio = many.as_secs_f64() / one.as_secs_f64();
+    println!(
+        "40,000 messages through the actor: {one:?} of one account, {many:?} of a thousand: {ratio:.3}"
+    );
+    // It is a few hundredths on a quiet machine, of what the queue alone costs; noise is more.
+    assert!(ratio < 2.0, "{ratio}");
+}
