@@ -68,6 +68,8 @@ pub struct Connections(Arc<Counts>);
 
 #[derive(Default)]
 struct Counts {
+    /// Those of which a load balancer has not said yet where they come from.
+    entering: AtomicUsize,
     open: AtomicUsize,
     unbound: Mutex<HashMap<Origin, usize>>,
 }
@@ -85,7 +87,9 @@ pub struct Listener {
 /// Counts one connection for as long as its session lives.
 pub struct Admitted {
     counts: Connections,
-    /// Until it has bound; unknown before a load balancer has announced it.
+    /// Whether it is known where it comes from.
+    is_open: bool,
+    /// Until it has bound.
     unbound: Option<Origin>,
 }
 
@@ -112,13 +116,13 @@ impl Listener {
     fn admit(&mut self, socket: TcpStream, peer: SocketAddr) {
         let config = self.hub.config();
         let draining = self.hub.draining.load(Ordering::Relaxed);
-        let mut admitted = self.open.admit();
+        let admitted = self.open.admit(config.smpp.max_connections);
+        let Some(mut admitted) = admitted.filter(|_| !draining) else {
+            self.hub.metrics.connections_refused.inc();
+            return;
+        };
         // Behind a load balancer it is not known yet where it comes from.
         if self.door.proxy_from.is_none() && !self.door.lets_in(&self.hub, &mut admitted, peer) {
-            return;
-        }
-        if draining || admitted.open() > config.smpp.max_connections {
-            self.hub.metrics.connections_refused.inc();
             return;
         }
         tune(&socket, &config.smpp);
@@ -227,9 +231,11 @@ impl Door {
         None
     }
 
-    /// Whether there is room for one more that has not bound, from where this one comes.
+    /// Whether there is room for one more that has not bound, from where this one comes, and then for
+    /// one more at all.
     fn lets_in(&self, hub: &Hub, admitted: &mut Admitted, peer: SocketAddr) -> bool {
-        let most = hub.config().smpp.max_unbound_per_address();
+        let config = hub.config();
+        let most = config.smpp.max_unbound_per_address();
         let has_room = admitted.come_from(peer.ip(), most);
         if !has_room {
             let label = ReasonLabel { reason: "crowded" };
@@ -237,30 +243,48 @@ impl Door {
             if hub.doorkeeper.may_log(peer.ip()) {
                 tracing::warn!(listener = %self.name, %peer, most, "connection refused: too many from this address have not bound");
             }
+            return false;
         }
-        has_room
+        let is_open = admitted.open(config.smpp.max_connections);
+        if !is_open {
+            hub.metrics.connections_refused.inc();
+        }
+        is_open
     }
 }
 
 // === impl Connections ===
 
 impl Connections {
-    /// Counts one more.
-    fn admit(&self) -> Admitted {
-        self.0.open.fetch_add(1, Ordering::Relaxed);
-        Admitted {
+    /// Lets one more show where it comes from, unless `most` do.
+    fn admit(&self, most: usize) -> Option<Admitted> {
+        more(&self.0.entering, most).then(|| Admitted {
             counts: self.clone(),
+            is_open: false,
             unbound: None,
-        }
+        })
     }
+}
+
+/// Counts one more, unless there are `most`.
+fn more(counter: &AtomicUsize, most: usize) -> bool {
+    let one_more = |count: usize| (count < most).then_some(count + 1);
+    counter
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+        .is_ok()
 }
 
 // === impl Admitted ===
 
 impl Admitted {
-    /// The connections that there are, this one included.
-    fn open(&self) -> usize {
-        self.counts.0.open.load(Ordering::Relaxed)
+    /// Counts it among all connections, unless there are `most`.
+    fn open(&mut self, most: usize) -> bool {
+        let counts = &self.counts.0;
+        if !self.is_open && more(&counts.open, most) {
+            counts.entering.fetch_sub(1, Ordering::Relaxed);
+            self.is_open = true;
+        }
+        self.is_open
     }
 
     /// Counts it among those of its origin that have not bound, unless there are `most`.
@@ -294,7 +318,12 @@ impl Admitted {
 impl Drop for Admitted {
     fn drop(&mut self) {
         self.bound();
-        self.counts.0.open.fetch_sub(1, Ordering::Relaxed);
+        let counts = &self.counts.0;
+        let counter = match self.is_open {
+            true => &counts.open,
+            false => &counts.entering,
+        };
+        counter.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -321,8 +350,9 @@ mod tests {
     fn an_origin_has_so_many_that_have_not_bound() {
         let connections = Connections::default();
         let come = |from: u8| {
-            let mut admitted = connections.admit();
-            admitted.come_from(address(from), 2).then_some(admitted)
+            let mut admitted = connections.admit(10).unwrap();
+            let is_in = admitted.come_from(address(from), 2) && admitted.open(3);
+            is_in.then_some(admitted)
         };
         let mut first = come(1).unwrap();
         let second = come(1).unwrap();
@@ -335,9 +365,16 @@ mod tests {
         assert!(come(1).is_none());
         drop(second);
         let fourth = come(1).unwrap();
-        assert_eq!(fourth.open(), 3);
+        assert!(come(2).is_none(), "three are all");
         drop((first, third, fourth));
         assert!(lock(&connections.0.unbound).is_empty());
-        assert_eq!(connections.admit().open(), 1);
+        assert!(come(2).is_some());
+        // Those that have not shown where they come from are counted for themselves.
+        let entering: Vec<Option<Admitted>> = (0..12).map(|_| connections.admit(10)).collect();
+        assert_eq!(entering.iter().flatten().count(), 10);
+        drop(entering);
+        let counts = &connections.0;
+        let left = [&counts.entering, &counts.open].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(left, [0, 0]);
     }
 }
