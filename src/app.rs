@@ -92,6 +92,7 @@ pub async fn start(
         settings,
         seeds,
         parked,
+        node,
         highest,
         purses,
     } = tokio::task::spawn_blocking(move || Stock::open(for_stock, file)).await??;
@@ -103,7 +104,6 @@ pub async fn start(
 
     let mut registry = Registry::default();
     let metrics = Arc::new(Metrics::new(&mut registry));
-    let node = membership.map_or(config.node, |membership| membership.node);
     logs::set_node(node);
     let traces = Traces::start(node, &metrics)?;
     let (escalate, escalations) = escalation();

@@ -27,6 +27,7 @@ pub mod openapi;
 pub mod opt_out;
 pub mod queues;
 pub mod receipts;
+pub mod repair_ids;
 pub mod replay;
 pub mod route;
 pub mod send;
@@ -109,6 +110,8 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Set ids aside that a wrong clock has left in the future.
+    RepairIds(repair_ids::Args),
     /// Ask a running SMSC whether it is ready.
     Health(health::Args),
     /// Bring the PostgreSQL database up to this release.
@@ -184,6 +187,7 @@ impl Command {
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::RepairIds(args) => repair_ids::run(&args),
             Self::Health(args) => health::run(&args),
             Self::Migrate(args) => migrate::run(&args),
             Self::MigrateStore(args) => migrate_store::run(&args),

@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod failed;
 pub mod forms;
 mod gauges;
+mod low_water;
 pub mod moving;
 pub mod opt_out;
 pub mod postgres;
@@ -35,9 +36,11 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use self::search::MAX_SCAN;
+use crate::domain::id::Aside;
 use crate::pb::{Message, MessageState, QueueItem};
 
 pub use self::gauges::{CommitHistograms, Histogram};
+pub use self::low_water::CARRY_LIMIT;
 pub use self::search::{Found, Search};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
@@ -314,6 +317,14 @@ pub struct History {
     pub changes: Vec<ChangeRow>,
 }
 
+/// Ids that a wrong clock has left in the future, set aside for good or to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetAside {
+    pub ids: Aside,
+    /// Messages and parked receipts that have them.
+    pub rows: u64,
+}
+
 /// What the store says of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoreStats {
@@ -332,6 +343,8 @@ pub struct StoreStats {
     pub dead_letters: u64,
     /// How the commits went, in buckets.
     pub histograms: Option<CommitHistograms>,
+    /// What has become of the rows of `smpp.message_correlations`, where it is kept.
+    pub correlations: Option<cluster::CorrelationCounts>,
 }
 
 /// The durable side of the SMSC.
@@ -368,8 +381,12 @@ pub trait Store:
     /// Parked receipts in id order. Blocks.
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError>;
 
-    /// The highest id ever used by a message or a parked receipt, 0 when empty. Blocks.
+    /// The highest id ever used by a message or a parked receipt, 0 when empty; those that were set
+    /// aside do not count. Blocks.
     fn highest_id(&self) -> Result<u64, StoreError>;
+
+    /// Ids that `smsc repair-ids` has set aside, the lowest first. Blocks.
+    fn asides(&self) -> Result<Vec<Aside>, StoreError>;
 
     /// A small number for a name, the same for ever. Blocks; for start and reload.
     fn intern(&self, name: &str) -> Result<u32, StoreError>;
@@ -388,8 +405,9 @@ pub trait Store:
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
 
     /// Looks keys up in all hours, newest first; answers in the order asked. A store that finds attempts
-    /// by their own rows prefers those whose message is not final.
-    fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>>;
+    /// by their own rows prefers those whose message is not final, and need not look at messages that were
+    /// accepted before `since` (Unix ms).
+    fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>>;
 
     /// Drops the derived correlation tables older than an hour.
     fn drop_correlations_before(&self, hour: i64) -> Reply<()>;
@@ -429,6 +447,22 @@ pub trait Store:
 impl SentRow {
     /// Stands in `status` when no answer came: not a value of SMPP (reserved range, 3.4 §5.1.3).
     pub const NO_ANSWER: u32 = u32::MAX;
+}
+
+// === impl SetAside ===
+
+impl SetAside {
+    /// Adds ids to those of the same node.
+    fn add(all: &mut Vec<Self>, more: Self) {
+        match all.iter_mut().find(|one| one.ids.node == more.ids.node) {
+            Some(one) => {
+                one.ids.first = one.ids.first.min(more.ids.first);
+                one.ids.last = one.ids.last.max(more.ids.last);
+                one.rows += more.rows;
+            }
+            None => all.push(more),
+        }
+    }
 }
 
 // === impl WriteBatch ===

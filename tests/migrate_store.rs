@@ -267,7 +267,7 @@ fn check_correlations(store: &PgStore, moved: &[History], names: &Names) {
         }
     }
     assert!(keys.len() > count_stages(|stage| stage == 6) / 2);
-    assert_eq!(store.find_correlations(keys).wait(), Ok(expected));
+    assert_eq!(store.find_correlations(keys, 0).wait(), Ok(expected));
 }
 
 #[test]

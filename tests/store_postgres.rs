@@ -6,6 +6,8 @@ mod database;
 
 mod harness;
 
+#[path = "store_postgres/low_water.rs"]
+mod low_water;
 #[path = "store_postgres/tls.rs"]
 mod tls;
 
@@ -16,6 +18,7 @@ use database::Database;
 use prost::Message as _;
 use smsc::pb::delivery::What;
 use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
+use smsc::store::cluster::ClusterStore as _;
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use smsc::store::{
     FinRow, HandOver, Search, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
@@ -474,7 +477,7 @@ fn the_table_for_other_programs_follows_the_messages() {
         [line(id(1), "SUBMITTED|f")],
         "id 1 still waits for it"
     );
-    let counts = store.correlation_counts();
+    let counts = store.stats().correlations.unwrap();
     assert_eq!(
         (counts.taken_over, counts.in_use, counts.too_long),
         (0, 1, 1)
@@ -493,8 +496,15 @@ fn the_table_for_other_programs_follows_the_messages() {
     };
     store.write(rows(vec![again])).wait().unwrap();
     assert_eq!(database.query(status), [line(id(2), "SUBMITTED|f")]);
-    assert_eq!(store.correlation_counts().taken_over, 1);
+    assert_eq!(store.stats().correlations.unwrap().taken_over, 1);
     // Its 72 hours after 2023 are over.
-    assert_eq!(store.sweep_correlations().wait(), Ok(1));
+    assert_eq!(store.sweep_correlations(0).wait(), Ok(1));
     assert_eq!(database.query(status), [line(id(2), "EXPIRED|f")]);
+    // It ended with its time, and is kept for the retention from then on.
+    let ended = (id(2) >> 20) as i64 + 72 * 3_600_000;
+    assert_eq!(store.sweep_correlations(ended - 1_000).wait(), Ok(0));
+    assert_eq!(store.sweep_correlations(ended + 1_000).wait(), Ok(1));
+    assert!(database.query(status).is_empty());
+    let counts = store.stats().correlations.unwrap();
+    assert_eq!((counts.expired, counts.deleted), (1, 1));
 }

@@ -1,5 +1,8 @@
 //! What is particular to the embedded store: its files, its locks, and what goes wrong on a disk.
 
+#[path = "store_sqlite/log.rs"]
+mod log;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -146,7 +149,10 @@ fn a_damaged_index_is_built_again() {
             page.messages.len() == 1 && store.stats().index_lag == 0
         });
         store.spill_correlations(1, vec![(1, 2)]).wait().unwrap();
-        assert_eq!(store.find_correlations(vec![1]).wait(), Ok(vec![Some(2)]));
+        assert_eq!(
+            store.find_correlations(vec![1], 0).wait(),
+            Ok(vec![Some(2)])
+        );
     }
 }
 

@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use self::pass::Passed;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
-use crate::clock;
 use crate::content;
 use crate::pb::failed::Why;
 use crate::pb::{
@@ -47,6 +47,8 @@ pub struct Assembly {
     joined: bool,
     /// For fingerprints, which are compared only with others of this process.
     hasher: ahash::RandomState,
+    /// Parts wait for a length of time, whatever the wall clock says.
+    started: Instant,
 }
 
 /// A part that a commit under way is about.
@@ -72,6 +74,7 @@ impl Assembly {
             room,
             joined: false,
             hasher: ahash::RandomState::new(),
+            started: Instant::now(),
         }
     }
 
@@ -133,7 +136,7 @@ impl Assembly {
             fingerprint: self.fingerprint(&message),
             value: message,
         };
-        match self.waiting.add(clock::now_ms(), key, part) {
+        match self.waiting.add(self.elapsed_ms(), key, part) {
             Added::Waiting => {}
             Added::Complete(parts) => self.put_together(parts, ctx),
             Added::Repeated(part) => self.end_repeated(vec![part], ctx),
@@ -145,6 +148,10 @@ impl Assembly {
             };
             self.give_up(oldest, ctx);
         }
+    }
+
+    fn elapsed_ms(&self) -> i64 {
+        i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
     fn put_together(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
@@ -208,7 +215,7 @@ impl Assembly {
         if !self.joined {
             return self.join(ctx);
         }
-        for set in self.waiting.expired(clock::now_ms()) {
+        for set in self.waiting.expired(self.elapsed_ms()) {
             match set.repeated {
                 true => self.end_repeated(set.parts, ctx),
                 false => self.give_up(set.parts, ctx),

@@ -32,12 +32,13 @@ use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::parts;
 use crate::actors::posted::measured;
+use crate::actors::queue::Awaited;
 use crate::actors::supervise::Health;
 use crate::actors::traced;
 use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::MessageIdForm;
-use crate::domain::bind;
+use crate::domain::{bind, id};
 use crate::pb::{
     CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
     ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
@@ -135,11 +136,11 @@ impl Correlation {
     pub fn new(
         hub: Arc<Hub>,
         health: Arc<Health>,
-        mut sent: Vec<(u64, u32, bytes::Bytes)>,
+        mut sent: Vec<Awaited>,
         parked: Vec<ParkedRow>,
     ) -> Self {
         // Of several with the same id the newest comes last.
-        sent.sort_by_key(|(id, ..)| *id);
+        sent.sort_by_key(|awaited| awaited.id);
         let config = hub.config();
         let mut correlation = Self {
             index: Index::new(config.correlation.memory),
@@ -158,7 +159,8 @@ impl Correlation {
             hub,
         };
         let plan = correlation.hub.full_plan();
-        for (id, operator, theirs) in sent {
+        for awaited in sent {
+            let operator = awaited.operator;
             if operator == plan.divided {
                 // Its last part may have ended just before this process did.
                 correlation.next_sweep = correlation.next_sweep.min(Instant::now() + LOOK_BACK);
@@ -167,10 +169,8 @@ impl Correlation {
                 continue;
             }
             let form = correlation.form_of(operator);
-            let key = correlation.index.key(operator, &theirs, form);
-            correlation
-                .index
-                .insert(key, id, crate::domain::id::millis(id));
+            let key = correlation.index.key(operator, &awaited.theirs, form);
+            correlation.index.insert(key, awaited.id, awaited.at);
         }
         for row in parked {
             correlation.park_in_memory(row);
@@ -277,7 +277,9 @@ impl Correlation {
                 self.hub.metrics.ids_reused.inc();
             }
             if !self.parked.is_empty()
-                && let Some((row, receipt)) = self.parked.take(key, earliest(sent.id))
+                && let Some((row, receipt)) = self
+                    .parked
+                    .take(key, earliest(sent.id, sent.message.as_deref(), now))
             {
                 self.index.mark_done(key, sent.id);
                 overdue.push(Match {
@@ -415,12 +417,19 @@ impl Correlation {
     }
 }
 
-/// The earliest time (Unix ms) at which a receipt of this message may have come. One that was here
-/// before belongs to an earlier message with the same id.
-fn earliest(id: u64) -> i64 {
+/// The earliest time (Unix ms) at which a receipt of this message may have come, as seen at `now`. One
+/// that was here before belongs to an earlier message with the same id.
+fn earliest(id: u64, message: Option<&Message>, now: i64) -> i64 {
     /// Clocks of nodes that share a store differ a little.
     const CLOCKS_MS: i64 = 5_000;
-    crate::domain::id::millis(id) - CLOCKS_MS
+    let accepted_at = message.map_or(id::millis(id) - id::MAX_LEAD_MS, |message| {
+        message.accepted_at
+    });
+    match accepted_at <= now {
+        true => accepted_at - CLOCKS_MS,
+        // The clock was wrong then: there is nothing to compare with.
+        false => i64::MIN,
+    }
 }
 
 fn ok(receipt: &OperatorReceipt) -> ReceiptResult {

@@ -5,9 +5,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
+use tokio::time::Instant;
 
 use crate::actors::access::Access;
 use crate::actors::balance::Balance;
@@ -33,13 +35,16 @@ use crate::actors::verifier::Verifier;
 use crate::config::Config;
 use crate::domain::account::Passwords;
 use crate::domain::circle::Circles;
-use crate::domain::id::IdGenerator;
+use crate::domain::id::{Ahead, IdGenerator};
 use crate::domain::partition;
 use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, SentBatch, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Hint, Partition};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Traces;
+
+/// How often it is said that no ids can be given.
+const SAY_AHEAD_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Hub {
     pub store: Arc<dyn Store>,
@@ -85,6 +90,8 @@ pub struct Hub {
     /// The files of call detail records, where there are any.
     pub records: OnceLock<Records>,
     references: Mutex<References>,
+    /// When it was last said that no ids can be given.
+    said_ahead: Mutex<Option<Instant>>,
 }
 
 // === impl Hub ===
@@ -140,7 +147,46 @@ impl Hub {
             balance: Balance::default(),
             records: OnceLock::new(),
             references: Mutex::default(),
+            said_ahead: Mutex::default(),
         })
+    }
+
+    /// An id for something accepted at `now` (Unix ms).
+    ///
+    /// # Errors
+    /// The ids are too far ahead of the clock; it is logged.
+    pub fn next_id(&self, now: i64) -> Result<u64, Ahead> {
+        self.say(self.ids.next(now))
+    }
+
+    /// Ids for a batch, see [`IdGenerator::take`].
+    ///
+    /// # Errors
+    /// As [`Self::next_id`].
+    pub fn next_ids(
+        &self,
+        now: i64,
+        count: usize,
+    ) -> Result<impl Iterator<Item = u64> + use<>, Ahead> {
+        self.say(self.ids.take(now, count))
+    }
+
+    fn say<T>(&self, ids: Result<T, Ahead>) -> Result<T, Ahead> {
+        if let Err(ahead) = &ids {
+            self.say_ahead(ahead);
+        }
+        ids
+    }
+
+    fn say_ahead(&self, ahead: &Ahead) {
+        let mut said = lock(&self.said_ahead);
+        if said.is_none_or(|at| at.elapsed() >= SAY_AHEAD_EVERY) {
+            *said = Some(Instant::now());
+            tracing::error!(
+                "{ahead}, so nothing is accepted: the clock stepped back. If it is right now, \
+                 stop this node and run `smsc repair-ids`; if not, set it"
+            );
+        }
     }
 
     pub fn plan(&self) -> Guard<Arc<Plan>> {

@@ -160,7 +160,22 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         true => hub.plan().trace_ratio(sender),
         false => Ratio::NONE,
     };
-    let ids = hub.ids.take(now, checked.len());
+    let ids = match hub.next_ids(now, checked.len()) {
+        Ok(ids) => ids,
+        Err(_) => {
+            let status = CommandStatus::ESME_RSYSERR;
+            for (sequence, _) in checked {
+                hub.release(sender);
+                if let Some(claim) = admitted.next_claim() {
+                    claim.refuse(status);
+                }
+                results.push(refusal(sequence, status));
+            }
+            count_results(&hub, &results);
+            results.extend(admitted.answers(&hub).await);
+            return Accepted::new(results, hub, Vec::new());
+        }
+    };
     for ((_, message), id) in checked.iter_mut().zip(ids) {
         message.id = id;
         if replay.as_ref().is_none_or(|order| order.to == 0) {

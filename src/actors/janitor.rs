@@ -65,6 +65,26 @@ impl Janitor {
         self.in_steps(ctx, RETIRE, failed, move || store.retire(before, RETIRE));
     }
 
+    /// What other programs read of correlations, where it is kept.
+    fn sweep_correlations(&self, ctx: &mut Context<Self>) {
+        let Some(cluster) = self.hub.cluster.clone() else {
+            return;
+        };
+        if !self.hub.tenure.is_janitor() {
+            return;
+        }
+        let before = match self.hub.config().store.retention.as_millis() as i64 {
+            0 => 0,
+            retention => clock::now_ms() - retention,
+        };
+        let work = async move {
+            if let Err(error) = cluster.sweep_correlations(before).await {
+                tracing::error!(%error, "smpp.message_correlations could not be swept");
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
     fn forget_audit(&self, ctx: &mut Context<Self>) {
         if !self.hub.tenure.is_janitor() {
             return;
@@ -142,6 +162,7 @@ impl Actor for Janitor {
             janitor.retire(ctx);
             janitor.erase_texts(ctx);
             janitor.forget_audit(ctx);
+            janitor.sweep_correlations(ctx);
         });
     }
 }

@@ -273,6 +273,13 @@ impl Plan {
             .unwrap_or(self.config.correlation.ttl)
     }
 
+    /// The longest that any operator is waited for.
+    pub fn longest_correlation_ttl(&self) -> Duration {
+        let operators = self.operators.values();
+        let own = operators.filter_map(|operator| operator.config.correlation_ttl);
+        own.fold(self.config.correlation.ttl, Duration::max)
+    }
+
     pub fn message_id_form(&self, operator: u32) -> MessageIdForm {
         self.operators
             .get(&operator)

@@ -36,7 +36,7 @@ use self::lists::{Lists, PRIORITIES};
 pub use compare::{Compare, Compared, Missed};
 pub use level::Weights;
 pub use partitions::AdoptPartitions;
-pub use recovery::{Seed, Seeds};
+pub use recovery::{Awaited, Seed, Seeds};
 pub use waiting::{Item, items_of};
 
 use crate::actors::finish;
@@ -59,6 +59,8 @@ pub struct Queue {
     lists: Lists,
     /// Not before their time.
     scheduled: scheduled::Scheduled,
+    /// Pauses are counted from here.
+    began: Instant,
     held: HashMap<u64, HeldItem, ahash::RandomState>,
     sessions: Vec<SessionSlot>,
     /// Where the next grant begins, so that sessions share evenly.
@@ -77,8 +79,8 @@ pub struct Queue {
     /// They are lost then: a limit that nodes share counts them for this moment only.
     tokens_until: Option<Instant>,
     asking: bool,
-    /// Nothing is granted before this (Unix ms): the operator said that it is throttled.
-    hold_until: i64,
+    /// Nothing is granted before this: the operator said that it is throttled.
+    hold_until: Option<Instant>,
     /// Taken out by a command or a late answer; skipped when its turn comes.
     gone: std::collections::HashSet<u64, ahash::RandomState>,
     /// Outcome unknown, policy `wait`: until when (Unix ms) an answer may still come.
@@ -104,8 +106,8 @@ pub struct Queue {
     missed: compare::Misses,
     /// The tenure's generation in which these lists were filled.
     tenure: u64,
-    /// Since when no session serves this queue (Unix ms), for failover.
-    unserved_since: Option<i64>,
+    /// Since when no session serves this queue, for failover.
+    unserved_since: Option<Instant>,
     guard: guard::Guard,
     counters: Counters,
 }
@@ -146,6 +148,7 @@ impl Queue {
             port,
             lists,
             scheduled: scheduled::Scheduled::default(),
+            began: Instant::now(),
             held: HashMap::default(),
             sessions: Vec::new(),
             turn: 0,
@@ -158,7 +161,7 @@ impl Queue {
             tokens: 0,
             tokens_until: None,
             asking: false,
-            hold_until: 0,
+            hold_until: None,
             gone: Default::default(),
             unsure: HashMap::default(),
             replaced_afar: HashMap::default(),
@@ -203,7 +206,10 @@ impl Queue {
         };
         self.not_missed(item.id, item.what);
         if queued.due_at > now {
-            self.schedule(item, queued.due_at);
+            match item.attempts {
+                0 => self.schedule(item, queued.due_at),
+                _ => self.pause(item, queued.due_at),
+            }
             return;
         }
         match queued.message {
@@ -212,17 +218,6 @@ impl Queue {
                 self.lists.accept(item, message, page);
             }
             None => self.lists.push_back(item),
-        }
-    }
-
-    fn schedule(&mut self, item: Item, due_at: i64) {
-        self.scheduled.push(item, due_at);
-    }
-
-    /// Puts what is due now behind what waits.
-    fn wake_due(&mut self, now: i64) {
-        while let Some(item) = self.scheduled.pop_due(now) {
-            self.lists.push_back(item);
         }
     }
 
@@ -235,7 +230,7 @@ impl Queue {
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
         self.watch_target();
-        self.watch_failover(now, ctx);
+        self.watch_failover(ctx);
         self.check_released(ctx);
         self.pump(ctx);
         self.publish();

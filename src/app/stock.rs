@@ -12,12 +12,14 @@ use crate::actors::cluster;
 use crate::actors::plan::Plan;
 use crate::actors::queue::Seeds;
 use crate::actors::settings::{Desk, Settled, settle};
+use crate::clock;
 use crate::config::{Config, Postgres};
+use crate::domain::{id, moment};
 use crate::store::balance::{BalanceStore as _, PurseRow};
 use crate::store::cluster::{ClusterStore, Membership};
 use crate::store::postgres::{PgOptions, PgStore};
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
-use crate::store::{ParkedRow, Store};
+use crate::store::{CARRY_LIMIT, ParkedRow, Store};
 
 pub struct Stock {
     pub store: Arc<dyn Store>,
@@ -30,6 +32,9 @@ pub struct Stock {
     /// What the embedded store holds; a shared one is read as partitions come.
     pub seeds: Seeds,
     pub parked: Vec<ParkedRow>,
+    /// The number in the ids that are made here.
+    pub node: u8,
+    /// Ids go on above it.
     pub highest: u64,
     /// Balances and quotas of the embedded store.
     pub purses: Vec<PurseRow>,
@@ -58,6 +63,10 @@ impl Stock {
             search_index: config.store.search_index,
             ..SqliteOptions::new(&config.data_dir)
         })?;
+        let now = clock::now_ms();
+        let highest = highest_id(&store, now)?;
+        let node = id::free_node(&store.asides()?, config.node, now)
+            .context("every node number has ids that were set aside (smsc repair-ids)")?;
         let Settled { config, desk } = settle(config, path, &store)?;
         let seeds = Seeds::read(&store, &config)?;
         Ok(Self {
@@ -65,7 +74,8 @@ impl Stock {
             settings: desk,
             seeds,
             parked: store.parked(usize::MAX)?,
-            highest: store.highest_id()?,
+            node,
+            highest,
             purses: store.purses(None).wait()?,
             store: Arc::new(store),
             cluster: None,
@@ -75,6 +85,9 @@ impl Stock {
 
     fn shared(config: Config, path: Option<PathBuf>, options: PgOptions) -> anyhow::Result<Self> {
         let store = Arc::new(PgStore::open(options)?);
+        let now = clock::now_ms();
+        check_clock(now, store.now_ms()?)?;
+        let highest = highest_id(store.as_ref(), now)?;
         let Settled { config, desk } = settle(config, path, store.as_ref())?;
         let membership = store.join(
             cluster::card(&config),
@@ -87,13 +100,41 @@ impl Stock {
             settings: desk,
             seeds: Seeds::default(),
             parked: Vec::new(),
-            highest: store.highest_id()?,
+            node: membership.node,
+            highest,
             purses: Vec::new(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             cluster: Some(store),
             membership: Some(membership),
         })
     }
+}
+
+/// The highest id of a store, if ids can go on above it now (Unix ms).
+fn highest_id(store: &dyn Store, now: i64) -> anyhow::Result<u64> {
+    let highest = store.highest_id()?;
+    id::check(highest, now).map_err(|ahead| {
+        anyhow::anyhow!(
+            "{ahead}: it is {} here, and the newest id of the store was made at {}. If the clock is \
+             wrong now, set it. If it was wrong then, run `smsc repair-ids` with this configuration: \
+             it sets those ids aside, and new ones are given by the clock again",
+            moment::text(now),
+            moment::text(id::millis(highest))
+        )
+    })?;
+    Ok(highest)
+}
+
+/// Ids of a node whose clock is ahead would stop every node that starts after it.
+fn check_clock(now: i64, theirs: i64) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        now - theirs <= id::MAX_LEAD_MS,
+        "the clock of this machine is {} s ahead of the database's: it is {} here, and {} there; set it",
+        (now - theirs) / 1_000,
+        moment::text(now),
+        moment::text(theirs)
+    );
+    Ok(())
 }
 
 /// How the shared store is reached; `None` when the configuration names none.
@@ -133,6 +174,7 @@ pub fn pg_options(config: &Config) -> anyhow::Result<Option<PgOptions>> {
         write_timeout: *write_timeout,
         message_correlations: *message_correlations,
         correlation_ttl: config.correlation.ttl,
+        carry_limit: CARRY_LIMIT,
         standalone: false,
     }))
 }

@@ -176,7 +176,7 @@ section! {
 section! {
     /// `[store]`: the embedded store in the data folder.
     pub struct Store {
-        /// Pages of write-ahead log after which SQLite moves it into the database; 4000 is faster and takes 16 MiB.
+        /// Pages (of 4 KiB) of the write-ahead log after which it is brought into the database, beside the commits. The log may grow to sixteen times as many.
         wal_autocheckpoint: u32 = 1_000,
         /// Most operations in one commit.
         batch_rows: usize = 1_024,

@@ -4,7 +4,15 @@
 //! a clock that steps backwards (or a burst above 4096 ids per millisecond) borrows from the
 //! future instead of repeating or going back. The store relies on it: rows are appended at their
 //! right edge, partitions are ranges of ids. Called by ingest for each accepted batch.
+//!
+//! What is borrowed is at most [`MAX_LEAD_MS`]. A clock that jumped ahead and was put right would
+//! otherwise leave ids that lie as far in the future as the jump was long, for as long as it was; so
+//! none are given until the clock has come near, or the ids of the wrong time were set [`Aside`].
+//!
+//! An id is never below the acceptance of its message, and at most that much above: it bounds a
+//! search by time, but when a message was accepted says `accepted_at`.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +24,24 @@ const SEQUENCE_BITS: u32 = 12;
 pub const MAX_BLOCK: u64 = 1 << SEQUENCE_BITS;
 /// The milliseconds have 44 bits: enough until the year 2527.
 const MAX_MILLIS: u64 = (1 << (64 - TIME_SHIFT)) - 1;
+/// How far ids may run ahead of the wall clock, in milliseconds.
+pub const MAX_LEAD_MS: i64 = 60_000;
+
+/// The ids run too far ahead of the wall clock: none are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// Milliseconds.
+    pub by_ms: i64,
+}
+
+/// Ids of a time when a clock was wrong, which lie in the future still. They keep their node number
+/// to themselves until that time has come, so that no id is given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aside {
+    pub node: u8,
+    pub first: u64,
+    pub last: u64,
+}
 
 /// Hands out ids; shared by every thread of the node, without a lock.
 #[derive(Debug)]
@@ -36,12 +62,34 @@ impl IdGenerator {
     }
 
     /// The next id at `now_ms` (Unix milliseconds).
-    pub fn next(&self, now_ms: i64) -> u64 {
-        self.next_block(now_ms, 1).start
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn next(&self, now_ms: i64) -> Result<u64, Ahead> {
+        check(self.last(), now_ms)?;
+        Ok(self.next_anyway(now_ms))
     }
 
     /// `count` ascending ids at `now_ms` (Unix milliseconds), in as many blocks as that takes.
-    pub fn take(&self, now_ms: i64, count: usize) -> impl Iterator<Item = u64> + use<> {
+    ///
+    /// # Errors
+    /// They would be more than [`MAX_LEAD_MS`] ahead of `now_ms`.
+    pub fn take(
+        &self,
+        now_ms: i64,
+        count: usize,
+    ) -> Result<impl Iterator<Item = u64> + use<>, Ahead> {
+        check(self.last(), now_ms)?;
+        Ok(self.take_anyway(now_ms, count))
+    }
+
+    /// The next id, however far ahead it is: for what must be written down whatever the clock.
+    pub fn next_anyway(&self, now_ms: i64) -> u64 {
+        self.next_block(now_ms, 1).start
+    }
+
+    /// Ids, however far ahead they are: for what belongs to something that has its id already.
+    pub fn take_anyway(&self, now_ms: i64, count: usize) -> impl Iterator<Item = u64> + use<> {
         let first = self.next_block(now_ms, count);
         let mut left = count - first.clone().count();
         let mut more = Vec::new();
@@ -99,7 +147,54 @@ impl IdGenerator {
     }
 }
 
+// === impl Aside ===
+
+impl Aside {
+    pub fn contains(&self, id: u64) -> bool {
+        node(id) == self.node && (self.first..=self.last).contains(&id)
+    }
+
+    /// Whether its time is not over yet at `now_ms` (Unix milliseconds): nobody else may have its node
+    /// number.
+    pub fn is_ahead(&self, now_ms: i64) -> bool {
+        self.last >= lowest_at(now_ms)
+    }
+}
+
+// === impl Ahead ===
+
+impl fmt::Display for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ids run {} s ahead of the clock", self.by_ms / 1_000)
+    }
+}
+
+impl std::error::Error for Ahead {}
+
 // === helpers ===
+
+/// Whether ids may go on above this one at `now_ms` (Unix milliseconds).
+///
+/// # Errors
+/// It is more than [`MAX_LEAD_MS`] ahead.
+pub fn check(last: u64, now_ms: i64) -> Result<(), Ahead> {
+    match millis(last) - now_ms {
+        by_ms if by_ms > MAX_LEAD_MS => Err(Ahead { by_ms }),
+        _ => Ok(()),
+    }
+}
+
+/// The node number for new ids: the wished one unless ids that were set aside have it, else one after.
+/// `None` when they have all of them.
+pub fn free_node(asides: &[Aside], wish: u8, now_ms: i64) -> Option<u8> {
+    let is_free = |node: &u8| {
+        let mut theirs = asides.iter().filter(|aside| aside.node == *node);
+        !theirs.any(|aside| aside.is_ahead(now_ms))
+    };
+    (0..=u8::MAX)
+        .map(|step| wish.wrapping_add(step))
+        .find(is_free)
+}
 
 /// When the id was made, in Unix milliseconds (later than the truth while it borrows).
 pub fn millis(id: u64) -> i64 {
@@ -127,19 +222,19 @@ mod tests {
     #[test]
     fn carries_time_node_and_sequence() {
         let ids = IdGenerator::new(7, 0);
-        let id = ids.next(1_700_000_000_123);
+        let id = ids.next(1_700_000_000_123).unwrap();
         assert_eq!(millis(id), 1_700_000_000_123);
         assert_eq!(node(id), 7);
         assert_eq!(id & 0xFFF, 0);
-        assert_eq!(ids.next(1_700_000_000_123), id + 1);
+        assert_eq!(ids.next(1_700_000_000_123), Ok(id + 1));
         assert!(lowest_at(1_700_000_000_123) <= id && id < lowest_at(1_700_000_000_124));
     }
 
     #[test]
     fn continues_above_the_seed_of_another_node_and_a_clock_that_stepped_back() {
-        let seed = IdGenerator::new(9, 0).next(5_000);
+        let seed = IdGenerator::new(9, 0).next(5_000).unwrap();
         let ids = IdGenerator::new(3, seed);
-        let id = ids.next(1_000);
+        let id = ids.next(1_000).unwrap();
         assert!(id > seed);
         assert_eq!(node(id), 3);
     }
@@ -156,10 +251,49 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_jumped_and_was_put_right_stops_the_ids() {
+        let ids = IdGenerator::new(3, 0);
+        let jumped = 1_700_086_400_000;
+        let last = ids.next(jumped).unwrap();
+        let near = jumped - MAX_LEAD_MS;
+        assert_eq!(
+            ids.next(near - 1),
+            Err(Ahead {
+                by_ms: MAX_LEAD_MS + 1
+            })
+        );
+        assert_eq!(ids.last(), last, "nothing was taken");
+        assert!(ids.take(near - 1, 2).is_err());
+        assert!(ids.take(near, 2).unwrap().eq([last + 1, last + 2]));
+        let anyway = ids.next_anyway(near - 86_000_000);
+        assert_eq!(anyway, last + 3, "unless it must be");
+    }
+
+    #[test]
+    fn ids_that_were_set_aside_keep_their_number_until_their_time_is_over() {
+        let aside = |node: u8, from: i64, to: i64| Aside {
+            node,
+            first: lowest_at(from) | u64::from(node) << SEQUENCE_BITS,
+            last: lowest_at(to) | u64::from(node) << SEQUENCE_BITS,
+        };
+        let asides = [aside(0, 1_000, 2_000), aside(1, 5_000, 6_000)];
+        assert!(asides[0].contains(asides[0].first) && asides[0].contains(asides[0].last));
+        assert!(!asides[0].contains(asides[0].first | 1 << SEQUENCE_BITS));
+        assert!(!asides[0].contains(asides[0].last + 1));
+        assert_eq!(free_node(&[], 7, 0), Some(7));
+        assert_eq!(free_node(&asides, 0, 500), Some(2));
+        assert_eq!(free_node(&asides, 0, 2_000), Some(2));
+        assert_eq!(free_node(&asides, 0, 2_001), Some(0));
+        assert_eq!(free_node(&asides, 255, 0), Some(255));
+        let all: Vec<Aside> = (0..=u8::MAX).map(|node| aside(node, 1, 9)).collect();
+        assert_eq!(free_node(&all, 0, 5), None);
+    }
+
+    #[test]
     fn more_than_a_block_are_as_many_as_were_asked_for() {
         let ids = IdGenerator::new(7, 0);
         for count in [0, 1, 4_096, 4_097, 20_000] {
-            let taken: Vec<u64> = ids.take(1_000, count).collect();
+            let taken: Vec<u64> = ids.take(1_000, count).unwrap().collect();
             assert_eq!(taken.len(), count);
             assert!(taken.is_sorted_by(|one, other| one < other));
             assert!(taken.iter().all(|id| node(*id) == 7));
@@ -201,6 +335,8 @@ mod tests {
             let mut now = 1_700_000_000_000_i64;
             for (step, count) in steps {
                 now += i64::from(step % 50);
+                let ahead = millis(last) - now;
+                prop_assert_eq!(check(last, now).is_err(), ahead > MAX_LEAD_MS);
                 let block = ids.next_block(now, count);
                 prop_assert!(block.start > last);
                 prop_assert_eq!(block.end - block.start, (count as u64).min(MAX_BLOCK));

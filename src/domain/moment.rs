@@ -24,6 +24,11 @@ pub fn parse(text: &str) -> Option<i64> {
     (ms >= 0).then_some(ms)
 }
 
+/// The same, for people: a time that has no such form is given as it is.
+pub fn text(ms: i64) -> String {
+    show(ms).unwrap_or_else(|| format!("{ms} ms"))
+}
+
 /// RFC 3339 with milliseconds, in UTC; `None` for times beyond the calendar.
 pub fn show(ms: i64) -> Option<String> {
     Some(format!("{:.3}", Timestamp::from_millisecond(ms).ok()?))

@@ -236,6 +236,21 @@ impl Hint {
     pub const ALL: [Self; 3] = [Self::Inbox, Self::Orders, Self::Shares];
 }
 
+/// What has become of attempts in `smpp.message_correlations`, on this node since its start.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct CorrelationCounts {
+    /// Rows that an operator's reused id took over.
+    pub taken_over: u64,
+    /// Attempts without a row, because the row of their id still waits for its receipt.
+    pub in_use: u64,
+    /// Attempts without a row, because the operator's id is longer than the column.
+    pub too_long: u64,
+    /// Rows whose time was over before their receipt came.
+    pub expired: u64,
+    /// Rows deleted at the end of their retention.
+    pub deleted: u64,
+}
+
 /// A store that several nodes share. Calls never block unless they say so.
 pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
@@ -282,6 +297,10 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
 
     /// Resolves when every write that was asked for before this call has ended.
     fn barrier(&self) -> Reply<()>;
+
+    /// Ends the rows of `smpp.message_correlations` whose time is over and deletes those that ended before
+    /// `before` (Unix ms); says how many rows that were. For one node of all.
+    fn sweep_correlations(&self, before: i64) -> Reply<u64>;
 
     /// Tells nodes what to look at; a hint that may get lost.
     fn wake(&self, nodes: &[u8], hint: Hint);

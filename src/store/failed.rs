@@ -84,7 +84,8 @@ impl FailedSearch {
                 .as_ref()
                 .is_none_or(|wanted| normalise(address) == wanted.as_bytes())
         };
-        is_at(&self.which.to, &message.destination)
+        self.which.covers(message)
+            && is_at(&self.which.to, &message.destination)
             && is_at(&self.which.from, &message.source)
             && self.which.sender.is_none_or(|one| one == message.sender)
             && self

@@ -14,6 +14,7 @@
 
 mod access;
 mod archive;
+mod asides;
 mod balance;
 mod cluster;
 mod columns;
@@ -53,6 +54,7 @@ use self::failure::failed;
 use self::inbox::Inbox;
 use super::cluster::Membership;
 use super::gauges::Gauges;
+use super::low_water;
 use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
@@ -84,6 +86,8 @@ pub struct PgOptions {
     pub message_correlations: bool,
     /// How long after an attempt its receipt may come.
     pub correlation_ttl: Duration,
+    /// How many active messages may lie below the low-water mark.
+    pub carry_limit: usize,
     /// This process is the only one that writes: no membership of a cluster is needed.
     pub standalone: bool,
 }
@@ -117,8 +121,9 @@ struct Counts {
     writes: Gauges,
     correlations: correlations::Counts,
 }
+use crate::domain::id::Aside;
 
-pub use self::correlations::CorrelationCounts;
+pub use self::asides::repair_ids;
 pub use self::import::{Begun, Import};
 
 // === impl PgOptions ===
@@ -137,6 +142,7 @@ impl PgOptions {
             write_timeout: Duration::from_secs(5),
             message_correlations: false,
             correlation_ttl: Duration::from_secs(72 * 3600),
+            carry_limit: low_water::CARRY_LIMIT,
             standalone: false,
         }
     }
@@ -246,16 +252,15 @@ impl PgStore {
         reply
     }
 
-    /// Ends the rows of `smpp.message_correlations` whose time is over; says how many.
-    pub fn sweep_correlations(&self) -> Reply<u64> {
+    /// The database's clock, in Unix milliseconds. Blocks.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub fn now_ms(&self) -> Result<i64, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { correlations::sweep(&shared).await })
-    }
-
-    /// What has become of the rows for `smpp.message_correlations`.
-    pub fn correlation_counts(&self) -> CorrelationCounts {
-        self.shared.counts.correlations.read()
+            .ask(async move { asides::now_ms(&**shared.reader().await?).await })
+            .wait()
     }
 }
 
@@ -363,7 +368,14 @@ impl Store for PgStore {
     fn highest_id(&self) -> Result<u64, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::highest_id(&shared.reader().await?).await })
+            .ask(async move { asides::highest_id(&**shared.reader().await?).await })
+            .wait()
+    }
+
+    fn asides(&self) -> Result<Vec<Aside>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { asides::read(&**shared.reader().await?).await })
             .wait()
     }
 
@@ -399,11 +411,11 @@ impl Store for PgStore {
         self.shared.ask(async { Ok(()) })
     }
 
-    fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>> {
+    fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
             let ttl = shared.options.correlation_ttl;
-            correlations::find(&shared.reader().await?, &keys, ttl).await
+            correlations::find(&shared.reader().await?, &keys, ttl, since).await
         })
     }
 
@@ -465,6 +477,8 @@ impl Store for PgStore {
             index_lag: 0,
             dead_letters: counts.dead_letters.load(Ordering::Relaxed),
             histograms: Some(counts.histograms()),
+            correlations: (self.shared.options.message_correlations)
+                .then(|| self.shared.counts.correlations.read()),
         }
     }
 

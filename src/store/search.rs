@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{Stored, archive};
-use crate::pb::MessageState;
+use crate::domain::id::{Aside, MAX_LEAD_MS};
+use crate::pb::{Message, MessageState};
 
 /// Rows walked per request of a person: a search for something rare must not keep a store busy for long.
 pub(super) const MAX_SCAN: i64 = 500_000;
@@ -39,10 +40,22 @@ pub struct Found {
 // === impl Search ===
 
 impl Search {
-    /// The ids that its times and its page leave: from the first up to the second, without it.
-    pub fn ids(&self) -> Range<u64> {
-        let until = self.until.map_or(i64::MAX as u64, archive::first_id);
+    /// The ids that its times and its page leave: from the first up to the second, without it. Ids run
+    /// ahead of the time a little, and those that were set aside by far: [`Self::covers`] decides.
+    pub(super) fn ids(&self, asides: &[Aside]) -> Range<u64> {
+        let until = match self.until {
+            Some(until) if asides.is_empty() => {
+                archive::first_id(until.saturating_add(MAX_LEAD_MS))
+            }
+            _ => i64::MAX as u64,
+        };
         let before = self.before.unwrap_or(i64::MAX as u64);
         self.since.map_or(0, archive::first_id)..until.min(before).min(i64::MAX as u64)
+    }
+
+    /// Whether a message was accepted in its time.
+    pub(super) fn covers(&self, message: &Message) -> bool {
+        self.since.is_none_or(|since| message.accepted_at >= since)
+            && self.until.is_none_or(|until| message.accepted_at < until)
     }
 }

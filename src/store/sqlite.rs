@@ -4,7 +4,7 @@
 //! written by one thread in group commits; `index.db` is derived and may be deleted while stopped.
 //!
 //! ```text
-//! write ─→ inbox ─→ writer ──→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
+//! write ─→ inbox ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
 //!                     ↑ upkeep                ↓ new rows, once a second
 //!                                     index ──→ index.db ←── lookup (old correlations)
 //! ```
@@ -14,8 +14,10 @@
 
 mod access;
 mod archive;
+mod asides;
 mod backup;
 mod balance;
+mod checkpoint;
 mod correlate;
 mod disk;
 mod entries;
@@ -29,6 +31,7 @@ mod index;
 mod log;
 mod moving;
 mod opt_out;
+mod options;
 mod pass;
 mod reader;
 mod record;
@@ -47,10 +50,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::hooks::Wal;
 
+use self::checkpoint::Log;
 use self::correlate::Lookup;
 use self::disk::Disk;
 use self::inbox::{Inbox, Pending};
@@ -64,50 +68,18 @@ use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
 };
+use crate::domain::id::Aside;
 
+pub use self::asides::repair_ids;
 pub use self::backup::backup;
 pub use self::export::ReadOnly;
 pub use self::fsck::{FsckReport, fsck};
 pub use self::moving::Source;
+pub use self::options::{CommitHook, FatalHook, Hooks, RowHook, SqliteOptions};
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
 
 /// Jobs that may wait for a reader; each is a page, not a message.
 const READER_MAILBOX: usize = 1024;
-/// Active messages that `carry` may hold before the low-water mark stays where it is.
-const CARRY_LIMIT: usize = 1_000_000;
-
-/// How the store is opened.
-#[derive(Debug, Clone)]
-pub struct SqliteOptions {
-    /// Folder of the files; created when it is missing.
-    pub data_dir: PathBuf,
-    /// WAL pages after which a commit also checkpoints: 1000 keeps the tail low, 4000 is faster.
-    pub wal_autocheckpoint: u32,
-    /// Rows per commit, after which no further batch joins it.
-    pub batch_rows: usize,
-    /// How long a commit waits for more rows; 0 is best for latency, 1-2 ms spare a slow disk.
-    pub linger: Duration,
-    /// New messages are refused below this much free space.
-    pub min_free_mib: u64,
-    /// Whether messages can be searched by address and sender.
-    pub search_index: bool,
-    /// How many active messages may lie below the low-water mark.
-    pub carry_limit: usize,
-}
-
-/// Ends the process (or records that it should have ended), told why.
-pub type FatalHook = dyn Fn(&str) + Send + Sync;
-/// Called with table and id before each row is written; may panic.
-pub type RowHook = dyn Fn(&'static str, u64) + Send + Sync;
-/// May answer with a SQLite result code that the commit then fails with.
-pub type CommitHook = dyn Fn() -> Option<i32> + Send + Sync;
-
-/// Where tests step in. The default does nothing but end the process on an I/O error.
-pub struct Hooks {
-    pub fatal: Box<FatalHook>,
-    pub before_row: Option<Box<RowHook>>,
-    pub before_commit: Option<Box<CommitHook>>,
-}
 
 /// The embedded store.
 pub struct SqliteStore {
@@ -124,6 +96,7 @@ pub struct SqliteStore {
 /// What `close` ends last.
 struct Running {
     writer: JoinHandle<Connection>,
+    log: JoinHandle<()>,
     _lock: FolderLock,
 }
 
@@ -131,6 +104,7 @@ struct Running {
 struct Shared {
     folder: PathBuf,
     inbox: Inbox,
+    log: Arc<Log>,
     disk: Disk,
     gauges: Gauges,
     hooks: Hooks,
@@ -149,43 +123,6 @@ struct Shared {
     hours: Mutex<Vec<i64>>,
     /// Removes retired messages from the index; `None` until the index runs and after it stopped.
     index: Mutex<Option<Arc<Worker<Index>>>>,
-}
-
-// === impl SqliteOptions ===
-
-impl SqliteOptions {
-    /// The defaults, for this folder.
-    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            data_dir: data_dir.into(),
-            wal_autocheckpoint: 1000,
-            batch_rows: 1024,
-            linger: Duration::ZERO,
-            min_free_mib: 256,
-            search_index: true,
-            carry_limit: CARRY_LIMIT,
-        }
-    }
-}
-
-// === impl Hooks ===
-
-impl Hooks {
-    fn row(&self, table: &'static str, id: u64) {
-        if let Some(hook) = &self.before_row {
-            hook(table, id);
-        }
-    }
-}
-
-impl Default for Hooks {
-    fn default() -> Self {
-        Self {
-            fatal: Box::new(disk::end_process),
-            before_row: None,
-            before_commit: None,
-        }
-    }
 }
 
 // === impl Shared ===
@@ -226,10 +163,18 @@ impl SqliteStore {
         let folder = options.data_dir;
         let lock = schema::own_folder(&folder)?;
         let main = folder.join(MAIN_FILE);
-        let connection = schema::open_main(&main, options.wal_autocheckpoint)?;
+        let mut connection = schema::open_main(&main, 0)?;
+        let log = Arc::new(Log::new(options.wal_autocheckpoint));
+        let theirs = Arc::clone(&log);
+        let committed = move |_: &mut Wal, pages| {
+            theirs.committed(u32::try_from(pages).unwrap_or(0));
+            Ok(())
+        };
+        connection.wal_hook(Some(committed)).map_err(sql_failed)?;
         let marks = read_marks(&connection).map_err(sql_failed)?;
         let shared = Arc::new(Shared {
             inbox: Inbox::default(),
+            log,
             disk: Disk::new(&folder, options.min_free_mib),
             gauges: Gauges::default(),
             hooks,
@@ -259,14 +204,16 @@ impl SqliteStore {
             Some(Index::tick),
         )?);
         let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
-        let upkeep = Upkeep::new(open_reader(&main)?, &shared, options.carry_limit);
+        let asides = asides::read(&connection).map_err(sql_failed)?;
+        let upkeep = Upkeep::new(open_reader(&main)?, &shared, options.carry_limit, asides);
         let lookup = Lookup {
             path: shared.folder.join(INDEX_FILE),
             shared: Arc::clone(&shared),
             connection: None,
         };
         let (batch_rows, linger) = (options.batch_rows, options.linger);
-        let theirs = Arc::clone(&shared);
+        let for_log = checkpoint::open(&main)?;
+        let (theirs, its) = (Arc::clone(&shared), Arc::clone(&shared));
         let store = Self {
             loader: reader("store-loader")?,
             admin: reader("store-admin")?,
@@ -279,6 +226,10 @@ impl SqliteStore {
                     .name("store-writer".to_owned())
                     .spawn(move || writer::run(connection, marks, theirs, batch_rows, linger))
                     .map_err(|error| failed(format!("cannot start the writer: {error}")))?,
+                log: std::thread::Builder::new()
+                    .name("store-log".to_owned())
+                    .spawn(move || checkpoint::run(&for_log, &its))
+                    .map_err(|error| failed(format!("cannot start the log's thread: {error}")))?,
                 _lock: lock,
             })),
             shared,
@@ -332,8 +283,11 @@ impl Store for SqliteStore {
     }
 
     fn highest_id(&self) -> Result<u64, StoreError> {
-        let connection = self.reader()?;
-        highest_id(&connection).map_err(sql_failed)
+        asides::highest_id(&self.reader()?).map_err(sql_failed)
+    }
+
+    fn asides(&self) -> Result<Vec<Aside>, StoreError> {
+        asides::read(&self.reader()?).map_err(sql_failed)
     }
 
     fn intern(&self, name: &str) -> Result<u32, StoreError> {
@@ -377,7 +331,7 @@ impl Store for SqliteStore {
             .ask(move |index| correlate::spill(index, hour, &sorted))
     }
 
-    fn find_correlations(&self, keys: Vec<u128>) -> Reply<Vec<Option<u64>>> {
+    fn find_correlations(&self, keys: Vec<u128>, _since: i64) -> Reply<Vec<Option<u64>>> {
         self.lookup.ask(move |lookup| lookup.find(&keys))
     }
 
@@ -430,6 +384,7 @@ impl Store for SqliteStore {
             index_lag: shared.index_lag.load(Ordering::Relaxed),
             dead_letters: gauges.dead_letters.load(Ordering::Relaxed),
             histograms: Some(gauges.histograms()),
+            correlations: None,
         }
     }
 
@@ -440,6 +395,10 @@ impl Store for SqliteStore {
         // The writer first: what waits is written, and jobs of the upkeep are answered.
         self.shared.inbox.close();
         let connection = running.writer.join();
+        self.shared.log.close();
+        if running.log.join().is_err() {
+            tracing::error!("the log's thread ended by a panic");
+        }
         *self.shared.index_slot() = None;
         self.upkeep.stop();
         self.loader.stop();
@@ -473,22 +432,11 @@ fn read_marks(connection: &Connection) -> rusqlite::Result<Marks> {
         .collect::<rusqlite::Result<_>>()?;
     Ok(Marks {
         carry_below: schema::meta(connection, "low_water")?,
-        highest: highest_id(connection)?,
+        highest: asides::highest_id(connection)?,
         highest_saved: schema::meta(connection, "highest_id")?,
         retrying,
         ..Marks::default()
     })
-}
-
-fn highest_id(connection: &Connection) -> rusqlite::Result<u64> {
-    let saved = schema::meta(connection, "highest_id")?;
-    let stored: i64 = connection.query_row(
-        "SELECT max(coalesce((SELECT max(id) FROM msg), 0),
-                    coalesce((SELECT max(id) FROM parked), 0))",
-        [],
-        |row| row.get(0),
-    )?;
-    Ok(saved.max(stored as u64))
 }
 
 fn count_dead(connection: &Connection) -> rusqlite::Result<u64> {

@@ -41,6 +41,7 @@ mod simulator;
 mod smsc;
 mod tls;
 mod tools;
+mod wall_clock;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -65,6 +66,7 @@ pub use tools::{
     Client, browser_script, debian_library, debian_tool, node_script, perl_script, python_script,
     python_tool,
 };
+pub use wall_clock::WallClock;
 
 /// Longest wait for anything that should happen. Much longer than it takes: a busy machine must not
 /// fail a test, and a test that passes never waits this long.

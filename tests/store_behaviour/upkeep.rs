@@ -114,7 +114,7 @@ pub fn parked(h: &mut Harness) {
 
 pub fn correlations(h: &mut Harness) {
     let store = h.store();
-    assert_eq!(store.find_correlations(vec![1]).wait(), Ok(vec![None]));
+    assert_eq!(store.find_correlations(vec![1], 0).wait(), Ok(vec![None]));
     if !h.factory.spills_correlations() {
         return attempts_correlate(h);
     }
@@ -127,13 +127,15 @@ pub fn correlations(h: &mut Harness) {
         .wait()
         .unwrap();
     store.spill_correlations(11, vec![(2, 200)]).wait().unwrap();
-    let found = store.find_correlations(vec![u128::MAX, 1, 9, 5, 2]).wait();
+    let found = store
+        .find_correlations(vec![u128::MAX, 1, 9, 5, 2], 0)
+        .wait();
     assert_eq!(
         found,
         Ok(vec![Some(7), Some(101), None, Some(500), Some(200)])
     );
     store.drop_correlations_before(11).wait().unwrap();
-    let found = store.find_correlations(vec![5, 1, 6]).wait();
+    let found = store.find_correlations(vec![5, 1, 6], 0).wait();
     assert_eq!(found, Ok(vec![None, Some(101), Some(600)]));
 }
 
@@ -159,13 +161,13 @@ fn attempts_correlate(h: &mut Harness) {
     h.reopen();
     // The key's high half is the same number as the low one, or anything else.
     let keys = vec![u128::from(high), 5, 0, 77, u128::from(9u64) << 64 | 77];
-    let found = h.store().find_correlations(keys).wait();
+    let found = h.store().find_correlations(keys, 0).wait();
     let expected = vec![Some(id(2)), None, None, Some(id(3)), Some(id(3))];
     assert_eq!(found, Ok(expected));
     // The operator gave the id 77 twice: the newest message that is not final has it.
     for (ends, left) in [(id(3), id(1)), (id(1), id(3))] {
         h.fin([ends], 0);
-        let found = h.store().find_correlations(vec![77]).wait();
+        let found = h.store().find_correlations(vec![77], 0).wait();
         assert_eq!(found, Ok(vec![Some(left)]));
     }
 }

@@ -68,7 +68,7 @@ pub(super) async fn refresh(hub: &Hub, access: &Access) {
 /// Writes down what was done.
 pub(super) async fn note(hub: Arc<Hub>, note: NoteAudit) -> Result<NotedAudit, Refusal> {
     let row = AuditRow {
-        id: hub.ids.next(clock::now_ms()),
+        id: hub.ids.next_anyway(clock::now_ms()),
         token: note.token,
         role: note.role,
         address: note.address,

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::{snapshots, whole};
 use crate::actors::hub::Hub;
+use crate::domain::id;
 use crate::pb::Readiness;
 
 /// The longest pause before a restart (`supervise::Budget`): an actor that failed within this time
@@ -79,6 +80,11 @@ pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
             "store: nothing can be written, so nothing is sent: the disk is full, or the database does not answer"
                 .to_owned(),
         );
+    }
+    if let Err(ahead) = id::check(hub.ids.last(), now) {
+        answer.not_ready.push(format!(
+            "clock: {ahead}, so nothing is accepted; see `smsc repair-ids`"
+        ));
     }
     if store.dead_letters > 0 {
         answer.degraded.push(format!(

@@ -7,9 +7,10 @@ use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::lock;
 use crate::clock;
 use crate::config::BindKind;
+use crate::domain::id;
 use crate::pb::{
-    ActorSnapshot, BindSnapshot, BindState, Buckets, NodeSnapshot, OperatorList, OperatorView,
-    QueueList, QueueSnapshot, StoreSnapshot,
+    ActorSnapshot, BindSnapshot, BindState, Buckets, CorrelationTable, NodeSnapshot, OperatorList,
+    OperatorView, QueueList, QueueSnapshot, StoreSnapshot,
 };
 use crate::store::Histogram;
 
@@ -125,6 +126,13 @@ pub(super) fn store(hub: &Hub) -> StoreSnapshot {
             .as_ref()
             .map(|all| buckets(&all.latency_seconds)),
         commit_rows: stats.histograms.as_ref().map(|all| buckets(&all.rows)),
+        correlations: stats.correlations.map(|counts| CorrelationTable {
+            taken_over: counts.taken_over,
+            in_use: counts.in_use,
+            too_long: counts.too_long,
+            expired: counts.expired,
+            deleted: counts.deleted,
+        }),
     }
 }
 
@@ -150,6 +158,7 @@ pub(super) fn node(hub: &Hub) -> NodeSnapshot {
         node: hub.ids.node().into(),
         certificates: hub.certificates.all(),
         balances: hub.balance.snapshot(hub, clock::now_ms()),
+        ids_ahead_ms: (id::millis(hub.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }
 }

@@ -33,7 +33,10 @@ pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
     let Some(mut whole) = gather::gather(&parts) else {
         return Passed::Done;
     };
-    whole.id = hub.ids.next(now);
+    whole.id = match hub.next_id(now) {
+        Ok(id) => id,
+        Err(ahead) => return later(&ahead).await,
+    };
     if let Some(first) = parts.first() {
         whole.trace_context = traced::below_submission(first);
     }
@@ -163,7 +166,7 @@ fn hand_on(hub: &Hub, staged: Vec<Staged>) -> Passed {
 }
 
 /// The queue brings the parts again.
-async fn later(error: &StoreError) -> Passed {
+async fn later(error: &(dyn std::error::Error + Sync)) -> Passed {
     tracing::warn!(%error, "parts wait for the store");
     tokio::time::sleep(PAUSE).await;
     Passed::Not

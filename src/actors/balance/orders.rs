@@ -23,7 +23,9 @@ pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refus
     let account = known(&hub, &order.account).await?;
     let now = clock::now_ms();
     let row = TopUpRow {
-        id: hub.ids.next(now),
+        id: hub
+            .next_id(now)
+            .map_err(|ahead| Refusal::unavailable(ahead.to_string()))?,
         account,
         amount: order.amount,
         reference: (!order.reference.is_empty()).then_some(order.reference),

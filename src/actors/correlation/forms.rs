@@ -136,12 +136,13 @@ impl Correlation {
             .iter()
             .map(|keys| keys.iter().map(|(_, key)| self.open(*key)).collect())
             .collect();
+        let oldest = self.oldest();
         let look = async move {
             let mut found = match stored.is_empty() {
                 true => Vec::new(),
                 false => hub
                     .store
-                    .find_correlations(stored)
+                    .find_correlations(stored, oldest)
                     .await
                     .unwrap_or_default(),
             }
@@ -224,6 +225,7 @@ impl Correlation {
 
     /// Looks for parked receipts again: when the form of ids is read or turns out to be another one.
     pub(super) fn try_parked(&mut self, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
         let mut matches = Vec::new();
         let mut settled = HashSet::new();
         for late in self.parked.since(0, usize::MAX) {
@@ -232,8 +234,14 @@ impl Correlation {
             let keys = self.keys(late.operator, &theirs);
             let keys = keys.into_iter().map(|(_, key)| key).collect();
             self.parked.set_keys(late.row, keys);
-            match self.find(late.operator, &theirs) {
-                Found::Open(id, key) if late.at >= earliest(id) => {
+            let found = self.find(late.operator, &theirs);
+            let may_be = |id: u64| {
+                let recent = self.recent.get(&id);
+                let message = recent.map(|recent| recent.message.as_ref());
+                late.at >= earliest(id, message, now)
+            };
+            match found {
+                Found::Open(id, key) if may_be(id) => {
                     self.parked.forget(late.row);
                     settled.insert(late.row);
                     matches.push(Match {

@@ -120,7 +120,8 @@ impl Index {
         let Some(newest) = self.generations.front_mut() else {
             return false;
         };
-        newest.hour = now_ms / HOUR_MS;
+        // What is read at a start does not come in the order of its times.
+        newest.hour = newest.hour.max(now_ms / HOUR_MS);
         let before = newest.entries.insert(key, Entry { id, done: false });
         match before {
             Some(before) if !before.done && before.id != id => {

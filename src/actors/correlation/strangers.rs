@@ -34,7 +34,7 @@ impl Correlation {
                 owners.push(at);
             }
         }
-        let reply = self.hub.store.find_correlations(keys);
+        let reply = self.hub.store.find_correlations(keys, self.oldest());
         ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
             let mut ids: Vec<Option<u64>> = vec![None; strangers.len()];
             for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
@@ -70,6 +70,13 @@ impl Correlation {
                 correlation.hold(operator, session, unknown, ctx);
             }
         }));
+    }
+
+    /// When a message was accepted at the earliest (Unix ms) that a receipt is still waited for: it may
+    /// have waited for its delivery as long as it may live.
+    pub(super) fn oldest(&self) -> i64 {
+        let longest = self.hub.plan().longest_correlation_ttl() + self.hub.config().validity.max;
+        clock::now_ms().saturating_sub(i64::try_from(longest.as_millis()).unwrap_or(i64::MAX))
     }
 
     pub(super) fn hold(
@@ -182,32 +189,68 @@ impl Correlation {
             return;
         }
         let keys = rows.iter().flat_map(|late| late.keys.clone()).collect();
-        let reply = self.hub.store.find_correlations(keys);
+        let reply = self.hub.store.find_correlations(keys, self.oldest());
         ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
             let mut found = found.unwrap_or_default().into_iter();
-            let mut matches = Vec::new();
+            let (mut sure, mut unsure) = (Vec::new(), Vec::new());
             for late in rows {
                 // As many answers as this row has keys.
-                let answers: Vec<Option<u64>> = found.by_ref().take(late.keys.len()).collect();
-                let ours = |id: &u64| late.at >= earliest(*id);
-                let Some(id) = answers.into_iter().flatten().find(ours) else {
-                    continue;
-                };
-                if correlation.parked.forget(late.row) {
-                    matches.push(Match {
-                        id,
-                        receipt: late.receipt,
-                        operator: late.operator,
-                        session: 0,
-                        parked: late.row,
-                        key: None,
-                    });
+                let answers = found.by_ref().take(late.keys.len());
+                let ids: Vec<u64> = answers.flatten().collect();
+                // No message is younger than its id.
+                match ids.iter().find(|id| late.at >= id::millis(**id)) {
+                    Some(id) => sure.push((late, *id)),
+                    None if ids.is_empty() => {}
+                    None => unsure.push((late, ids)),
                 }
             }
-            if !matches.is_empty() {
-                correlation.settle(matches, ctx);
-            }
+            correlation.settle_parked(sure, ctx);
+            correlation.settle_unsure(unsure, ctx);
         }));
+    }
+
+    /// Ids may be ahead of the clock: the messages themselves say when they were accepted.
+    fn settle_unsure(&mut self, unsure: Vec<(Late, Vec<u64>)>, ctx: &mut Context<Self>) {
+        if unsure.is_empty() {
+            return;
+        }
+        let ids = unsure.iter().flat_map(|(_, ids)| ids.clone()).collect();
+        let reply = self.hub.store.load(ids);
+        ctx.spawn(reply.into_actor(self).map(|loaded, correlation, ctx| {
+            let now = clock::now_ms();
+            let mut loaded = loaded.unwrap_or_default().into_iter();
+            let mut found = Vec::new();
+            for (late, ids) in unsure {
+                let mut messages = loaded.by_ref().take(ids.len()).flatten();
+                let ours = messages.find(|stored| {
+                    let message = &stored.message;
+                    late.at >= earliest(message.id, Some(message), now)
+                });
+                // All of this row's are taken.
+                messages.for_each(drop);
+                found.extend(ours.map(|stored| (late, stored.message.id)));
+            }
+            correlation.settle_parked(found, ctx);
+        }));
+    }
+
+    fn settle_parked(&mut self, found: Vec<(Late, u64)>, ctx: &mut Context<Self>) {
+        let mut matches = Vec::new();
+        for (late, id) in found {
+            if self.parked.forget(late.row) {
+                matches.push(Match {
+                    id,
+                    receipt: late.receipt,
+                    operator: late.operator,
+                    session: 0,
+                    parked: late.row,
+                    key: None,
+                });
+            }
+        }
+        if !matches.is_empty() {
+            self.settle(matches, ctx);
+        }
     }
 
     /// Makes unmatched receipts durable, then answers them. What would end nothing is not kept: the
@@ -229,12 +272,18 @@ impl Correlation {
         let mut rows = WriteBatch::default();
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
         for early in receipts {
-            answers
-                .entry(early.session)
-                .or_default()
-                .push(ok(&early.receipt));
+            let answer = answers.entry(early.session).or_default();
+            let Ok(id) = self.hub.next_id(now) else {
+                // The operator keeps it and brings it again.
+                answer.push(ReceiptResult {
+                    status: CommandStatus::ESME_RX_T_APPN.0,
+                    ..ok(&early.receipt)
+                });
+                continue;
+            };
+            answer.push(ok(&early.receipt));
             let row = ParkedRow {
-                id: self.hub.ids.next(now),
+                id,
                 operator: early.operator,
                 operator_message_id: early.receipt.operator_message_id.clone(),
                 at: now,

@@ -22,7 +22,7 @@ impl Correlation {
     }
 
     /// Ends UNKNOWN what has waited for its receipt longer than the operator's TTL, and drops
-    /// parked receipts and spilled hours of that age.
+    /// parked receipts of that age, and spilled hours that no operator is waited for any more.
     pub(super) fn sweep(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let hub = Arc::clone(&self.hub);
@@ -36,12 +36,13 @@ impl Correlation {
         }
         let work = async move {
             drop_parked(&hub, dropped).await;
+            let plan = hub.plan();
+            let longest = plan.longest_correlation_ttl().as_millis() as i64;
             let _ = hub
                 .store
-                .drop_correlations_before((now - ttl) / 3_600_000)
+                .drop_correlations_before((now - longest) / 3_600_000)
                 .await;
             let store = Arc::clone(&hub.store);
-            let plan = hub.plan();
             let late = tokio::task::spawn_blocking(move || {
                 let (mut late, mut divided) = (Vec::new(), Vec::new());
                 let read = store.recover(None, &mut |active| {

@@ -26,7 +26,7 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> Node {
     let row = |age: &u64| {
         let at = clock::now_ms() - *age as i64 * 1000;
         ParkedRow {
-            id: hub.ids.next(at),
+            id: hub.ids.next(at).unwrap(),
             operator: node.operator,
             operator_message_id: age.to_string().into(),
             at,
@@ -105,8 +105,13 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
     const SESSION: u64 = 7;
     let node = rig::node(1, None).await;
     let hub = &node.hub;
-    let id = hub.ids.next(clock::now_ms());
-    let sent = vec![(id, node.operator, bytes::Bytes::from_static(b"abc"))];
+    let id = hub.ids.next(clock::now_ms()).unwrap();
+    let sent = vec![Awaited {
+        id,
+        operator: node.operator,
+        theirs: bytes::Bytes::from_static(b"abc"),
+        at: clock::now_ms(),
+    }];
     let health = Health::new("correlation");
     let correlation = Correlation::new(Arc::clone(hub), health, sent, Vec::new()).start();
     let answers = Arc::default();

@@ -175,7 +175,7 @@ fn changed(
 fn replacement(hub: &Hub, message: Message, times: Times) -> Replacement {
     let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
     Replacement {
-        order: hub.ids.next(clock::now_ms()),
+        order: hub.ids.next_anyway(clock::now_ms()),
         short_message: own(&message.short_message),
         tlvs: own(&message.tlvs),
         esm_class: message.esm_class,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use actix::Context;
 
 use super::Queue;
-use crate::clock;
+use super::grant::READ_AGAIN;
 
 /// Goes on when a block has come, or (false) could not be read.
 type Then = Box<dyn FnOnce(&mut Queue, bool, &mut Context<Queue>)>;
@@ -43,7 +43,7 @@ impl Queue {
                 }
                 Err(error) => {
                     tracing::warn!(queue = %queue.port.name, %error, "a spilled block cannot be read now");
-                    queue.hold_until = clock::now_ms() + 1000;
+                    queue.hold_for(READ_AGAIN);
                     false
                 }
                 // The index file is derived: what it lost is read from the store again.

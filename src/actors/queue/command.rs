@@ -30,7 +30,7 @@ impl Queue {
             }
             Verb::Resume => {
                 self.port.suspended.store(false, Ordering::Relaxed);
-                self.hold_until = 0;
+                self.hold_until = None;
                 self.pump(ctx);
                 reply(Outcome::Done, 1)
             }

@@ -25,6 +25,8 @@ use crate::store::{Stored, TryRow, WriteBatch};
 const BATCH: u32 = 256;
 /// Most bodies read at a time.
 const PAGE: usize = 1024;
+/// Pause after the store could not be read.
+pub(super) const READ_AGAIN: Duration = Duration::from_secs(1);
 
 impl Queue {
     pub(super) fn add_room(&mut self, session: u64, room: u32) {
@@ -58,7 +60,7 @@ impl Queue {
             return;
         }
         let now = clock::now_ms();
-        if now < self.hold_until {
+        if self.hold_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
         if self.hub.store.is_stalled() {
@@ -296,7 +298,7 @@ impl Queue {
                         .rev()
                         .filter(|item| !queue.leaving.has(item.part))
                         .for_each(|item| queue.lists.push_front(item));
-                    queue.hold_until = clock::now_ms() + 1000;
+                    queue.hold_for(READ_AGAIN);
                 }
             }
             queue.lists.level(level).end_reading();

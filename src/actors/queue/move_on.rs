@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use actix::{AsyncContext, Context};
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use super::{Item, PRIORITIES, Queue};
 use crate::actors::hand_over::{self, Parcel};
@@ -225,7 +226,7 @@ impl Queue {
                 Some(message) if queue.alternative(&message).is_some() => {
                     queue.move_away(vec![(item, Box::new(message))], due_at, ctx);
                 }
-                _ => queue.schedule(item, due_at),
+                _ => queue.pause(item, due_at),
             }
             queue.check_released(ctx);
         });
@@ -323,18 +324,18 @@ impl Queue {
     }
 
     /// When nobody serves this queue for long, what waits goes to the next target of its route.
-    pub(super) fn watch_failover(&mut self, now: i64, ctx: &mut Context<Self>) {
+    pub(super) fn watch_failover(&mut self, ctx: &mut Context<Self>) {
         if self.sends() || !self.has_alternative() {
             self.unserved_since = None;
             return;
         }
-        let since = *self.unserved_since.get_or_insert(now);
+        let since = *self.unserved_since.get_or_insert_with(Instant::now);
         if self.hub.available(self.port.id) && !self.guard.breaker.is_open() {
             // New messages still come here: it is away for a moment only.
             return;
         }
-        let after = self.hub.config().queue.failover_after.as_millis() as i64;
-        if now - since < after || self.reading || !self.phase.running() {
+        let after = self.hub.config().queue.failover_after;
+        if since.elapsed() < after || self.reading || !self.phase.running() {
             return;
         }
         // Receipts have one destination only: they stay, in front and in order.
@@ -369,7 +370,7 @@ impl Queue {
         }
         if items.is_empty() && page.is_empty() {
             // Nothing that could go; look again after as long a time.
-            self.unserved_since = Some(now);
+            self.unserved_since = Some(Instant::now());
             return;
         }
         (self.reading, self.being_read) = (true, items.len() + page.len());
@@ -394,7 +395,7 @@ impl Queue {
             }
             if queue.move_away(items, 0, ctx) == 0 {
                 // Nowhere to go for now; look again after as long a time.
-                queue.unserved_since = Some(clock::now_ms());
+                queue.unserved_since = Some(Instant::now());
             }
         });
     }

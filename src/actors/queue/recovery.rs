@@ -31,12 +31,23 @@ pub struct Seed {
     pub unsure: bool,
 }
 
+/// A message that waits for its receipt.
+#[derive(Debug, Clone)]
+pub struct Awaited {
+    pub id: u64,
+    pub operator: u32,
+    /// The operator's message id.
+    pub theirs: bytes::Bytes,
+    /// When it was handed over last, Unix milliseconds.
+    pub at: i64,
+}
+
 /// Everything active in the store, sorted by who has to continue it.
 #[derive(Debug, Default)]
 pub struct Seeds {
     pub queues: HashMap<u32, Vec<Seed>>,
-    /// Waiting for receipts: `(message, operator, operator's message id)`.
-    pub sent: Vec<(u64, u32, bytes::Bytes)>,
+    /// Waiting for receipts.
+    pub sent: Vec<Awaited>,
     /// Unfinished messages per sender, for the accounts' caps.
     pub unfinished: HashMap<u32, u64>,
     pub active: u64,
@@ -89,12 +100,15 @@ impl Seeds {
         if !matches!(active.stage, Stage::Untold { .. }) {
             *self.unfinished.entry(active.sender).or_default() += 1;
         }
-        if let Stage::Sent { ids, .. } = active.stage {
+        if let Stage::Sent { at, ids } = active.stage {
             let id = active.id;
-            self.sent.extend(
-                ids.into_iter()
-                    .map(|(operator, theirs)| (id, operator, theirs)),
-            );
+            self.sent
+                .extend(ids.into_iter().map(|(operator, theirs)| Awaited {
+                    id,
+                    operator,
+                    theirs,
+                    at,
+                }));
             return;
         }
         let (queue, what, unsure) = match active.stage {
@@ -179,7 +193,10 @@ impl Queue {
         } else if seed.unsure && policy == OutcomePolicy::Wait {
             self.wait_for_receipt(seed.item, now);
         } else if seed.due_at > now {
-            self.schedule(seed.item, seed.due_at);
+            match seed.item.attempts {
+                0 => self.schedule(seed.item, seed.due_at),
+                _ => self.pause(seed.item, seed.due_at),
+            }
         } else {
             self.lists.push_back(seed.item);
         }

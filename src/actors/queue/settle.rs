@@ -249,13 +249,12 @@ impl Queue {
                 self.hub.metrics.throttled_by_operator.inc();
                 // Where there is a pace, all others go on at it.
                 let is_paced = self.slow_down(failure.status);
-                let after = after.as_millis() as i64;
                 let is_throttled = failure.status == CommandStatus::ESME_RTHROTTLED.0;
-                if after > 0 && is_throttled && !is_paced {
-                    self.hold_until = now + after;
+                if !after.is_zero() && is_throttled && !is_paced {
+                    self.hold_for(after);
                     self.lists.push_front(item);
-                } else if after > 0 {
-                    self.schedule(item, now + after);
+                } else if !after.is_zero() {
+                    self.pause(item, now + after.as_millis() as i64);
                 } else {
                     self.lists.push_front(item);
                 }
@@ -268,7 +267,7 @@ impl Queue {
                     ..item
                 };
                 if item.what == What::Receipt {
-                    self.schedule(again, now + after.as_millis() as i64);
+                    self.pause(again, now + after.as_millis() as i64);
                     return;
                 }
                 let due_at = now + after.as_millis() as i64;
@@ -283,7 +282,7 @@ impl Queue {
                 } else if after.is_zero() {
                     self.lists.push_front(again);
                 } else {
-                    self.schedule(again, due_at);
+                    self.pause(again, due_at);
                 }
             }
             Decision::Permanent if item.what == What::Receipt => {

@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 
 use super::Queue;
 use super::level::Level;
+use crate::clock;
+use crate::domain::id;
 use crate::pb::QueueSnapshot;
 
 /// So few messages are always counted by sender.
@@ -32,7 +34,8 @@ impl Queue {
             sessions: self.sessions.len() as u64,
             room: self.sessions.iter().map(|slot| u64::from(slot.room)).sum(),
             suspended: self.port.suspended.load(Ordering::Relaxed),
-            oldest_at: oldest.map_or(0, crate::domain::id::millis),
+            // Ids may be ahead of the clock.
+            oldest_at: oldest.map_or(0, |id| id::millis(id).min(clock::now_ms())),
             delivered_total: self.counters.delivered,
             failed_total: self.counters.failed,
             retried_total: self.counters.retried,

@@ -143,6 +143,7 @@ impl Rig {
             .hub
             .ids
             .take(now, count)
+            .unwrap()
             .map(|id| Message {
                 id,
                 sender: self.node.account,

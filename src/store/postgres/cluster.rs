@@ -168,6 +168,12 @@ impl ClusterStore for PgStore {
             .ask(async move { collect::collect(&shared, limit).await })
     }
 
+    fn sweep_correlations(&self, before: i64) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { super::correlations::sweep(&shared, before).await })
+    }
+
     fn barrier(&self) -> Reply<()> {
         PgStore::barrier(self)
     }

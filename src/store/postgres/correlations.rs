@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use ahash::AHashMap;
 use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::Shared;
 use super::record::id_at;
 use crate::clock;
-use crate::domain::id::lowest_at;
+use crate::domain::id::{MAX_LEAD_MS, lowest_at};
 use crate::store::StoreError;
+use crate::store::cluster::CorrelationCounts;
 
 /// The longest id of an operator that the table holds.
 const MAX_THEIRS: usize = 64;
@@ -25,23 +27,14 @@ const OPERATORS: Uuid = Uuid::from_u128(0x5d0c_6e0a_8f0e_4f5e_9a55_736d_7363_000
 /// Rows per statement of the sweep.
 const SWEEP: i64 = 10_000;
 
-/// What has become of attempts in `smpp.message_correlations`.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct CorrelationCounts {
-    /// Rows that an operator's reused id took over.
-    pub taken_over: u64,
-    /// Attempts without a row, because the row of their id still waits for its receipt.
-    pub in_use: u64,
-    /// Attempts without a row, because the operator's id is longer than the column.
-    pub too_long: u64,
-}
-
 /// The counts, as they are kept.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub taken_over: AtomicU64,
     pub in_use: AtomicU64,
     pub too_long: AtomicU64,
+    pub expired: AtomicU64,
+    pub deleted: AtomicU64,
 }
 
 /// Counts what does not fit while the rows of one transaction are collected.
@@ -58,6 +51,8 @@ impl Counts {
             taken_over: self.taken_over.load(Ordering::Relaxed),
             in_use: self.in_use.load(Ordering::Relaxed),
             too_long: self.too_long.load(Ordering::Relaxed),
+            expired: self.expired.load(Ordering::Relaxed),
+            deleted: self.deleted.load(Ordering::Relaxed),
         }
     }
 }
@@ -85,26 +80,51 @@ pub fn message_uuid(id: u64) -> Uuid {
     Uuid::from_u64_pair(high, low)
 }
 
-/// Version 5, made of the operator's name; `None` for the queue of an account.
+/// The operator's name when that is a UUID, else version 5, made of it; `None` for the queue of an
+/// account.
 pub fn operator_uuid(queue: &str) -> Option<Uuid> {
     if queue.starts_with("account:") {
         return None;
     }
     let name = queue.strip_prefix("operator:").unwrap_or(queue);
-    Some(Uuid::new_v5(&OPERATORS, name.as_bytes()))
+    let own = Uuid::try_parse(name);
+    Some(own.unwrap_or_else(|_| Uuid::new_v5(&OPERATORS, name.as_bytes())))
 }
 
 /// Looks keys up; answers in the order asked. An operator may give an id again: the newest message
 /// that is not final answers, without one the newest.
+///
+/// Each day that is looked at costs: those within `ttl` come first, and only for what is not there the
+/// others from `since` (Unix ms) on.
 pub async fn find(
     client: &Client,
     keys: &[u128],
     ttl: Duration,
+    since: i64,
 ) -> Result<Vec<Option<u64>>, StoreError> {
     // The low half is what the attempt was written with.
-    let wanted: Vec<i64> = keys.iter().map(|key| *key as u64 as i64).collect();
+    let mut wanted: Vec<i64> = keys.iter().map(|key| *key as u64 as i64).collect();
     let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-    let from = lowest_at(clock::now_ms().saturating_sub(ttl)) as i64;
+    let recent = clock::now_ms().saturating_sub(ttl);
+    let mut found = find_from(client, &wanted, recent.max(since)).await?;
+    if since < recent {
+        let all = wanted.clone();
+        wanted.retain(|key| !found.contains_key(key));
+        if !wanted.is_empty() {
+            found.extend(find_from(client, &wanted, since).await?);
+        }
+        wanted = all;
+    }
+    Ok(wanted.iter().map(|key| found.get(key).copied()).collect())
+}
+
+/// Those of messages with ids of this time (Unix ms) or later.
+async fn find_from(
+    client: &Client,
+    wanted: &[i64],
+    since: i64,
+) -> Result<AHashMap<i64, u64>, StoreError> {
+    let from = lowest_at(since) as i64;
     let statement = client
         .prepare_cached(
             "SELECT max(id), correlation, min(id) FROM sent
@@ -135,26 +155,46 @@ pub async fn find(
             found.insert(row.try_get::<_, i64>(1)?, id_at(row, 0)?);
         }
     }
-    Ok(wanted.iter().map(|key| found.get(key).copied()).collect())
+    Ok(found)
 }
 
-/// Ends what has waited for its receipt too long; says how many.
-pub async fn sweep(shared: &Shared) -> Result<u64, StoreError> {
+/// Ends what has waited for its receipt too long, and deletes what ended before `before` (Unix ms); says
+/// how many rows that were.
+pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
     let client = shared.reader().await?;
-    let mut swept = 0;
+    let counts = &shared.counts.correlations;
+    let expire = "UPDATE smpp.message_correlations SET status = 'EXPIRED' WHERE id IN (
+        SELECT id FROM smpp.message_correlations
+        WHERE status = 'SUBMITTED' AND expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)";
+    let expired = in_steps(&client, expire, &[], &counts.expired).await?;
+    // Nothing ends before its message was accepted, whose UUIDs ascend: that bounds the walk.
+    let delete = "DELETE FROM smpp.message_correlations WHERE id IN (
+        SELECT id FROM smpp.message_correlations
+        WHERE message_id < $2 AND status <> 'SUBMITTED'
+          AND coalesce(dlr_received_at, expires_at) < to_timestamp($3::float8 / 1000)
+        LIMIT $1 FOR UPDATE SKIP LOCKED)";
+    let first = message_uuid(lowest_at(before.saturating_add(MAX_LEAD_MS)));
+    let values: [&(dyn ToSql + Sync); 2] = [&first, &(before as f64)];
+    let deleted = in_steps(&client, delete, &values, &counts.deleted).await?;
+    Ok(expired + deleted)
+}
+
+/// Runs a statement with at most [`SWEEP`] rows until there are fewer; says how many in all.
+async fn in_steps(
+    client: &Client,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+    count: &AtomicU64,
+) -> Result<u64, StoreError> {
+    let mut all: Vec<&(dyn ToSql + Sync)> = vec![&SWEEP];
+    all.extend(values);
+    let mut done = 0;
     loop {
-        let some = client
-            .execute(
-                "UPDATE smpp.message_correlations SET status = 'EXPIRED' WHERE id IN (
-                   SELECT id FROM smpp.message_correlations
-                   WHERE status = 'SUBMITTED' AND expires_at < now() LIMIT $1
-                   FOR UPDATE SKIP LOCKED)",
-                &[&SWEEP],
-            )
-            .await?;
-        swept += some;
+        let some = client.execute(sql, &all).await?;
+        count.fetch_add(some, Ordering::Relaxed);
+        done += some;
         if some < SWEEP as u64 {
-            return Ok(swept);
+            return Ok(done);
         }
     }
 }
@@ -171,6 +211,9 @@ mod tests {
         assert!(message_uuid(id) < message_uuid(id + 1));
         assert_eq!(operator_uuid("operator:up"), operator_uuid("up"));
         assert_eq!(operator_uuid("account:up"), None);
+        let own = "6f1e7a3c-3f4b-4a57-9d5e-0c1d2e3f4a5b";
+        let as_it_is = operator_uuid(&format!("operator:{own}")).map(|uuid| uuid.to_string());
+        assert_eq!(as_it_is.as_deref(), Some(own));
         let version = operator_uuid("up").map(|uuid| uuid.get_version_num());
         assert_eq!(version, Some(5));
     }

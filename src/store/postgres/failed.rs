@@ -8,6 +8,7 @@ use std::sync::Arc;
 use deadpool_postgres::Client;
 
 use super::PgStore;
+use super::asides;
 use super::reader::{histories, load, read_parked};
 use super::record::id_at;
 use super::search::end_of_walk;
@@ -38,7 +39,7 @@ impl FailedStore for PgStore {
 const WALK: &str = "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 
 async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreError> {
-    let ids = search.which.ids();
+    let ids = search.which.ids(&asides::read(&***client).await?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
         let candidates = candidates(client, search, ids.start, below).await?;

@@ -223,18 +223,6 @@ pub fn read_parked(row: &Row) -> Result<ParkedRow, StoreError> {
     })
 }
 
-/// The highest id ever used.
-pub async fn highest_id(client: &Client) -> Result<u64, StoreError> {
-    let row = client
-        .query_one(
-            "SELECT greatest((SELECT max(id) FROM msg), (SELECT max(id) FROM parked),
-               (SELECT value FROM meta WHERE key = 'highest_id'), 0)",
-            &[],
-        )
-        .await?;
-    id_at(&row, 0)
-}
-
 /// All interned names.
 pub async fn names(client: &Client) -> Result<Vec<(u32, String)>, StoreError> {
     let rows = client

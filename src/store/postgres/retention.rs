@@ -4,15 +4,18 @@
 //! is removed: rows of a dropped day that are still needed move to the default partitions first, in
 //! the same transaction; and that the highest id is remembered.
 
-use deadpool_postgres::Client;
+use std::ops::Range;
 
-use super::reader::highest_id;
+use deadpool_postgres::Client;
+use tokio_postgres::Row;
+
+use super::asides;
 use super::record::id_at;
 use super::schema::{DAY_MS, SPLIT};
 use super::upkeep::{in_transaction, raise};
 use super::{Shared, failed};
 use crate::clock;
-use crate::domain::id::lowest_at;
+use crate::domain::id::{MAX_LEAD_MS, lowest_at};
 use crate::store::StoreError;
 
 /// Messages deleted per transaction.
@@ -23,7 +26,7 @@ const MAX_KEPT: i64 = 100_000;
 /// Removes what was final and told before `before`; single messages up to `limit`. Says how many.
 pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
     let client = shared.reader().await?;
-    let highest = highest_id(&client).await?;
+    let highest = asides::highest_id(&**client).await?;
     raise(&client, "highest_id", highest as i64).await?;
     let mut removed = 0;
     // Days that are still written to stay, whatever is asked for.
@@ -49,6 +52,19 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
             break;
         }
         deleted += some as usize;
+    }
+    for aside in asides::read(&**client).await? {
+        let mut from = aside.first as i64;
+        while deleted < limit {
+            let room = CHUNK.min(limit - deleted);
+            let ids = from..aside.last as i64 + 1;
+            let some = in_transaction(&client, BEGIN, delete_aside(&client, ids, before, room));
+            let Some((count, last)) = some.await? else {
+                break;
+            };
+            deleted += count as usize;
+            from = last + 1;
+        }
     }
     Ok(removed + deleted as u64)
 }
@@ -119,7 +135,7 @@ async fn drop_day(client: &Client, day: &str, before: i64) -> Result<u64, StoreE
 
 /// Deletes finished messages from the default partitions.
 async fn delete(client: &Client, before: i64, limit: usize) -> Result<u64, StoreError> {
-    let below = lowest_at(before).min(i64::MAX as u64) as i64;
+    let below = lowest_at(before.saturating_add(MAX_LEAD_MS)).min(i64::MAX as u64) as i64;
     let rows = client
         .query(
             // A message is not final before it was accepted, so its id bounds the walk.
@@ -129,13 +145,42 @@ async fn delete(client: &Client, before: i64, limit: usize) -> Result<u64, Store
             &[&below, &before, &(limit as i64)],
         )
         .await?;
-    let ids: Vec<i64> = rows
-        .iter()
-        .map(|row| id_at(row, 0).map(|id| id as i64))
-        .collect::<Result<_, _>>()?;
+    delete_rows(client, "_default", &ids_of(&rows)?).await
+}
+
+/// Deletes finished messages of a range that was set aside, whichever partitions have it: the days
+/// there do not say when they ended. Says how many, and the last.
+async fn delete_aside(
+    client: &Client,
+    ids: Range<i64>,
+    before: i64,
+    limit: usize,
+) -> Result<Option<(u64, i64)>, StoreError> {
+    let rows = client
+        .query(
+            "SELECT f.id FROM fin f WHERE f.id >= $1 AND f.id < $2 AND f.at < $3
+             AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
+             ORDER BY f.id LIMIT $4",
+            &[&ids.start, &ids.end, &before, &(limit as i64)],
+        )
+        .await?;
+    let ids = ids_of(&rows)?;
+    let Some(&last) = ids.last() else {
+        return Ok(None);
+    };
+    Ok(Some((delete_rows(client, "", &ids).await?, last)))
+}
+
+fn ids_of(rows: &[Row]) -> Result<Vec<i64>, StoreError> {
+    let id = |row| id_at(row, 0).map(|id| id as i64);
+    rows.iter().map(id).collect()
+}
+
+/// Deletes all rows of messages from the tables with this suffix, and from those that are not split.
+async fn delete_rows(client: &Client, suffix: &str, ids: &[i64]) -> Result<u64, StoreError> {
     let mut deleted = 0;
     for table in SPLIT {
-        let sql = format!("DELETE FROM {table}_default WHERE id = ANY($1)");
+        let sql = format!("DELETE FROM {table}{suffix} WHERE id = ANY($1)");
         let count = client.execute(&sql, &[&ids]).await?;
         if table == "fin" {
             deleted = count;

@@ -7,10 +7,11 @@
 use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
 
+use super::asides;
 use super::reader::load;
 use super::record::{id_at, text_of};
 use crate::pb::MessageState;
-use crate::store::{Found, MAX_SCAN, Search, StoreError};
+use crate::store::{Found, MAX_SCAN, Search, StoreError, Stored};
 
 /// Largest answer.
 const MAX_LIMIT: usize = 10_000;
@@ -18,7 +19,8 @@ const MAX_LIMIT: usize = 10_000;
 /// Answers a search.
 pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreError> {
     let limit = search.limit.min(MAX_LIMIT) as i64;
-    let ids = search.ids();
+    let asides = asides::read(&***client).await?;
+    let ids = search.ids(&asides);
     let (from, below) = (ids.start as i64, ids.end as i64);
     let (to, source) = (forms(&search.to), forms(&search.from));
     let sender = search.sender.map(|sender| sender as i32);
@@ -80,8 +82,10 @@ pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreErro
         None => None,
         Some(_) => end_of_walk(client, &walk, &values[..walked]).await?,
     };
+    let mut messages: Vec<Stored> = load(client, &ids).await?.into_iter().flatten().collect();
+    messages.retain(|stored| search.covers(&stored.message));
     Ok(Found {
-        messages: load(client, &ids).await?.into_iter().flatten().collect(),
+        messages,
         next_before,
     })
 }

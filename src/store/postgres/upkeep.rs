@@ -18,11 +18,12 @@ use super::{Shared, schema};
 use crate::clock;
 use crate::domain::id::lowest_at;
 use crate::store::StoreError;
+use crate::store::low_water::{SLICE, Slice, best};
 
 /// The mark stays this far behind now, so that it is not moved through the busiest rows.
 const TRAIL_MS: i64 = 60_000;
-/// Active messages that `carry` may hold before the mark stays where it is.
-const CARRY_LIMIT: i64 = 1_000_000;
+/// Reading a range takes as long as it takes.
+const SLOWLY: &str = "BEGIN; SET LOCAL statement_timeout = 0";
 /// Taken while a name is given a number: "name" in ASCII.
 const NAMES_LOCK: i64 = 0x6e61_6d65;
 
@@ -110,7 +111,7 @@ pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
     let client = shared.reader().await?;
     schema::make_days(&client).await?;
     schema::index_closed_days(&client).await?;
-    let highest = super::reader::highest_id(&client).await? as i64;
+    let highest = super::asides::highest_id(&**client).await? as i64;
     let trail = lowest_at(clock::now_ms() - TRAIL_MS) as i64;
     let target = trail.min(highest.saturating_add(1));
     let mark = meta(&client, "low_water").await?;
@@ -133,10 +134,48 @@ pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
         .query_one("SELECT count(*) FROM carry", &[])
         .await?
         .try_get(0)?;
-    let room = CARRY_LIMIT.saturating_sub(carried);
-    // One transaction: a mark without its carried rows would lose messages.
-    let begin = "BEGIN; SET LOCAL statement_timeout = 0";
-    in_transaction(&client, begin, carry(&client, mark, target, room)).await
+    let carried = usize::try_from(carried).unwrap_or(usize::MAX);
+    let room = shared.options.carry_limit.saturating_sub(carried);
+    let slices = in_transaction(&client, SLOWLY, look(&client, mark, target)).await?;
+    let mut from = mark;
+    for slice in &slices[..best(&slices, room)] {
+        let end = slice.end as i64;
+        // One transaction: a mark without its carried rows would lose messages.
+        in_transaction(&client, SLOWLY, carry(&client, from, end)).await?;
+        from = end;
+    }
+    Ok(())
+}
+
+/// Counts from the mark to the target, slice by slice.
+async fn look(client: &Client, mark: i64, target: i64) -> Result<Vec<Slice>, StoreError> {
+    let sql = format!(
+        "SELECT count(*), count(*) FILTER (WHERE s.is_active), max(s.id) FROM (
+           SELECT m.id, {IS_ACTIVE} AS is_active
+           FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
+           WHERE m.id >= $1 AND m.id < $2 ORDER BY m.id LIMIT $3) s"
+    );
+    let statement = client.prepare_cached(&sql).await?;
+    let mut slices = Vec::new();
+    let mut from = mark;
+    while from < target {
+        let limit = SLICE as i64;
+        let row = client
+            .query_one(&statement, &[&from, &target, &limit])
+            .await?;
+        let messages: i64 = row.try_get(0)?;
+        let last: Option<i64> = row.try_get(2)?;
+        from = match last {
+            Some(last) if messages == limit => last + 1,
+            _ => target,
+        };
+        slices.push(Slice {
+            end: from as u64,
+            messages: messages as usize,
+            active: row.try_get::<_, i64>(1)? as usize,
+        });
+    }
+    Ok(slices)
 }
 
 /// Runs `work` in a transaction; afterwards none is open, so that the connection can go back to the
@@ -157,22 +196,20 @@ pub async fn in_transaction<T>(
     Ok(value)
 }
 
-async fn carry(client: &Client, mark: i64, target: i64, room: i64) -> Result<(), StoreError> {
-    let active = client
+async fn carry(client: &Client, mark: i64, target: i64) -> Result<(), StoreError> {
+    client
         .execute(
             &format!(
                 "INSERT INTO carry SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
-                 WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} LIMIT $3
-                 ON CONFLICT DO NOTHING"
+                 WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} ON CONFLICT DO NOTHING"
             ),
-            &[&mark, &target, &(room + 1)],
+            &[&mark, &target],
         )
         .await?;
-    if i64::try_from(active).unwrap_or(i64::MAX) > room {
-        // A backlog is read in a row faster than one by one.
-        return Err(super::failed(
-            "too many active messages for the low-water mark to move",
-        ));
+    // Lowered meanwhile: others accept below the target what nobody carries.
+    let below = "SELECT value FROM meta WHERE key = 'carry_below' FOR UPDATE";
+    if client.query_one(below, &[]).await?.try_get::<_, i64>(0)? < target {
+        return Err(super::failed("the low-water mark was set back"));
     }
     raise(client, "low_water", target).await
 }

@@ -65,7 +65,15 @@ impl Upkeep {
     fn erase_text(&mut self, before: i64, limit: usize) -> Result<u64, StoreError> {
         let mut next = match self.texts.next {
             Some(next) => next,
-            None => meta(&self.reader, TEXT_MARK).map_err(sql_failed)?,
+            None => {
+                // The mark does not come to ids that were set aside before their time.
+                for aside in self.asides.clone() {
+                    let room = MAX_LEFT - self.texts.left.len().min(MAX_LEFT);
+                    let ids = self.ids(aside.first, aside.last + 1, room);
+                    self.texts.left.extend(ids.map_err(sql_failed)?);
+                }
+                meta(&self.reader, TEXT_MARK).map_err(sql_failed)?
+            }
         };
         let mut erased = 0;
         while erased < limit && self.texts.left.len() < MAX_LEFT {

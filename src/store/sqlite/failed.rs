@@ -6,6 +6,7 @@
 use rusqlite::{Connection, Row, ToSql};
 
 use super::SqliteStore;
+use super::asides;
 use super::reader::{history, load, read_parked};
 use super::schema::sql_failed;
 use super::search::end_of_walk;
@@ -32,7 +33,7 @@ impl FailedStore for SqliteStore {
 }
 
 fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Found> {
-    let ids = search.which.ids();
+    let ids = search.which.ids(&asides::read(connection)?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
         let candidates = candidates(connection, search, ids.start, below)?;

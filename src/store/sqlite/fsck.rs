@@ -10,9 +10,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::asides;
 use super::balance;
 use super::schema::{self, failed, meta, sql_failed};
 use super::settings;
+use crate::clock;
+use crate::domain::id;
 use crate::pb::MessageState;
 use crate::store::StoreError;
 
@@ -247,6 +250,13 @@ impl FsckReport {
         if odd > 0 {
             self.remarks.push(format!(
                 "{odd} messages have an id more than an hour away from their time"
+            ));
+        }
+        if self.schema >= schema::WITH_ASIDES
+            && let Err(ahead) = id::check(asides::highest_id(connection)?, clock::now_ms())
+        {
+            self.remarks.push(format!(
+                "{ahead}; if that is right now, run `smsc repair-ids`"
             ));
         }
         let early: i64 = connection.query_row(

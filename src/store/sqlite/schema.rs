@@ -78,6 +78,7 @@ const UPGRADES: &[&str] = &[
     POLICY,
     DONE_AT,
     AUDIT_DETAIL,
+    IDS_ASIDE,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -153,6 +154,15 @@ ALTER TABLE fin ADD COLUMN done_at INT NOT NULL DEFAULT 0;
 const AUDIT_DETAIL: &str = "
 ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 ";
+
+/// Version 11 ([`WITH_ASIDES`]): ids that a wrong clock has left in the future, by their node number.
+const IDS_ASIDE: &str = "
+CREATE TABLE ids_aside(node INT NOT NULL, first INT NOT NULL, last INT NOT NULL,
+  PRIMARY KEY(node, first)) WITHOUT ROWID;
+";
+
+/// The first version with the table of [`IDS_ASIDE`].
+pub const WITH_ASIDES: i64 = 11;
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ToSql};
 
+use super::asides;
 use super::entries;
 use super::reader::load;
 use super::record::{Readable, octets_of};
@@ -37,16 +38,23 @@ pub fn search(
     search: &Search,
 ) -> Result<Found, StoreError> {
     let limit = search.limit.min(MAX_LIMIT);
-    let ids = search.ids();
+    let asides = asides::read(main).map_err(sql_failed)?;
+    let ids = search.ids(&asides);
     let terms = terms(search);
     let Some((first, others)) = terms.split_first() else {
-        return by_state(main, search.state, ids, limit).map_err(sql_failed);
+        let mut found = by_state(main, search.state, ids, limit).map_err(sql_failed)?;
+        found
+            .messages
+            .retain(|stored| search.covers(&stored.message));
+        return Ok(found);
     };
     let index = index.ok_or_else(|| {
         failed("search by address or sender is switched off: set store.search_index = true")
     })?;
     let index = schema::open_reader(index)?;
-    by_terms(main, &index, (first, others), search, ids, limit).map_err(sql_failed)
+    // Ids that were set aside are not in the index before their time.
+    let cut = asides.first().map_or(i64::MAX, |aside| aside.first as i64);
+    by_terms(main, &index, (first, others), search, (ids, cut), limit).map_err(sql_failed)
 }
 
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
@@ -134,14 +142,16 @@ fn by_terms(
     index: &Connection,
     (first, others): (&Term<'_>, &[Term<'_>]),
     search: &Search,
-    range: Range<u64>,
+    (range, cut): (Range<u64>, i64),
     limit: usize,
 ) -> rusqlite::Result<Found> {
     let (from, below) = (range.start as i64, range.end as i64);
     // The mark and the entries come from one snapshot, so nothing falls between index and tail.
     let snapshot = index.unchecked_transaction()?;
     let upto = meta(&snapshot, "indexed_upto")? as i64;
-    let tail = tail(main, search, [from.max(upto + 1), below])?;
+    let start = from.max(upto + 1);
+    let mut newer = tail(main, search, [start.max(cut), below])?;
+    newer.extend(tail(main, search, [start, below.min(cut)])?);
     let end = below.min(upto + 1);
     // The first condition is walked from the newest id down, the others are looked up per id: a
     // subscriber's few messages are found however many its sender has sent since.
@@ -171,7 +181,7 @@ fn by_terms(
         .take(MAX_SCAN as usize)
         .inspect(|id| walked.set((walked.get().0 + 1, id.as_ref().ok().copied())))
         .filter_map(|id| id.and_then(&mut has_all).transpose());
-    let mut candidates = tail.into_iter().map(Ok).chain(indexed);
+    let mut candidates = newer.into_iter().map(Ok).chain(indexed);
     let mut found = Vec::new();
     while found.len() < limit {
         let page = candidates
@@ -182,7 +192,8 @@ fn by_terms(
             break;
         }
         let loaded = load(main, &page)?.into_iter().flatten();
-        let matching = loaded.filter(|stored| is_in(stored, search.state));
+        let matching =
+            loaded.filter(|stored| is_in(stored, search.state) && search.covers(&stored.message));
         found.extend(matching.take(limit - found.len()));
     }
     let (count, lowest) = walked.get();

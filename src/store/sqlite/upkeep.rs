@@ -9,34 +9,25 @@
 //! 3. only then is the mark moved. A row in `carry` at or above the mark, or one that is no longer
 //!    active, does no harm; whatever was done before a crash is done again.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rusqlite::Connection;
 
 use super::archive::TextPass;
 use super::entries;
-use super::recover::{self, Range, each_id};
+use super::recover::{self, each_id};
 use super::schema::{meta, set_meta, sql_failed};
 use super::{Shared, log, writer};
+use crate::domain::id::{Aside, MAX_LEAD_MS, lowest_at};
+use crate::store::low_water::{SLICE, Slice, best};
 use crate::store::{ActivePage, StoreError};
 
-/// Messages read per snapshot, so that a long scan does not keep the WAL from being reused.
-const SLICE: usize = 65_536;
 /// Rows written per transaction.
 const CHUNK: usize = 1000;
 /// Messages deleted per transaction: about four rows each, 2-3 ms of the writer's time.
 const RETIRE_CHUNK: usize = 400;
-
-/// What reading one carried message costs at a restart, in messages read in a row.
-const CARRY_COST: usize = 8;
-
-/// A range of ids that starts where the one before ends.
-struct Slice {
-    /// Without it.
-    end: u64,
-    messages: usize,
-    active: usize,
-}
 
 /// The thread's context.
 pub struct Upkeep {
@@ -44,8 +35,12 @@ pub struct Upkeep {
     pub shared: Arc<Shared>,
     /// How many active messages `carry` may hold before the mark stays where it is.
     pub carry_limit: usize,
+    /// Ids that were set aside: above the mark, whatever else is.
+    pub asides: Vec<Aside>,
     /// Where the next retirement goes on looking.
     pub retire_from: u64,
+    /// The same, for ids that were set aside.
+    pub retire_aside_from: u64,
     /// How far texts have been erased.
     pub texts: TextPass,
     /// The log holds what was erased, because somebody kept a snapshot for long.
@@ -56,12 +51,19 @@ pub struct Upkeep {
 
 impl Upkeep {
     /// With nothing done yet.
-    pub fn new(reader: Connection, shared: &Arc<Shared>, carry_limit: usize) -> Self {
+    pub fn new(
+        reader: Connection,
+        shared: &Arc<Shared>,
+        carry_limit: usize,
+        asides: Vec<Aside>,
+    ) -> Self {
         Self {
             reader,
             shared: Arc::clone(shared),
             carry_limit,
+            asides,
             retire_from: 0,
+            retire_aside_from: 0,
             texts: TextPass::default(),
             unclean: false,
         }
@@ -74,7 +76,8 @@ impl Upkeep {
         }
         let mark = meta(&self.reader, "low_water").map_err(sql_failed)?;
         let carried = self.clean_carry(mark)?;
-        let target = self.highest()? + 1;
+        // Ids that were set aside are above what is accepted: the mark stays below them.
+        let target = self.shared.highest.load(Ordering::Relaxed) + 1;
         if target <= mark {
             return Ok(());
         }
@@ -110,7 +113,7 @@ impl Upkeep {
         let mut from = mark;
         while from < target {
             let (mut messages, mut active) = (0, 0);
-            let range = Range::Slice {
+            let range = recover::Range::Slice {
                 from,
                 below: target,
             };
@@ -131,7 +134,7 @@ impl Upkeep {
 
     fn active_ids(&self, from: u64, below: u64) -> Result<Vec<u64>, StoreError> {
         let mut active = Vec::new();
-        let range = Range::Slice { from, below };
+        let range = recover::Range::Slice { from, below };
         each_id(&self.reader, range, usize::MAX, &mut |id, is_active| {
             if is_active {
                 active.push(id);
@@ -147,7 +150,7 @@ impl Upkeep {
         let mut left = 0;
         each_id(
             &self.reader,
-            Range::Carried {
+            recover::Range::Carried {
                 from: 0,
                 below: mark,
             },
@@ -189,13 +192,16 @@ impl Upkeep {
             let ids = self.finished(before, room).map_err(sql_failed)?;
             let Some(&last) = ids.last() else {
                 // What was passed over is looked at again from the start, next time.
-                self.retire_from = 0;
+                (self.retire_from, self.retire_aside_from) = (0, 0);
                 break;
             };
             let forgotten = entries::read_each(&self.reader, &ids).map_err(sql_failed)?;
             let count = self.delete(ids)?;
             self.shared.forget(forgotten);
-            self.retire_from = last;
+            match self.asides.iter().any(|aside| aside.contains(last)) {
+                true => self.retire_aside_from = last,
+                false => self.retire_from = last,
+            }
             deleted += count;
         }
         Ok(deleted)
@@ -203,13 +209,31 @@ impl Upkeep {
 
     fn finished(&self, before: i64, limit: usize) -> rusqlite::Result<Vec<u64>> {
         // A message is not final before it was accepted, so its id bounds the walk.
-        let below = before.clamp(0, i64::MAX >> 20) << 20;
+        let below = lowest_at(before.saturating_add(MAX_LEAD_MS));
+        let mut found = self.finished_in(self.retire_from..below, before, limit)?;
+        for aside in &self.asides {
+            if !found.is_empty() {
+                break;
+            }
+            let from = self.retire_aside_from.max(aside.first - 1);
+            found = self.finished_in(from..aside.last + 1, before, limit)?;
+        }
+        Ok(found)
+    }
+
+    /// Those with ids after the first up to the second, without it.
+    fn finished_in(
+        &self,
+        ids: Range<u64>,
+        before: i64,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<u64>> {
         let mut statement = self.reader.prepare_cached(
             "SELECT f.id FROM fin f WHERE f.id > ?1 AND f.id < ?2 AND f.at < ?3
              AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
              ORDER BY f.id LIMIT ?4",
         )?;
-        let bounds = (self.retire_from as i64, below, before, limit as i64);
+        let bounds = (ids.start as i64, ids.end as i64, before, limit as i64);
         let rows = statement.query_map(bounds, |row| Ok(row.get::<_, i64>(0)? as u64))?;
         rows.collect()
     }
@@ -236,14 +260,6 @@ impl Upkeep {
             }
             Ok(messages)
         })
-    }
-
-    fn highest(&self) -> Result<u64, StoreError> {
-        let highest: Option<i64> = self
-            .reader
-            .query_row("SELECT max(id) FROM msg", [], |row| row.get(0))
-            .map_err(sql_failed)?;
-        Ok(highest.unwrap_or(0) as u64)
     }
 
     /// After something was overwritten for good: nothing of it shall stay in the log. What cannot be
@@ -302,51 +318,4 @@ fn runs(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<(u64, u64)
         take(gone, &mut broken);
     }
     Ok(runs)
-}
-
-/// How many slices the mark passes: the sum of what is carried and what is still read in a row is
-/// least. A dense backlog stays above the mark, a sparse one is carried.
-fn best(slices: &[Slice], room: usize) -> usize {
-    let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
-    let (mut passed, mut least, mut carried) = (0, in_a_row, 0);
-    for (index, slice) in slices.iter().enumerate() {
-        carried += slice.active;
-        in_a_row -= slice.messages;
-        let cost = in_a_row + CARRY_COST * carried;
-        if carried > room {
-            break;
-        }
-        if cost <= least {
-            (passed, least) = (index + 1, cost);
-        }
-    }
-    passed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Slice, best};
-
-    fn slices(actives: &[usize]) -> Vec<Slice> {
-        let slice = |(index, active): (usize, &usize)| Slice {
-            end: index as u64 + 1,
-            messages: 1000,
-            active: *active,
-        };
-        actives.iter().enumerate().map(slice).collect()
-    }
-
-    #[test]
-    fn the_mark_passes_what_is_cheaper_to_carry() {
-        assert_eq!(best(&slices(&[]), 9), 0);
-        assert_eq!(best(&slices(&[0, 0]), 9), 2, "nothing active");
-        assert_eq!(best(&slices(&[0, 1000]), 9999), 1, "the tail is in flight");
-        assert_eq!(best(&slices(&[1000, 1000]), 9999), 0, "a dense backlog");
-        assert_eq!(
-            best(&slices(&[1000, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 9999),
-            10,
-            "an old backlog"
-        );
-        assert_eq!(best(&slices(&[5, 5, 5]), 10), 2, "no more room");
-    }
 }

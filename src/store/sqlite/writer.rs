@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use super::Shared;
 use super::balance;
+use super::checkpoint;
 use super::failure::{Failure, panic_text};
 use super::inbox::{Pending, Take};
 use super::pass::{Mode, Pass};
@@ -103,7 +104,7 @@ impl Writer<'_> {
             if let Some(job) = job.take() {
                 job(&mut self);
             }
-            if self.dead {
+            if self.dead || shared.log.is_broken() {
                 refuse(group.drain(..), &StoreError::Closed);
             } else if self.held.is_empty() {
                 self.write(&mut group);
@@ -264,6 +265,9 @@ impl Writer<'_> {
                 self.note_accepted(group);
                 self.set_stalled(!self.held.is_empty());
                 self.count_buried(&written);
+                if self.shared.log.is_too_long() {
+                    self.finish_log();
+                }
                 Ok(written)
             }
             Ok(Err(failure)) => {
@@ -274,6 +278,18 @@ impl Writer<'_> {
                 self.rows.rollback();
                 Err(Failure::Row(panic_text(panic.as_ref())))
             }
+        }
+    }
+
+    /// Brings what is left of the log into the database.
+    pub fn finish_log(&mut self) {
+        match checkpoint::bring_in(self.connection, &self.shared) {
+            Err(failure @ Failure::Fatal(_)) => {
+                self.survive(failure, &mut Vec::new());
+            }
+            // What is committed is in the log.
+            Err(failure) => tracing::warn!(?failure, "the log is not brought into smsc.db"),
+            Ok(_) => {}
         }
     }
 

@@ -18,6 +18,8 @@ use super::super::Shared;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
 use super::{DbError, blocks};
+use crate::clock;
+use crate::domain::id::lowest_at;
 use crate::store::StoreError;
 use crate::store::cluster::{Held, Hint, Membership, NodeCard, NodeView, Resource, View};
 
@@ -84,6 +86,7 @@ async fn try_join(
     if let Some(before) = before {
         remove(&transaction, before).await?;
     }
+    let now = lowest_at(clock::now_ms()) as i64;
     let node = loop {
         let rows = transaction
             .query(
@@ -91,7 +94,16 @@ async fn try_join(
                 &[],
             )
             .await?;
-        let taken: Vec<Taken> = rows.iter().map(read_taken).collect();
+        let mut taken: Vec<Taken> = rows.iter().map(read_taken).collect();
+        // Their ids lie in the future.
+        let mut asides = transaction
+            .query("SELECT node, last FROM ids_aside", &[])
+            .await?;
+        asides.retain(|row| row.get::<_, i64>(1) >= now);
+        taken.extend(asides.iter().map(|row| Taken {
+            node: row.get::<_, i32>(0) as u8,
+            over: false,
+        }));
         let Some(node) = choose(&taken, wish) else {
             return Ok(None);
         };

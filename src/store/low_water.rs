@@ -1,0 +1,67 @@
+//! How far the low-water mark moves: both stores read the same, a slice at a time.
+//!
+//! Called by their upkeep. Keeps true that a backlog however large costs nothing but the look at it, and
+//! that not more is carried than may be.
+
+/// Messages of a slice; it is read at once, so that no snapshot lasts for long.
+pub const SLICE: usize = 65_536;
+/// Active messages that may be carried before the mark stays where it is.
+pub const CARRY_LIMIT: usize = 1_000_000;
+/// What reading one carried message costs at a restart, in messages read in a row.
+const CARRY_COST: usize = 8;
+
+/// A range of ids that starts where the one before ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Slice {
+    /// Without it.
+    pub end: u64,
+    pub messages: usize,
+    pub active: usize,
+}
+
+/// How many slices the mark passes: the sum of what is carried and what is still read in a row is
+/// least. A dense backlog stays above the mark, a sparse one is carried.
+pub fn best(slices: &[Slice], room: usize) -> usize {
+    let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
+    let (mut passed, mut least, mut carried) = (0, in_a_row, 0);
+    for (index, slice) in slices.iter().enumerate() {
+        carried += slice.active;
+        in_a_row -= slice.messages;
+        let cost = in_a_row + CARRY_COST * carried;
+        if carried > room {
+            break;
+        }
+        if cost <= least {
+            (passed, least) = (index + 1, cost);
+        }
+    }
+    passed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Slice, best};
+
+    fn slices(actives: &[usize]) -> Vec<Slice> {
+        let slice = |(index, active): (usize, &usize)| Slice {
+            end: index as u64 + 1,
+            messages: 1000,
+            active: *active,
+        };
+        actives.iter().enumerate().map(slice).collect()
+    }
+
+    #[test]
+    fn the_mark_passes_what_is_cheaper_to_carry() {
+        assert_eq!(best(&slices(&[]), 9), 0);
+        assert_eq!(best(&slices(&[0, 0]), 9), 2, "nothing active");
+        assert_eq!(best(&slices(&[0, 1000]), 9999), 1, "the tail is in flight");
+        assert_eq!(best(&slices(&[1000, 1000]), 9999), 0, "a dense backlog");
+        assert_eq!(
+            best(&slices(&[1000, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 9999),
+            10,
+            "an old backlog"
+        );
+        assert_eq!(best(&slices(&[5, 5, 5]), 10), 2, "no more room");
+    }
+}
