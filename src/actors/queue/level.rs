@@ -28,6 +28,9 @@ pub type Weights = HashMap<u32, u32, ahash::RandomState>;
 /// A message with its place.
 pub type Ready = (Item, Box<Message>);
 
+/// A message that is taken out before its turn, with its body where that is in memory.
+pub type Withdrawn = (Item, Option<Box<Message>>);
+
 type Flows = HashMap<u32, Flow, ahash::RandomState>;
 
 #[derive(Debug, Default)]
@@ -289,10 +292,7 @@ impl Level {
     }
 
     /// Takes out of memory what `wanted` picks, with its body where there is one, in the order of ids.
-    pub fn take_if(
-        &mut self,
-        mut wanted: impl FnMut(&Item) -> bool,
-    ) -> Vec<(Item, Option<Box<Message>>)> {
+    pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Withdrawn> {
         let mut taken = Vec::new();
         for (sender, flow) in &mut self.flows {
             let before = taken.len();
@@ -333,7 +333,7 @@ impl Level {
 
     /// Takes out so many, whoever's, with their bodies where there are some; says which blocks are in
     /// the way of more.
-    pub fn take_some(&mut self, most: usize) -> (Vec<(Item, Option<Box<Message>>)>, Vec<u64>) {
+    pub fn take_some(&mut self, most: usize) -> (Vec<Withdrawn>, Vec<u64>) {
         let (mut taken, mut blocks) = (Vec::new(), Vec::new());
         for (sender, flow) in &mut self.flows {
             while taken.len() < most

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::level::{Level, Page, Ready, Weights};
+use super::level::{Level, Page, Ready, Weights, Withdrawn};
 use super::waiting::{Item, Taken};
 use crate::actors::plan::Plan;
 use crate::pb::Message;
@@ -167,10 +167,7 @@ impl Lists {
     }
 
     /// Takes out of memory what `wanted` picks, in the order of priority and acceptance.
-    pub fn take_if(
-        &mut self,
-        mut wanted: impl FnMut(&Item) -> bool,
-    ) -> Vec<(Item, Option<Box<Message>>)> {
+    pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Withdrawn> {
         let levels = self.levels.iter_mut().rev();
         levels
             .flat_map(|level| level.take_if(&mut wanted))

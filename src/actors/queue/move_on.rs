@@ -6,6 +6,7 @@ use actix::{AsyncContext, Context};
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::level::Withdrawn;
 use super::{Item, PRIORITIES, Queue};
 use crate::actors::hand_over::{self, Parcel};
 use crate::actors::ports::QueueKind;
@@ -47,11 +48,7 @@ impl Queue {
         }
     }
 
-    pub(super) fn expire_items(
-        &mut self,
-        items: Vec<(Item, Option<Box<Message>>)>,
-        ctx: &mut Context<Self>,
-    ) {
+    pub(super) fn expire_items(&mut self, items: Vec<Withdrawn>, ctx: &mut Context<Self>) {
         self.counters.expired += items.len() as u64;
         self.hub.metrics.expired.inc_by(items.len() as u64);
         let mut items = items.into_iter();
@@ -84,7 +81,7 @@ impl Queue {
     /// history says.
     fn end(
         &mut self,
-        items: Vec<(Item, Option<Box<Message>>)>,
+        items: Vec<Withdrawn>,
         state: MessageState,
         by: &str,
         ctx: &mut Context<Self>,

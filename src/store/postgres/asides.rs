@@ -23,7 +23,7 @@ const META: &str = "SELECT coalesce((SELECT value FROM meta WHERE key = 'highest
 pub async fn read(client: &impl GenericClient) -> Result<Vec<Aside>, StoreError> {
     let sql = "SELECT node, first, last FROM ids_aside ORDER BY first";
     let rows = client.query(sql, &[]).await?;
-    rows.iter().map(|row| aside_at(row)).collect()
+    rows.iter().map(aside_at).collect()
 }
 
 fn aside_at(row: &Row) -> Result<Aside, StoreError> {

@@ -166,7 +166,7 @@ fn finish(shared: &Arc<Shared>) {
         writer.finish_log();
         let _ = done.send(Ok(()));
     });
-    if shared.inbox.push_job(job).is_ok() {
+    if shared.inbox.push_job(job) {
         let _ = reply.wait();
     }
 }

@@ -114,27 +114,28 @@ impl Inbox {
     /// Resolves when every batch that was pushed before has been answered.
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
-        // One that is given back is dropped with its answer, which reads as `Closed`.
-        let job: Job = Box::new(move |writer| writer.wait_for_held(answer));
-        let _ = self.push_work(Work::Barrier(job));
+        // A closed inbox drops it with its answer, which reads as `Closed`.
+        self.push_work(Work::Barrier(Box::new(move |writer| {
+            writer.wait_for_held(answer);
+        })));
         reply
     }
 
-    /// Queues a job; gives it back when the inbox is closed.
-    pub fn push_job(&self, job: Job) -> Result<(), Work> {
+    /// Queues a job; false when the inbox is closed, and the job is dropped.
+    pub fn push_job(&self, job: Job) -> bool {
         self.push_work(Work::Job(job))
     }
 
-    fn push_work(&self, work: Work) -> Result<(), Work> {
+    fn push_work(&self, work: Work) -> bool {
         let mut state = self.lock();
         if state.closed {
-            return Err(work);
+            return false;
         }
         state.waiting.push_back(work);
         drop(state);
         // Also when the writer rests from a full disk.
         self.wake.notify_one();
-        Ok(())
+        true
     }
 
     /// Moves work into `into` (emptied by the caller): batches up to the limit, or a single job.

@@ -78,7 +78,7 @@ pub fn transact<T: Send + 'static>(
         let _ = answer.send(writer.transaction(job));
     });
     // A job given back is dropped with its answer, which reads as `Closed`.
-    let _ = shared.inbox.push_job(boxed);
+    shared.inbox.push_job(boxed);
     reply
 }
 
