@@ -190,7 +190,7 @@ fn what_failed_is_sent_again() {
         twice.stderr.contains("--again") || twice.stderr.contains("again"),
         "{twice:?}"
     );
-    let once_more = cli("replay --error ESME_RINVDSTADR --to other --again --limit 1");
+    let once_more = cli("replay --error ESME_RINVDSTADR --to other --again --limit 1 --yes");
     assert!(once_more.stdout.contains("1 of 1"), "{once_more:?}");
     assert_eq!(taken(&mut good, "a5").short_message, "three");
 

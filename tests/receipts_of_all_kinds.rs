@@ -250,7 +250,7 @@ fn ms(time: &Value) -> i64 {
 /// The end is when the receipt arrived; the operator's done date stands beside it, and is what the sender
 /// is told as far as it is possible.
 fn the_end_and_the_done_date(scene: &mut Scene) -> String {
-    let started = jiff::Timestamp::now().as_millisecond();
+    let started = smsc::clock::now_ms();
     let id = scene.submit_as("ended");
     until("the answer to be on disk", || {
         (scene.message(&id)["stage"] == "handed over").then_some(())
