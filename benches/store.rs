@@ -118,6 +118,10 @@ fn tail(seconds: u64) {
     let started = Instant::now();
     for turn in 0..seconds * 100 {
         let due = started + EVERY * turn as u32;
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "the bench has its thread to itself"
+        )]
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let at = Instant::now();
         // Accepted, sent and final: a hundred rows each of messages of three turns.
@@ -195,6 +199,7 @@ fn backlog(messages: u64) {
         );
     }
     let rows = (0..messages).filter(|n| n % 10 != 0).map(|n| FinRow {
+        done_at: 0,
         id: first + n,
         at: (first >> 20) as i64,
         state: MessageState::Delivered,
@@ -283,6 +288,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             bind: 0,
         })),
         1 => batch.fin.extend(ids.map(|id| FinRow {
+            done_at: 0,
             id,
             at,
             state: MessageState::Delivered,

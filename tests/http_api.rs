@@ -115,7 +115,8 @@ fn mistakes_are_answered_with_their_cure() {
         ),
         ("/v1/messages/abc", 400, "a number as in submit_sm_resp"),
         ("/v1/messages/12345", 404, "12345"),
-        ("/v1/queues?x=1", 400, "takes no query"),
+        ("/v1/queues?x=1", 400, "the names are scope"),
+        ("/v1/binds?x=1", 400, "takes no query"),
         ("/v1/queues/operator:down", 404, "operator:down"),
         ("/v1/operators/down", 404, "down"),
     ] {
