@@ -143,7 +143,7 @@ families! {
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.below_floor)) };
     Gauge "smsc_store_stalled" [""] "1 while nothing can be written: the disk is full, or the database does not answer. Nothing is sent meanwhile.",
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.stalled)) };
-    Counter "smsc_message_correlations_total" ["result"] "Rows of smpp.message_correlations by what became of them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits), too_long (an id).",
+    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what became of them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits), too_long (an id).",
         |node, _, to| if let Some(table) = node.store.as_ref().and_then(|store| store.correlations.as_ref()) {
             to.of("result", "taken_over", table.taken_over);
             to.of("result", "in_use", table.in_use);
