@@ -312,7 +312,16 @@ fn repeated_before_the_commit<T>(
 
 /// Two copies of a receipt in one segment, for a message that only the store knows: its sender is told
 /// all the same, and once.
-fn both_copies_at_once(mut scene: Scene) {
+#[test]
+fn both_copies_of_a_receipt_at_once() {
+    let database = database();
+    migrate(database.url());
+    let mut scene = Scene::with("", |builder| {
+        builder.toml(&format!(
+            "[correlation]\nmemory = 1\n[postgres]\nurl = {:?}",
+            database.url()
+        ))
+    });
     let id = scene.submit_as("4711");
     for theirs in ["4712", "4713"] {
         let next = scene.submit_as(theirs);
@@ -334,25 +343,6 @@ fn both_copies_at_once(mut scene: Scene) {
     }
     assert_eq!(receipted(&scene.esme.deliver()), id);
     assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "told once");
-}
-
-#[test]
-fn both_copies_of_a_receipt_at_once_with_the_embedded_store() {
-    both_copies_at_once(Scene::with("", |builder| {
-        builder.toml("[correlation]\nmemory = 1")
-    }));
-}
-
-#[test]
-fn both_copies_of_a_receipt_at_once_with_postgresql() {
-    let database = database();
-    migrate(database.url());
-    both_copies_at_once(Scene::with("", |builder| {
-        builder.toml(&format!(
-            "[correlation]\nmemory = 1\n[postgres]\nurl = {:?}",
-            database.url()
-        ))
-    }));
 }
 
 #[test]

@@ -237,6 +237,21 @@ async fn what_is_missed_twice_and_nowhere_is_put_back() {
 }
 
 #[actix::test]
+async fn a_message_ends_once_in_a_batch() {
+    let rig = rig().await;
+    let ids = rig.accept(2, 0).await;
+    let ended = |id| Final {
+        id,
+        state: MessageState::Delivered.into(),
+        ..Final::default()
+    };
+    let mut finals = vec![ended(ids[0]), ended(ids[1]), ended(ids[0])];
+    let lost = finish::try_finish(&rig.hub, &mut WriteBatch::default(), &mut finals).await;
+    assert_eq!(lost, Ok(Vec::new()), "none had ended before");
+    assert_eq!(rig.state_of(ids[0]).await, Some(MessageState::Delivered));
+}
+
+#[actix::test]
 async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
     let rig = rig().await;
     let ids = rig.accept(2, 0).await;
