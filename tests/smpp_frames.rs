@@ -128,6 +128,9 @@ proptest! {
             if let session::Event::Bind { sequence, .. } = &event {
                 session.accept_bind(now, *sequence, &mut out);
             }
+            if matches!(event, session::Event::Unbind) {
+                session.answer_unbind(&mut out);
+            }
             let handed_up = matches!(event, session::Event::Request(_));
             let is_answerable = header.command_id.has_response()
                 || !header.command_id.is_known() && !header.command_id.is_response();

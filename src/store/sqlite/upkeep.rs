@@ -209,7 +209,7 @@ impl Upkeep {
 
     fn finished(&self, before: i64, limit: usize) -> rusqlite::Result<Vec<u64>> {
         // A message is not final before it was accepted, so its id bounds the walk.
-        let below = lowest_at(before.saturating_add(MAX_LEAD_MS));
+        let below = lowest_at(before.saturating_add(MAX_LEAD_MS)).min(i64::MAX as u64);
         let mut found = self.finished_in(self.retire_from..below, before, limit)?;
         for aside in &self.asides {
             if !found.is_empty() {
