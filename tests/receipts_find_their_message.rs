@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use harness::{
-    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, accept, database, execute, migrate,
-    rows, submit, until,
+    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, WallClock, accept, database, execute, migrate,
+    rows, submit, until, within,
 };
 use rusqlite::Connection;
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm};
@@ -407,4 +407,31 @@ fn send_receipt(bind: &mut Peer, id: &str, stat: &str) -> CommandStatus {
         ..submit("12345", "")
     };
     harness::send_receipt(bind, receipt)
+}
+
+#[test]
+fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
+    // More than correlation.memory holds at the least.
+    const MANY: usize = 1_100;
+    let clock = WallClock::new();
+    let table = "[correlation]\nmemory = 1024\nttl = \"1h\"\nsweep = \"100ms\"";
+    let mut scene = Scene::with("correlation_ttl = \"12h\"", |smsc| clock.of(smsc.toml(table)));
+    let first = scene.submit_as("first");
+    for number in 1..MANY {
+        scene.submit_as(&format!("another-{number}"));
+    }
+    until("ids to leave the memory", || {
+        (scene.metric("smsc_correlations_spilled") > 0.0).then_some(())
+    });
+    // The hour that they are in is over, and the time that others are waited for.
+    clock.set(3 * 3_600);
+    let index = Connection::open(scene.smsc.data_dir().join("index.db")).unwrap();
+    let hours = || {
+        let sql = "SELECT count(*) FROM sqlite_master WHERE name GLOB 'corr_*'";
+        index.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let dropped = within(Duration::from_secs(3), || (hours() == 0).then_some(()));
+    assert_eq!(dropped, None, "a receipt of them may still come");
+    scene.report("first", "DELIVRD");
+    assert_eq!(harness::receipted(&scene.esme.deliver()), first);
 }
