@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use harness::{
-    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, WallClock, accept, database, execute, migrate,
-    rows, submit, until, within,
+    FakeOperator, Peer, PeerError, Scene, Simulator, Smsc, WallClock, accept, database, execute,
+    migrate, rows, submit, until, within,
 };
 use rusqlite::Connection;
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm};
@@ -415,7 +415,9 @@ fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
     const MANY: usize = 1_100;
     let clock = WallClock::new();
     let table = "[correlation]\nmemory = 1024\nttl = \"1h\"\nsweep = \"100ms\"";
-    let mut scene = Scene::with("correlation_ttl = \"12h\"", |smsc| clock.of(smsc.toml(table)));
+    let mut scene = Scene::with("correlation_ttl = \"12h\"", |smsc| {
+        clock.of(smsc.toml(table))
+    });
     let first = scene.submit_as("first");
     for number in 1..MANY {
         scene.submit_as(&format!("another-{number}"));
@@ -428,7 +430,9 @@ fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
     let index = Connection::open(scene.smsc.data_dir().join("index.db")).unwrap();
     let hours = || {
         let sql = "SELECT count(*) FROM sqlite_master WHERE name GLOB 'corr_*'";
-        index.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        index
+            .query_row(sql, [], |row| row.get::<_, i64>(0))
+            .unwrap()
     };
     let dropped = within(Duration::from_secs(3), || (hours() == 0).then_some(()));
     assert_eq!(dropped, None, "a receipt of them may still come");
