@@ -314,24 +314,9 @@ fn repeated_before_the_commit<T>(
 /// all the same, and once.
 #[test]
 fn both_copies_of_a_receipt_at_once() {
-    let database = database();
-    migrate(database.url());
-    let mut scene = Scene::with("", |builder| {
-        builder.toml(&format!(
-            "[correlation]\nmemory = 1\n[postgres]\nurl = {:?}",
-            database.url()
-        ))
-    });
+    let mut scene = Scene::with("", |smsc| smsc.toml("[correlation]\nmemory = 1024"));
     let id = scene.submit_as("4711");
-    for theirs in ["4712", "4713"] {
-        let next = scene.submit_as(theirs);
-        until("the answer to be on disk", || {
-            (scene.message(&next)["stage"] == "handed over").then_some(())
-        });
-    }
-    until("the first to be out of memory", || {
-        (scene.metric("smsc_correlations_in_memory") <= 1.0).then_some(())
-    });
+    submit_beyond_memory(&mut scene);
     let receipt = || Body::DeliverSm(harness::receipt("id:4711 stat:DELIVRD err:000"));
     let copies = [harness::pdu(901, receipt()), harness::pdu(902, receipt())].concat();
     scene.bind.send(&copies);
@@ -411,20 +396,13 @@ fn send_receipt(bind: &mut Peer, id: &str, stat: &str) -> CommandStatus {
 
 #[test]
 fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
-    // More than correlation.memory holds at the least.
-    const MANY: usize = 1_100;
     let clock = WallClock::new();
     let table = "[correlation]\nmemory = 1024\nttl = \"1h\"\nsweep = \"100ms\"";
     let mut scene = Scene::with("correlation_ttl = \"12h\"", |smsc| {
         clock.of(smsc.toml(table))
     });
     let first = scene.submit_as("first");
-    for number in 1..MANY {
-        scene.submit_as(&format!("another-{number}"));
-    }
-    until("ids to leave the memory", || {
-        (scene.metric("smsc_correlations_spilled") > 0.0).then_some(())
-    });
+    submit_beyond_memory(&mut scene);
     // The hour that they are in is over, and the time that others are waited for.
     clock.set(3 * 3_600);
     let index = Connection::open(scene.smsc.data_dir().join("index.db")).unwrap();
@@ -438,4 +416,15 @@ fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
     assert_eq!(dropped, None, "a receipt of them may still come");
     scene.report("first", "DELIVRD");
     assert_eq!(harness::receipted(&scene.esme.deliver()), first);
+}
+
+/// Submits more messages than `correlation.memory` holds at the least, so that the ids of those before are
+/// on disk.
+fn submit_beyond_memory(scene: &mut Scene) {
+    for number in 0..1_100 {
+        scene.submit_as(&format!("another-{number}"));
+    }
+    until("ids to leave the memory", || {
+        (scene.metric("smsc_correlations_spilled") > 0.0).then_some(())
+    });
 }
