@@ -2,10 +2,10 @@
 //!
 //! Sessions send what the operator answered ([`SentBatch`]) before the receipts of the same socket
 //! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
-//! answered only after that commit, and so is one that repeats it meanwhile. One that matches nothing is held for a moment without an
-//! answer (it may have overtaken its submit_sm_resp on another bind), then parked durably,
-//! answered, and tried again on each new id. One about a message that is final is answered and
-//! counted: a final state stays, and its sender hears of it once.
+//! answered only after that commit, and so is one that repeats it meanwhile. One that matches nothing
+//! is held for a moment without an answer (it may have overtaken its submit_sm_resp on another bind),
+//! then parked durably, answered, and tried again on each new id. One about a message that is final is
+//! answered and counted: a final state stays, and its sender hears of it once.
 
 mod by_hand;
 mod forms;
