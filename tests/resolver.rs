@@ -426,8 +426,9 @@ fn what_waits_for_an_answer_goes_with_its_partition() {
     for id in &ids {
         assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "DELIVERED");
     }
+    // An operator writes its journal a moment after its answers.
     let mut texts: Vec<String> = operator
-        .journal()
+        .wait_for(NUMBERS)
         .into_iter()
         .map(|line| line.text)
         .collect();
