@@ -140,15 +140,17 @@ pub async fn run(
 
 /// The binds of a run, each with its role.
 fn esmes(shared: &Arc<Shared>, wakes: &[Arc<Notify>]) -> Vec<Esme> {
-    let esme = |role, wake: &Arc<Notify>| Esme::new(shared.clone(), role, wake.clone());
+    let esme =
+        |number, role, wake: &Arc<Notify>| Esme::new(shared.clone(), number, role, wake.clone());
     wakes
         .iter()
-        .flat_map(|wake| match shared.options.bind_type {
-            BindType::Transceiver => vec![esme(Role::Transceiver, wake)],
+        .enumerate()
+        .flat_map(|(number, wake)| match shared.options.bind_type {
+            BindType::Transceiver => vec![esme(number, Role::Transceiver, wake)],
             BindType::Pair => vec![
                 // Receipts may come as soon as a message is sent: the receiver is there first.
-                esme(Role::Receiver, &Arc::default()),
-                esme(Role::Transmitter, wake),
+                esme(number, Role::Receiver, &Arc::default()),
+                esme(number, Role::Transmitter, wake),
             ],
         })
         .collect()

@@ -9,8 +9,7 @@ use harness::{Cluster, FakeOperator, Peer, submit, taken, within};
 
 /// A UUID as an operator's id, as other programs name operators.
 const OPERATOR: &str = "6f1e7a3c-3f4b-4a57-9d5e-0c1d2e3f4a5b";
-/// The janitor makes its rounds once a minute.
-const TWO_ROUNDS: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
 fn rows_end_with_their_time_and_go_with_the_retention() {
@@ -21,7 +20,7 @@ fn rows_end_with_their_time_and_go_with_the_retention() {
             smsc.account("test", "test")
                 .operator_with(OPERATOR, address, "correlation_ttl = \"1h\"")
                 .route("", OPERATOR)
-                .toml("[correlation]\nttl = \"2s\"")
+                .toml("[correlation]\nttl = \"2s\"\nsweep = \"1s\"")
                 .env("SMSC_POSTGRES__MESSAGE_CORRELATIONS", "true")
         })
         .start();
@@ -39,7 +38,7 @@ fn rows_end_with_their_time_and_go_with_the_retention() {
     let written = within(harness::PATIENCE, || row(of_row));
     assert_eq!(written, Some(format!("SUBMITTED {OPERATOR}")));
     let expired = format!("EXPIRED {OPERATOR}");
-    within(TWO_ROUNDS, || {
+    within(LIMIT, || {
         bind_is_alive(&mut bind);
         (row(of_row).as_ref() == Some(&expired)).then_some(())
     })

@@ -65,24 +65,28 @@ impl Janitor {
         self.in_steps(ctx, RETIRE, failed, move || store.retire(before, RETIRE));
     }
 
-    /// What other programs read of correlations, where it is kept.
-    fn sweep_correlations(&self, ctx: &mut Context<Self>) {
+    /// Sweeps what other programs read of correlations now and then, for ever, where it is kept.
+    fn sweep_correlations_later(&self, ctx: &mut Context<Self>) {
         let Some(cluster) = self.hub.cluster.clone() else {
             return;
         };
-        if !self.hub.tenure.is_janitor() {
-            return;
-        }
-        let before = match self.hub.config().store.retention.as_millis() as i64 {
-            0 => 0,
-            retention => clock::now_ms() - retention,
-        };
+        let hub = Arc::clone(&self.hub);
         let work = async move {
+            let config = hub.config();
+            tokio::time::sleep(config.correlation.sweep).await;
+            if !hub.tenure.is_janitor() {
+                return;
+            }
+            let before = match config.store.retention.as_millis() as i64 {
+                0 => 0,
+                retention => clock::now_ms() - retention,
+            };
             if let Err(error) = cluster.sweep_correlations(before).await {
                 tracing::error!(%error, "smpp.message_correlations could not be swept");
             }
         };
-        ctx.spawn(work.into_actor(self));
+        let then = |(), janitor: &mut Self, ctx: &mut _| janitor.sweep_correlations_later(ctx);
+        ctx.spawn(work.into_actor(self).map(then));
     }
 
     fn forget_audit(&self, ctx: &mut Context<Self>) {
@@ -142,6 +146,7 @@ impl Actor for Janitor {
         // What came of age while nobody ran does not wait another minute.
         self.erase_texts(ctx);
         self.compare_later(ctx);
+        self.sweep_correlations_later(ctx);
         ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
             if !janitor.hub.tenure.is_janitor() {
                 return;
@@ -162,7 +167,6 @@ impl Actor for Janitor {
             janitor.retire(ctx);
             janitor.erase_texts(ctx);
             janitor.forget_audit(ctx);
-            janitor.sweep_correlations(ctx);
         });
     }
 }

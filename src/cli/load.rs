@@ -25,6 +25,9 @@ pub struct Args {
     /// The account to bind as.
     #[arg(long, value_name = "NAME", default_value = "test")]
     system_id: String,
+    /// Share the binds among this many accounts: NAME1, NAME2 and so on, with the same password.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    accounts: Option<u16>,
     /// Its password.
     #[arg(
         long,
@@ -159,8 +162,12 @@ fn options(args: Args) -> anyhow::Result<LoadOptions> {
     if args.from.len() > 20 {
         bail!("--from has more than 20 characters; SMPP carries 20 at most");
     }
-    if args.system_id.len() > 15 {
+    let number = args.accounts.map(|accounts| accounts.to_string());
+    if args.system_id.len() + number.map_or(0, |number| number.len()) > 15 {
         bail!("--system-id has more than 15 characters; SMPP carries 15 at most");
+    }
+    if args.accounts.is_some_and(|accounts| accounts > args.binds) {
+        bail!("--accounts is more than --binds; each account needs a bind");
     }
     let duration = match (args.count, args.duration) {
         (None, None) => Some(Duration::from_secs(10)),
@@ -169,6 +176,7 @@ fn options(args: Args) -> anyhow::Result<LoadOptions> {
     Ok(LoadOptions {
         to: args.to,
         system_id: args.system_id,
+        accounts: args.accounts.map(usize::from),
         password: args.password,
         binds: usize::from(args.binds),
         bind_type: args.bind_type,

@@ -282,7 +282,8 @@ section! {
 section! {
     /// `[queue]`: the queue of every destination.
     pub struct Queue {
-        /// Messages of a queue whose bodies are in RAM, ready to go, for each priority; each account may have four more.
+        /// Messages of a queue whose bodies are in RAM, ready to go, for each priority; each account may have
+        /// four more, and half as many may be of those that came last.
         page: usize = 4_096,
         /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
         max_waiting: u64 = 20_000_000,
@@ -372,7 +373,8 @@ section! {
     pub struct Correlation {
         /// How long a handed-over message waits for its receipt before it ends UNKNOWN.
         ttl: Duration = 72 * HOUR,
-        /// How often outdated correlations are removed.
+        /// How often outdated correlations are removed, and rows of `smpp.message_correlations` that
+        /// have had their time.
         sweep: Duration = 15 * MINUTE,
         /// Correlations in RAM; older ones are found in the index file.
         memory: usize = 2_000_000,

@@ -62,14 +62,14 @@ enum End {
 // === impl Esme ===
 
 impl Esme {
-    pub(super) fn new(shared: Arc<Shared>, role: Role, wake: Arc<Notify>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, number: usize, role: Role, wake: Arc<Notify>) -> Self {
         let options = &shared.options;
         let filler = FILLER.iter().copied().cycle();
         Self {
             role,
             target: Target {
                 to: options.to.clone(),
-                system_id: options.system_id.clone(),
+                system_id: options.system_id_of(number),
                 password: options.password.clone(),
             },
             wake,

@@ -16,8 +16,11 @@ const ADDRESS_MAX: usize = 20;
 pub struct LoadOptions {
     /// Address and port of the SMSC.
     pub to: String,
-    /// Who binds.
+    /// Who binds; with several accounts, what their names begin with.
     pub system_id: String,
+    /// How many accounts share the binds, with their numbers from 1 behind the name; `None` for the one
+    /// account of that name.
+    pub accounts: Option<usize>,
     /// The password shown.
     pub password: String,
     /// How many binds; with [`BindType::Pair`], of each kind.
@@ -75,11 +78,22 @@ pub struct Destinations {
 
 // === impl LoadOptions ===
 
+impl LoadOptions {
+    /// Whom the bind of this number, from 0, binds as.
+    pub fn system_id_of(&self, bind: usize) -> String {
+        match self.accounts {
+            Some(accounts) => format!("{}{}", self.system_id, bind % accounts + 1),
+            None => self.system_id.clone(),
+        }
+    }
+}
+
 impl Default for LoadOptions {
     fn default() -> Self {
         Self {
             to: "127.0.0.1:2775".to_owned(),
             system_id: "test".to_owned(),
+            accounts: None,
             password: "test".to_owned(),
             binds: 4,
             bind_type: BindType::Transceiver,

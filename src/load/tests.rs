@@ -236,3 +236,21 @@ async fn binds_that_fail_say_what_to_do() {
     let text = message(outcome(trx, load()).await.0);
     assert!(text.contains("ESME_RINVCMDID"), "{text}");
 }
+
+#[tokio::test]
+async fn accounts_share_the_binds_by_their_numbers() {
+    let first = || SimulatorOptions {
+        system_id: Some("test1".to_owned()),
+        password: Some("test".to_owned()),
+        ..operator()
+    };
+    let accounts = |accounts| LoadOptions {
+        accounts: Some(accounts),
+        ..load()
+    };
+    let (summary, _) = measured(first(), accounts(1)).await;
+    assert_eq!(summary.accepted, COUNT);
+    // The second bind is another account's.
+    let refused = outcome(first(), accounts(2)).await.0.unwrap_err();
+    assert!(refused.to_string().contains("`test2`"), "{refused}");
+}

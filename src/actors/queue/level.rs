@@ -13,10 +13,11 @@
 
 mod away;
 mod reading;
+mod taking;
 
 use std::collections::{HashMap, VecDeque};
 
-use super::waiting::{Item, Popped, Taken, Waiting};
+use super::waiting::{Item, Waiting};
 use crate::pb::Message;
 
 /// Bodies that an account may keep although the page is full of others'.
@@ -46,6 +47,8 @@ pub struct Level {
     blocks: HashMap<u64, u32, ahash::RandomState>,
     /// Messages with bodies.
     ready: usize,
+    /// Messages with bodies behind others without.
+    behind: usize,
     /// Items without, those out of memory included.
     waiting: usize,
 }
@@ -55,6 +58,9 @@ pub struct Level {
 struct Flow {
     ready: VecDeque<Ready>,
     waiting: Waiting,
+    /// What came last, with bodies: without them a list that was long for a moment would be read from
+    /// the store until it is empty.
+    behind: VecDeque<Ready>,
     /// What it may still have sent in this round; below 0 it has had more.
     credit: i64,
     weight: i64,
@@ -85,7 +91,7 @@ pub struct Page {
 
 impl Level {
     pub fn len(&self) -> usize {
-        self.ready + self.waiting
+        self.ready + self.behind + self.waiting
     }
 
     pub fn ready(&self) -> usize {
@@ -118,9 +124,10 @@ impl Level {
 
     /// How many of each account wait.
     pub fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
-        let count =
-            |(sender, flow): (&u32, &Flow)| (*sender, flow.ready.len() + flow.waiting.len());
-        self.flows.iter().map(count)
+        self.flows.iter().map(|(sender, flow)| {
+            let bodies = flow.ready.len() + flow.behind.len();
+            (*sender, bodies + flow.waiting.len())
+        })
     }
 
     /// The oldest id in front of a list, of those in memory.
@@ -173,8 +180,14 @@ impl Level {
     }
 
     pub fn push_back(&mut self, item: Item, weights: &Weights) {
-        self.flow(item.sender, weights).waiting.push_back(item);
-        self.waiting += 1;
+        let flow = self.flow(item.sender, weights);
+        let before = flow.behind.len();
+        for (item, _) in flow.behind.drain(..) {
+            flow.waiting.push_back(item);
+        }
+        flow.waiting.push_back(item);
+        self.behind -= before;
+        self.waiting += before + 1;
         self.list(item.sender);
     }
 
@@ -187,14 +200,31 @@ impl Level {
     /// Takes in what has just come; its body is kept while the page has room.
     pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize, weights: &Weights) {
         let has_room = self.ready < page;
+        let has_room_behind = self.behind < page / 2;
         let flow = self.flow(item.sender, weights);
         let is_next = flow.waiting.is_empty() && !flow.is_being_read;
         if is_next && (has_room || flow.ready.len() < FEW) {
             flow.ready.push_back((item, message));
             self.ready += 1;
             self.list(item.sender);
+        } else if !is_next && has_room_behind && flow.waiting.len() < page {
+            flow.behind.push_back((item, message));
+            self.behind += 1;
         } else {
             self.push_back(item, weights);
+        }
+    }
+
+    /// What came last goes as well, when nothing without a body is before it any more.
+    fn join(&mut self, sender: u32) {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return;
+        };
+        if !flow.behind.is_empty() && flow.waiting.is_empty() && !flow.is_being_read {
+            self.ready += flow.behind.len();
+            self.behind -= flow.behind.len();
+            flow.ready.append(&mut flow.behind);
+            self.list(sender);
         }
     }
 
@@ -256,120 +286,13 @@ impl Level {
         }
     }
 
-    /// Takes one out by its id, quicker with its sender.
-    pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
-        if let Some(sender) = sender {
-            return self.take_of(sender, id);
-        }
-        let senders: Vec<u32> = self.flows.keys().copied().collect();
-        let mut taken = Taken::NotHere;
-        for sender in senders {
-            match self.take_of(sender, id) {
-                Taken::NotHere => {}
-                Taken::Away => taken = Taken::Away,
-                found => return found,
-            }
-        }
-        taken
-    }
-
-    fn take_of(&mut self, sender: u32, id: u64) -> Taken {
-        let Some(flow) = self.flows.get_mut(&sender) else {
-            return Taken::NotHere;
-        };
-        let at = flow.ready.iter().position(|(item, _)| item.id == id);
-        if let Some((item, _)) = at.and_then(|at| flow.ready.remove(at)) {
-            self.ready -= 1;
-            return Taken::Item(item);
-        }
-        match flow.waiting.take(id) {
-            Taken::Item(item) => {
-                self.waiting -= 1;
-                Taken::Item(Item { sender, ..item })
-            }
-            other => other,
-        }
-    }
-
-    /// Takes out of memory what `wanted` picks, with its body where there is one, in the order of ids.
-    pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Withdrawn> {
-        let mut taken = Vec::new();
-        for (sender, flow) in &mut self.flows {
-            let before = taken.len();
-            for _ in 0..flow.ready.len() {
-                let Some((item, message)) = flow.ready.pop_front() else {
-                    break;
-                };
-                match wanted(&item) {
-                    true => taken.push((item, Some(message))),
-                    false => flow.ready.push_back((item, message)),
-                }
-            }
-            self.ready -= taken.len() - before;
-            if !flow.waiting.is_empty() {
-                let out = flow.waiting.take_if(|item| {
-                    wanted(&Item {
-                        sender: *sender,
-                        ..*item
-                    })
-                });
-                self.waiting -= out.len();
-                taken.extend(out.into_iter().map(|item| {
-                    (
-                        Item {
-                            sender: *sender,
-                            ..item
-                        },
-                        None,
-                    )
-                }));
-            }
-        }
-        if self.flows.len() > 1 {
-            taken.sort_by_key(|(item, _)| item.id);
-        }
-        taken
-    }
-
-    /// Takes out so many, whoever's, with their bodies where there are some; says which blocks are in
-    /// the way of more.
-    pub fn take_some(&mut self, most: usize) -> (Vec<Withdrawn>, Vec<u64>) {
-        let (mut taken, mut blocks) = (Vec::new(), Vec::new());
-        for (sender, flow) in &mut self.flows {
-            while taken.len() < most
-                && let Some((item, message)) = flow.ready.pop_front()
-            {
-                self.ready -= 1;
-                taken.push((item, Some(message)));
-            }
-            while taken.len() < most {
-                match flow.waiting.pop() {
-                    Popped::Item(item) => {
-                        self.waiting -= 1;
-                        taken.push((
-                            Item {
-                                sender: *sender,
-                                ..item
-                            },
-                            None,
-                        ));
-                    }
-                    Popped::Spilled(number) => {
-                        blocks.push(number);
-                        break;
-                    }
-                    Popped::Empty => break,
-                }
-            }
-        }
-        (taken, blocks)
-    }
-
     /// The items in memory, in no order.
     pub fn in_memory(&self) -> impl Iterator<Item = Item> {
         self.flows.values().flat_map(|flow| {
-            let ready = flow.ready.iter().map(|(item, _)| *item);
-            ready.chain(flow.waiting.in_memory())
+            let bodies = flow.ready.iter().chain(&flow.behind);
+            bodies
+                .map(|(item, _)| *item)
+                .chain(flow.waiting.in_memory())
         })
     }
 }
@@ -378,7 +301,8 @@ impl Level {
 
 impl Flow {
     fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.waiting.is_empty() && !self.is_being_read
+        let has_bodies = !self.ready.is_empty() || !self.behind.is_empty();
+        !has_bodies && self.waiting.is_empty() && !self.is_being_read
     }
 }
 

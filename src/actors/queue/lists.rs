@@ -136,7 +136,7 @@ impl Lists {
     /// What is to be read next, of which priority.
     pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, Page)> {
         let is_bare = |level: &Level| level.ready() == 0 && level.waiting() > 0;
-        let runs_low = |level: &Level| level.ready() * 2 <= page && level.waiting() > 0;
+        let runs_low = |level: &Level| level.runs_low(page) && level.waiting() > 0;
         let wishes: [&dyn Fn(&Level) -> bool; 3] = [&is_bare, &Level::is_hungry, &runs_low];
         for wish in wishes {
             for number in (0..PRIORITIES).rev() {

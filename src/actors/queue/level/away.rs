@@ -49,6 +49,7 @@ impl Level {
             flow.waiting.filled(number, octets);
             self.waiting += flow.waiting.len();
         }
+        self.join(sender);
         self.list(sender);
     }
 

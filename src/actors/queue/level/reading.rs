@@ -1,16 +1,23 @@
 //! What of a level is read next: bodies for those who have none, then for all.
 
-use super::{Item, Level, Listed, Message, Page, Popped, Weights};
+use super::{Item, Level, Listed, Message, Page, Weights};
+use crate::actors::queue::waiting::Popped;
 
 /// Most read at once for an account that has none, while there are enough of others.
 const BITE: usize = 16;
 
 impl Level {
+    /// Whether more bodies are to be read: half of the page has gone, or a quarter while as many came
+    /// behind what has none.
+    pub fn runs_low(&self, page: usize) -> bool {
+        self.ready * 2 <= page || (self.ready * 4 <= page * 3 && self.behind * 4 >= page)
+    }
+
     /// Takes out what is to be read next, at most so many: of those who have no bodies, and while the
     /// page runs low of all others too. [`Level::end_reading`] follows.
     pub fn next_page(&mut self, page: usize, most: usize) -> Page {
         let mut next = Page::default();
-        let runs_low = self.ready * 2 <= page;
+        let runs_low = self.runs_low(page);
         let mut senders = Vec::with_capacity(self.hungry.len());
         for sender in std::mem::take(&mut self.hungry) {
             if let Some(flow) = self.flows.get_mut(&sender)
@@ -76,6 +83,7 @@ impl Level {
             if let Some(flow) = self.flows.get_mut(&sender) {
                 flow.is_being_read = false;
             }
+            self.join(sender);
             self.list(sender);
         }
     }

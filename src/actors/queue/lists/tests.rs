@@ -77,6 +77,82 @@ fn of(sender: u32, next: &[(u32, u64)]) -> Vec<u64> {
 }
 
 #[test]
+fn a_list_that_was_long_for_a_moment_is_not_read_from_the_store_for_ever() {
+    let mut lists = lists(&[], 0);
+    let page = PAGE as u64;
+    (1..=page + 1).for_each(|id| lists.comes(id, 1, 1));
+    let (mut read, mut left) = (0, 1..);
+    // As many go as come.
+    for id in page + 2..10 * page {
+        lists.comes(id, 1, 1);
+        if let Some((level, next)) = lists.next_page(PAGE, READ) {
+            read += next.items.len();
+            let items = next.items.into_iter();
+            items.for_each(|item| lists.read(item, Box::default()));
+            lists.level(level).end_reading();
+        }
+        assert_eq!(Some(lists.pop(1).unwrap().0.id), left.next());
+    }
+    assert!(read as u64 <= page / 2, "{read} bodies were read");
+}
+
+#[test]
+fn what_comes_behind_a_page_that_is_read_keeps_its_body_and_its_place() {
+    for is_read in [true, false] {
+        let mut lists = lists(&[], 0);
+        let page = PAGE as u64;
+        (1..=page + 1).for_each(|id| lists.comes(id, 1, 1));
+        (1..=page).for_each(|id| assert_eq!(lists.pop(1).unwrap().0.id, id));
+        let (level, next) = lists.next_page(PAGE, READ).expect("one has no body");
+        (101..104).for_each(|id| lists.comes(id, 1, 1));
+        assert!(lists.front().is_none(), "it would overtake");
+        let count = lists.levels()[level].counts().next();
+        assert_eq!((lists.len(), count), (3, Some((1, 3))));
+        // One of them is cancelled, another one moves.
+        assert!(matches!(lists.take(102, Some(1)), Taken::Item(_)));
+        assert_eq!(lists.take_if(|item| item.id == 103).len(), 1);
+        for item in next.items.into_iter().rev() {
+            match is_read {
+                true => lists.read(item, Box::default()),
+                false => lists.push_front(item),
+            }
+        }
+        lists.level(level).end_reading();
+        assert_eq!(lists.ready(), if is_read { 2 } else { 0 });
+        // One without a body is behind all.
+        lists.push_back(item(104, 1, 1));
+        assert_eq!(of(1, &lists.next(9, 1)), [page + 1, 101, 104]);
+        assert!(lists.is_empty());
+    }
+}
+
+#[test]
+fn bodies_go_on_when_what_was_before_them_is_taken_out() {
+    let fill = || {
+        let mut lists = lists(&[], 0);
+        (1..=PAGE as u64 + 2).for_each(|id| lists.comes(id, 1, 1));
+        assert_eq!((lists.ready(), lists.len()), (PAGE, PAGE + 2));
+        lists
+    };
+    let without_a_body = PAGE as u64 + 1;
+    let mut lists = fill();
+    assert!(matches!(
+        lists.take(without_a_body, Some(1)),
+        Taken::Item(_)
+    ));
+    assert_eq!(lists.ready(), PAGE + 1);
+    let mut lists = fill();
+    assert_eq!(
+        lists.take_if(|item| item.id <= without_a_body).len(),
+        PAGE + 1
+    );
+    assert_eq!(lists.pop(1).unwrap().0.id, without_a_body + 1);
+    let mut lists = fill();
+    assert_eq!(lists.level(1).take_some(PAGE + 1).0.len(), PAGE + 1);
+    assert_eq!(lists.pop(1).unwrap().0.id, without_a_body + 1);
+}
+
+#[test]
 fn a_newcomer_does_not_wait_for_a_backlog() {
     let mut lists = lists(&[], 5);
     (0..10_000).for_each(|id| lists.comes(id, 1, 0));

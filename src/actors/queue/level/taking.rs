@@ -1,0 +1,148 @@
+//! Taking messages out of a level before their turn: by id, by what they are, or some of them.
+
+use std::collections::VecDeque;
+
+use super::{Flow, Item, Level, Ready, Withdrawn};
+use crate::actors::queue::waiting::{Popped, Taken};
+
+impl Level {
+    /// Takes one out by its id, quicker with its sender.
+    pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
+        if let Some(sender) = sender {
+            return self.take_of(sender, id);
+        }
+        let senders: Vec<u32> = self.flows.keys().copied().collect();
+        let mut taken = Taken::NotHere;
+        for sender in senders {
+            match self.take_of(sender, id) {
+                Taken::NotHere => {}
+                Taken::Away => taken = Taken::Away,
+                found => return found,
+            }
+        }
+        taken
+    }
+
+    fn take_of(&mut self, sender: u32, id: u64) -> Taken {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return Taken::NotHere;
+        };
+        for (list, count) in flow.bodies(&mut self.ready, &mut self.behind) {
+            let at = list.iter().position(|(item, _)| item.id == id);
+            if let Some((item, _)) = at.and_then(|at| list.remove(at)) {
+                *count -= 1;
+                return Taken::Item(item);
+            }
+        }
+        let taken = flow.waiting.take(id);
+        if let Taken::Item(item) = taken {
+            self.waiting -= 1;
+            self.join(sender);
+            return Taken::Item(Item { sender, ..item });
+        }
+        taken
+    }
+
+    /// Takes out of memory what `wanted` picks, with its body where there is one, in the order of ids.
+    pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Withdrawn> {
+        let mut taken = Vec::new();
+        let senders: Vec<u32> = self.flows.keys().copied().collect();
+        for sender in senders {
+            self.take_if_of(sender, &mut wanted, &mut taken);
+            self.join(sender);
+        }
+        if self.flows.len() > 1 {
+            taken.sort_by_key(|(item, _)| item.id);
+        }
+        taken
+    }
+
+    fn take_if_of(
+        &mut self,
+        sender: u32,
+        wanted: &mut impl FnMut(&Item) -> bool,
+        taken: &mut Vec<Withdrawn>,
+    ) {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return;
+        };
+        self.ready -= take_bodies(&mut flow.ready, wanted, taken);
+        if !flow.waiting.is_empty() {
+            let mut wants = |item: &Item| wanted(&Item { sender, ..*item });
+            let out = flow.waiting.take_if(&mut wants);
+            self.waiting -= out.len();
+            let withdrawn = out.into_iter().map(|item| Item { sender, ..item });
+            taken.extend(withdrawn.map(|item| (item, None)));
+        }
+        self.behind -= take_bodies(&mut flow.behind, wanted, taken);
+    }
+
+    /// Takes out so many, whoever's, with their bodies where there are some; says which blocks are in
+    /// the way of more.
+    pub fn take_some(&mut self, most: usize) -> (Vec<Withdrawn>, Vec<u64>) {
+        let (mut taken, mut blocks) = (Vec::new(), Vec::new());
+        let senders: Vec<u32> = self.flows.keys().copied().collect();
+        for sender in senders {
+            blocks.extend(self.take_some_of(sender, most, &mut taken));
+            self.join(sender);
+        }
+        (taken, blocks)
+    }
+
+    /// Says which block is in the way of more.
+    fn take_some_of(
+        &mut self,
+        sender: u32,
+        most: usize,
+        taken: &mut Vec<Withdrawn>,
+    ) -> Option<u64> {
+        let flow = self.flows.get_mut(&sender)?;
+        while taken.len() < most
+            && let Some((item, message)) = flow.ready.pop_front()
+        {
+            self.ready -= 1;
+            taken.push((item, Some(message)));
+        }
+        while taken.len() < most {
+            match flow.waiting.pop() {
+                Popped::Item(item) => {
+                    self.waiting -= 1;
+                    taken.push((Item { sender, ..item }, None));
+                }
+                Popped::Spilled(number) => return Some(number),
+                Popped::Empty => break,
+            }
+        }
+        None
+    }
+}
+
+impl Flow {
+    /// The lists that have bodies, each with its count in the level.
+    fn bodies<'a>(
+        &'a mut self,
+        ready: &'a mut usize,
+        behind: &'a mut usize,
+    ) -> [(&'a mut VecDeque<Ready>, &'a mut usize); 2] {
+        [(&mut self.ready, ready), (&mut self.behind, behind)]
+    }
+}
+
+/// Takes out what `wanted` picks; says how many.
+fn take_bodies(
+    list: &mut VecDeque<Ready>,
+    wanted: &mut impl FnMut(&Item) -> bool,
+    taken: &mut Vec<Withdrawn>,
+) -> usize {
+    let before = taken.len();
+    for _ in 0..list.len() {
+        let Some((item, message)) = list.pop_front() else {
+            break;
+        };
+        match wanted(&item) {
+            true => taken.push((item, Some(message))),
+            false => list.push_back((item, message)),
+        }
+    }
+    taken.len() - before
+}
