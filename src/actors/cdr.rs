@@ -106,38 +106,54 @@ impl Cdr {
         let plan = hub.plan();
         let out = &mut self.lines;
         // Keys are fixed and numbers need no quoting: a serialiser would cost more than all else.
-        let _ = write!(
-            out,
-            "{{\"id\":\"{}\",\"sender\":\"{}\",\"queue\":\"{}\",\"from\":",
-            message.id,
-            plan.name_of(message.sender),
-            plan.name_of(message.queue),
-        );
+        out.extend_from_slice(b"{\"id\":\"");
+        number(out, message.id);
+        for (key, name) in [
+            ("\",\"sender\":\"", plan.name_of(message.sender)),
+            ("\",\"queue\":\"", plan.name_of(message.queue)),
+        ] {
+            out.extend_from_slice(key.as_bytes());
+            out.extend_from_slice(name.as_bytes());
+        }
+        out.extend_from_slice(b"\",\"from\":");
         quote(out, &message.source);
         out.extend_from_slice(b",\"to\":");
         quote(out, &message.destination);
-        let _ = write!(
-            out,
-            ",\"accepted_at\":{},\"final_at\":{},\"state\":\"{}\",\"operator\":\"{}\",\"attempts\":{},\"data_coding\":{},\"octets\":{},\"parts\":{},\"error\":",
-            message.accepted_at,
-            ended.at,
-            state::name(ended.state as u8),
-            plan.name_of(ended.operator),
-            ended.attempts,
-            message.data_coding,
-            content::payload(message).len(),
-            content::parts(message),
-        );
+        out.extend_from_slice(b",\"accepted_at\":");
+        number(out, message.accepted_at);
+        out.extend_from_slice(b",\"final_at\":");
+        number(out, ended.at);
+        for (key, name) in [
+            (",\"state\":\"", state::name(ended.state as u8)),
+            ("\",\"operator\":\"", plan.name_of(ended.operator)),
+        ] {
+            out.extend_from_slice(key.as_bytes());
+            out.extend_from_slice(name.as_bytes());
+        }
+        out.push(b'"');
+        for (key, value) in [
+            (",\"attempts\":", ended.attempts),
+            (",\"data_coding\":", message.data_coding),
+            (",\"octets\":", content::payload(message).len() as u32),
+            (",\"parts\":", content::parts(message)),
+        ] {
+            out.extend_from_slice(key.as_bytes());
+            number(out, value);
+        }
+        out.extend_from_slice(b",\"error\":");
         quote(out, &ended.error);
         if ended.done_at != 0 {
-            let _ = write!(out, ",\"done_at\":{}", ended.done_at);
+            out.extend_from_slice(b",\"done_at\":");
+            number(out, ended.done_at);
         }
         if !message.network.is_empty() {
             out.extend_from_slice(b",\"network\":");
             quote(out, message.network.as_bytes());
         }
         if let Some(old) = &message.replay_of {
-            let _ = write!(out, ",\"replay_of\":\"{}\"", old.id);
+            out.extend_from_slice(b",\"replay_of\":\"");
+            number(out, old.id);
+            out.push(b'"');
         }
         out.extend_from_slice(b"}\n");
     }
@@ -165,6 +181,10 @@ impl Cdr {
             Err(TrySendError::Full(Job::Close(_)) | TrySendError::Disconnected(_)) => {}
         }
     }
+}
+
+fn number(out: &mut Vec<u8>, number: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 fn quote(out: &mut Vec<u8>, octets: &[u8]) {

@@ -38,7 +38,7 @@ use crate::actors::traced;
 use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::MessageIdForm;
-use crate::domain::{bind, id};
+use crate::domain::{ByQueue, bind, id};
 use crate::pb::{
     CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
     ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
@@ -65,7 +65,7 @@ pub struct Correlation {
     early: Vec<Early>,
     parked: Parked,
     /// The form in which an operator's ids have matched.
-    learned: HashMap<u32, Learned>,
+    learned: ByQueue<Learned>,
     /// Parked receipts may match now that more is known of their ids.
     parked_due: bool,
     next_sweep: Instant,
@@ -148,7 +148,7 @@ impl Correlation {
             recent_order: VecDeque::new(),
             early: Vec::new(),
             parked: Parked::new(config.correlation.parked_max),
-            learned: HashMap::new(),
+            learned: ByQueue::default(),
             parked_due: false,
             next_sweep: Instant::now() + config.correlation.sweep,
             next_retry: Instant::now(),

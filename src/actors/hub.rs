@@ -2,7 +2,6 @@
 //!
 //! Built once by `app`; only the plan and the set of queues change while the process runs.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -33,6 +32,7 @@ use crate::actors::throttle::Throttle;
 use crate::actors::unfinished::Unfinished;
 use crate::actors::verifier::Verifier;
 use crate::config::Config;
+use crate::domain::ByQueue;
 use crate::domain::account::Passwords;
 use crate::domain::circle::Circles;
 use crate::domain::id::{Ahead, IdGenerator};
@@ -82,7 +82,7 @@ pub struct Hub {
     /// Intake is stopped; windows are being finished.
     pub draining: AtomicBool,
     plan: ArcSwap<Plan>,
-    queues: ArcSwap<HashMap<u32, Arc<QueuePort>>>,
+    queues: ArcSwap<ByQueue<Arc<QueuePort>>>,
     /// Compared with the accounts' caps.
     pub unfinished: Unfinished,
     /// What accounts may spend.
@@ -221,7 +221,7 @@ impl Hub {
 
     pub fn add_queue(&self, port: Arc<QueuePort>) {
         self.queues.rcu(|queues| {
-            let mut queues = HashMap::clone(queues);
+            let mut queues = ByQueue::clone(queues);
             queues.insert(port.id, Arc::clone(&port));
             queues
         });

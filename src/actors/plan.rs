@@ -13,6 +13,7 @@ use crate::actors::queue::Weights;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
+use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::policy::{Keywords, Limit, Policy};
@@ -28,26 +29,26 @@ use crate::sms::convert::Alphabet;
 pub struct Plan {
     pub config: Arc<Config>,
     accounts: HashMap<String, Arc<AccountPlan>>,
-    accounts_by_id: HashMap<u32, Arc<AccountPlan>>,
-    operators: HashMap<u32, Arc<OperatorPlan>>,
+    accounts_by_id: ByQueue<Arc<AccountPlan>>,
+    operators: ByQueue<Arc<OperatorPlan>>,
     routes: RouteTable<u32>,
     /// For what operators bring and no account owns.
     transit: RouteTable<u32>,
     mo: MoTable<u32>,
     retry: RetryPolicy,
-    rates: HashMap<u32, (f64, u32)>,
+    rates: ByQueue<(f64, u32)>,
     /// Of accounts and operators that have rules for what they bring.
-    rewrite_in: HashMap<u32, Rules>,
+    rewrite_in: ByQueue<Rules>,
     /// Rates between addresses, of which a message needs tokens as well.
     limits: Vec<Limit>,
     /// What texts to accounts put their senders on opt-out lists, and take them off.
     keywords: Keywords,
     /// Accounts with a quota or a balance.
-    charging: HashMap<u32, Charging>,
+    charging: ByQueue<Charging>,
     /// Accounts whose turns in shared queues are not those of the others.
     pub weights: Arc<Weights>,
     /// Accounts with a share of their own that is traced.
-    trace_ratios: HashMap<u32, Ratio>,
+    trace_ratios: ByQueue<Ratio>,
     trace_ratio: Ratio,
     /// Queues of routes with more than one target.
     alternatives: HashSet<u32>,
@@ -64,7 +65,7 @@ pub struct Plan {
     pub assembly: u32,
     /// In whose hands a message is that was divided: no queue, only a name.
     pub divided: u32,
-    names: HashMap<u32, String>,
+    names: ByQueue<String>,
     /// Queues by what routes call them.
     by_target: HashMap<String, u32>,
 }

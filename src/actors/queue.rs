@@ -43,7 +43,7 @@ use crate::actors::finish;
 use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::posted::measured;
-use crate::actors::unwritten::{AttemptsWritten, Counted};
+use crate::actors::unwritten::{AttemptsWritten, Counted, Pace};
 use crate::clock;
 use crate::pb::{Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch};
 use crate::store::WriteBatch;
@@ -109,6 +109,7 @@ pub struct Queue {
     /// Since when no session serves this queue, for failover.
     unserved_since: Option<Instant>,
     guard: guard::Guard,
+    pace: Pace,
     counters: Counters,
 }
 
@@ -177,6 +178,7 @@ impl Queue {
             tenure,
             unserved_since: None,
             guard: guard::Guard::new(),
+            pace: Pace::new(),
             counters: Counters::default(),
         };
         seeds.into_iter().for_each(|seed| queue.plant(seed));
@@ -224,6 +226,7 @@ impl Queue {
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.lists.look_after(&self.hub.plan());
+        self.pace.look(&self.port.unwritten);
         self.wake_due(now);
         self.forget_overlap();
         self.expire(now, ctx);

@@ -4,7 +4,6 @@
 //! A receipt is derived from `msg` and `fin` whenever it is needed, also after a restart; it is
 //! not stored. `told` is written when the account has acknowledged it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Supervised};
@@ -20,6 +19,7 @@ use crate::actors::traced;
 use crate::clock;
 use crate::config::{ReceiptDates, ReceiptForm};
 use crate::content;
+use crate::domain::ByQueue;
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Final, FinalBatch, Kind, Message, OperatorReceipt, QueueItem};
@@ -55,7 +55,7 @@ impl Receipts {
 
     fn forward(&mut self, finals: Vec<Final>) {
         let now = clock::now_ms();
-        let mut by_account: HashMap<u32, Vec<QueueItem>> = HashMap::new();
+        let mut by_account: ByQueue<Vec<QueueItem>> = ByQueue::default();
         for ended in finals {
             let Some(message) = &ended.message else {
                 continue;
@@ -246,7 +246,7 @@ fn first_words(message: &Message) -> Bytes {
     let start = &octets[..octets.len().min(TEXT)];
     if start
         .iter()
-        .all(|octet| matches!(octet, b' ' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'))
+        .all(|octet| matches!(octet, b' '..=b'#' | b'%'..=b'?' | b'A'..=b'Z' | b'a'..=b'z'))
     {
         return octets.slice(..start.len());
     }

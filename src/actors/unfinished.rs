@@ -9,12 +9,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::domain::ByQueue;
+
 use arc_swap::ArcSwap;
 
 /// The counters of all accounts.
 #[derive(Default)]
 pub struct Unfinished {
-    counters: ArcSwap<HashMap<u32, Arc<Counter>>>,
+    counters: ArcSwap<ByQueue<Arc<Counter>>>,
 }
 
 /// The messages of one account: the sum of both.
@@ -102,7 +104,7 @@ impl Unfinished {
             return Arc::clone(counter);
         }
         self.counters.rcu(|counters| {
-            let mut counters = HashMap::clone(counters);
+            let mut counters = ByQueue::clone(counters);
             counters.entry(sender).or_default();
             counters
         });

@@ -11,6 +11,7 @@ use crate::actors::content::Taste;
 use crate::actors::policy;
 use crate::actors::queue::Weights;
 use crate::config::{self, Config, Operator, Policies, Route, TEST_TARGETS};
+use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::policy::Keywords;
 use crate::domain::price::Prices;
@@ -23,9 +24,9 @@ impl Plan {
     /// Resolves a validated configuration; names get their numbers from the store. Blocks.
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
         let mut by_target: HashMap<String, u32> = HashMap::new();
-        let mut rates = HashMap::new();
-        let mut rewrite_in = HashMap::new();
-        let mut trace_ratios = HashMap::new();
+        let mut rates = ByQueue::default();
+        let mut rewrite_in = ByQueue::default();
+        let mut trace_ratios = ByQueue::default();
         let mut weights = Weights::default();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
@@ -33,7 +34,7 @@ impl Plan {
             built_in.push(id);
             by_target.insert(target.to_owned(), id);
         }
-        let mut charging = HashMap::new();
+        let mut charging = ByQueue::default();
         let prices = Arc::new(Prices::build(config.policy.prices.iter()));
         let mut resolving = HashSet::new();
         if config.resolver.url.is_some() {
@@ -81,7 +82,7 @@ impl Plan {
                 }),
             );
         }
-        let mut operators = HashMap::new();
+        let mut operators = ByQueue::default();
         for operator in config.operator.iter().filter(|operator| operator.enabled) {
             let id = store.intern(&operator_name(&operator.id))?;
             by_target.insert(operator.id.clone(), id);
@@ -140,7 +141,7 @@ impl Plan {
                 .map(|address| (address.clone(), account.id))
                 .collect::<Vec<_>>()
         }));
-        let names: HashMap<u32, String> = store.names()?.into_iter().collect();
+        let names: ByQueue<String> = store.names()?.into_iter().collect();
         Ok(Self {
             // Messages may have been left there, also when nothing is looked up any more.
             resolve_queue: names

@@ -151,10 +151,11 @@ impl Queue {
     }
 
     /// How many more attempts may be unwritten: unanswered and answered ones together stay within the
-    /// windows of the sessions and one commit.
+    /// windows of the sessions, one commit, and what becomes durable in a moment.
     pub(super) fn room_for_unwritten(&self) -> u32 {
         let windows = self.sessions.iter().map(|slot| u64::from(slot.window));
-        let most = windows.sum::<u64>() + self.hub.commit_rows() as u64;
+        let commits = self.hub.commit_rows() as u64 + self.pace.in_a_moment();
+        let most = windows.sum::<u64>() + commits;
         let made = self.held.len() as u64 + self.port.unwritten.count();
         u32::try_from(most.saturating_sub(made)).unwrap_or(u32::MAX)
     }

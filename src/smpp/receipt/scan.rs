@@ -66,6 +66,11 @@ pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
     let mut count = 0;
     let mut at = 0;
     while at < text.len() && count < KEYS {
+        // Most octets are inside of a word.
+        if at > 0 && text[at - 1].is_ascii_alphanumeric() {
+            at += 1;
+            continue;
+        }
         let has = |key: Key| found[..count].iter().flatten().any(|f| f.key == key);
         let next = key_at(text, at).filter(|next| !has(next.key));
         let Some(next) = next else {
@@ -111,13 +116,13 @@ fn first_word(value: &[u8]) -> &[u8] {
     &value[..end.unwrap_or(value.len())]
 }
 
-/// The key whose name starts exactly here.
+/// The key whose name starts exactly here, at the start of a word.
 fn key_at(text: &[u8], at: usize) -> Option<Found> {
-    let starts_word = at == 0 || !text[at - 1].is_ascii_alphanumeric();
-    if !starts_word || !text[at].is_ascii_alphabetic() {
-        return None;
-    }
-    SPELLINGS.iter().find_map(|(spelling, key)| {
+    let first = text[at].to_ascii_lowercase();
+    let likely = SPELLINGS
+        .iter()
+        .filter(|(spelling, _)| spelling[0] == first);
+    likely.into_iter().find_map(|(spelling, key)| {
         let value_at = match_key(text, at, spelling)?;
         Some(Found {
             key: *key,
