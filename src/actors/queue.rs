@@ -225,7 +225,8 @@ impl Queue {
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
-        self.lists.look_after(&self.hub.plan());
+        self.lists
+            .look_after(&self.hub.plan(), self.counters.granted);
         self.pace.look(&self.port.unwritten);
         self.wake_due(now);
         self.forget_overlap();

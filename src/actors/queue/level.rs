@@ -2,7 +2,7 @@
 //!
 //! Each account's messages go in the order of acceptance, as in a queue of its own; between accounts
 //! turns decide (deficit round robin): in each round an account may have as many of its messages sent,
-//! counted in what they cost, as its weight says. One account's backlog costs the others nothing but
+//! counted in what they cost, as its weight says, times the length of a turn. One account's backlog costs the others nothing but
 //! their turns. With a single account it is one list.
 //!
 //! Bodies are kept for the front of each list. An account that has none is *hungry*: its next ones are
@@ -47,6 +47,8 @@ pub struct Level {
     blocks: HashMap<u64, u32, ahash::RandomState>,
     /// Messages with bodies.
     ready: usize,
+    /// Messages that an account of weight 1 may have sent in its turn; 0 for one.
+    turn: i64,
     /// Messages with bodies behind others without.
     behind: usize,
     /// Items without, those out of memory included.
@@ -63,7 +65,8 @@ struct Flow {
     behind: VecDeque<Ready>,
     /// What it may still have sent in this round; below 0 it has had more.
     credit: i64,
-    weight: i64,
+    /// Of a round: its weight times the length of a turn.
+    share: i64,
     is_being_read: bool,
     listed: Listed,
     /// Nothing has waited since the last look.
@@ -139,10 +142,12 @@ impl Level {
         self.flows.values().filter_map(first).min()
     }
 
-    /// Accounts that have a weight other than before, and those that are gone.
-    pub fn look_after(&mut self, weights: &Weights) {
+    /// Takes weights and the length of a turn (messages of an account with weight 1) as they are now, and
+    /// forgets accounts that are gone.
+    pub fn look_after(&mut self, weights: &Weights, turn: u32) {
+        self.turn = i64::from(turn);
         self.flows.retain(|sender, flow| {
-            flow.weight = weight_of(weights, *sender);
+            flow.share = self.turn * weight_of(weights, *sender);
             let is_idle = flow.is_empty() && flow.listed == Listed::Nowhere;
             let is_gone = is_idle && flow.was_idle;
             flow.was_idle = is_idle;
@@ -152,10 +157,10 @@ impl Level {
 
     fn flow(&mut self, sender: u32, weights: &Weights) -> &mut Flow {
         self.flows.entry(sender).or_insert_with(|| {
-            let weight = weight_of(weights, sender);
+            let share = self.turn.max(1) * weight_of(weights, sender);
             Flow {
-                weight,
-                credit: weight,
+                share,
+                credit: share,
                 ..Flow::default()
             }
         })
@@ -247,9 +252,9 @@ impl Level {
             self.end_turn(sender);
         } else if self.turns.len() == 1 {
             // Nobody waits for it: nothing is owed.
-            flow.credit = flow.weight;
+            flow.credit = flow.share;
         } else if flow.credit <= 0 {
-            flow.credit += flow.weight;
+            flow.credit += flow.share;
             self.turns.rotate_left(1);
         }
         Some(next)
@@ -258,7 +263,7 @@ impl Level {
     /// The last body of a flow has gone. What is left of its round is not kept for later.
     fn end_turn(&mut self, sender: u32) {
         if let Some(flow) = self.flows.get_mut(&sender) {
-            flow.credit = flow.credit.min(0) + flow.weight;
+            flow.credit = flow.credit.min(0) + flow.share;
         }
         self.list(sender);
     }
@@ -280,7 +285,7 @@ impl Level {
                 return Some(sender);
             } else {
                 // It has had more than its share by a long text.
-                flow.credit += flow.weight;
+                flow.credit += flow.share;
                 self.turns.rotate_left(1);
             }
         }

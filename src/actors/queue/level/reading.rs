@@ -1,9 +1,10 @@
 //! What of a level is read next: bodies for those who have none, then for all.
 
-use super::{Item, Level, Listed, Message, Page, Weights};
+use super::{FEW, Item, Level, Listed, Message, Page, Weights};
 use crate::actors::queue::waiting::Popped;
 
-/// Most read at once for an account that has none, while there are enough of others.
+/// Most read at once for an account that has none, while there are enough of others; and, as what is
+/// read together costs less, as many as there are for each where many accounts share a page.
 const BITE: usize = 16;
 
 impl Level {
@@ -34,7 +35,12 @@ impl Level {
             senders.extend(self.turns.iter().filter(has_more));
         }
         let share = (most / senders.len().max(1)).max(1);
-        let share = if runs_low { share } else { share.min(BITE) };
+        let share = match self.ready < page {
+            // Those at the end have theirs with the next page.
+            true if runs_low => share.max(BITE),
+            true => BITE,
+            false => share.min(FEW),
+        };
         for sender in senders {
             if next.items.len() < most {
                 self.take_page(sender, share.min(most - next.items.len()), &mut next);

@@ -313,7 +313,7 @@ fn accounts_that_are_gone_are_forgotten() {
     lists.next(1, 1);
     let weights = Arc::clone(&lists.weights);
     for _ in 0..3 {
-        lists.level(0).look_after(&weights);
+        lists.level(0).look_after(&weights, 1);
     }
     assert_eq!(lists.levels()[0].counts().count(), 1, "one waits still");
     assert_eq!(lists.next(2, 1).len(), 1);
@@ -370,4 +370,22 @@ fn a_thousand_accounts_cost_little_more_than_one() {
         many < one * 8 + Duration::from_nanos(100),
         "{one:?}, {many:?}"
     );
+}
+
+#[test]
+fn long_turns_keep_messages_of_an_account_together_and_shares_as_they_are() {
+    let mut lists = lists(&[(2, 3)], 0);
+    let weights = Arc::clone(&lists.weights);
+    lists.level(1).look_after(&weights, 4);
+    (0..32).for_each(|id| {
+        (1..=2).for_each(|sender| lists.comes(2 * id + u64::from(sender), sender, 1))
+    });
+    let senders: Vec<u32> = lists
+        .next(32, 1)
+        .iter()
+        .map(|(sender, _)| *sender)
+        .collect();
+    let expected = [(1, 4), (2, 12), (1, 4), (2, 12)];
+    let expected = expected.map(|(sender, count)| vec![sender; count]);
+    assert_eq!(senders, expected.concat());
 }
