@@ -233,6 +233,7 @@ fn one_node_of_many_with_a_wrong_clock_stops_no_other() {
     let clock = WallClock::new();
     let wall = clock.variables();
     let mut cluster = Cluster::of(1)
+        .short_lease()
         .each(move |smsc| {
             let smsc = smsc.account("test", "test").route("", "test:delivered");
             let wall = wall.clone().into_iter();
