@@ -36,6 +36,8 @@ pub struct Plan {
     transit: RouteTable<u32>,
     mo: MoTable<u32>,
     retry: RetryPolicy,
+    /// The longest pause between attempts, of any operator.
+    pub longest_pause: Duration,
     rates: ByQueue<(f64, u32)>,
     /// Of accounts and operators that have rules for what they bring.
     rewrite_in: ByQueue<Rules>,

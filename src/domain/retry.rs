@@ -79,6 +79,13 @@ impl RetryPolicy {
             .unwrap_or_else(|| class(command_status))
     }
 
+    /// The longest pause that this policy makes.
+    pub fn longest_delay(&self) -> Duration {
+        let rules = self.rules.values().flat_map(|rule| &rule.delays);
+        let delays = self.delays.iter().chain(rules).copied().max();
+        delays.unwrap_or(DEFAULT_DELAY).max(self.throttled_delay)
+    }
+
     /// What to do after `attempt` (1 for the first) was refused with `command_status`.
     pub fn decide(&self, command_status: u32, attempt: u32) -> Decision {
         let rule = self.rules.get(&command_status);
@@ -133,6 +140,26 @@ mod tests {
         assert_eq!(policy.decide(0x0B, 1), Decision::Permanent);
         let after = Duration::from_millis(500);
         assert_eq!(policy.decide(0x58, 99), Decision::Throttled { after });
+    }
+
+    #[test]
+    fn the_longest_delay_is_any_of_them() {
+        let policy = RetryPolicy {
+            delays: seconds(&[30, 60]),
+            ..RetryPolicy::default()
+        };
+        assert_eq!(policy.longest_delay(), Duration::from_secs(60));
+        let rule = Rule {
+            class: Class::Temporary,
+            delays: seconds(&[5, 90, 7]),
+        };
+        let mut policy = RetryPolicy {
+            rules: HashMap::from([(0x14, rule)]),
+            ..policy
+        };
+        assert_eq!(policy.longest_delay(), Duration::from_secs(90));
+        policy.throttled_delay = Duration::from_secs(100);
+        assert_eq!(policy.longest_delay(), Duration::from_secs(100));
     }
 
     #[test]

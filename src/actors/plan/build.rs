@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, operator_name,
@@ -150,6 +151,11 @@ impl Plan {
                 .map(|(id, _)| *id),
             resolves: routes.has_networks() || transit.has_networks() || !resolving.is_empty(),
             resolving,
+            longest_pause: operators
+                .values()
+                .filter_map(|operator: &Arc<OperatorPlan>| operator.retry.as_ref())
+                .map(RetryPolicy::longest_delay)
+                .fold(config.retry.policy().longest_delay(), Duration::max),
             retry: config.retry.policy(),
             accounts_by_id: accounts
                 .values()

@@ -110,9 +110,12 @@ impl Queue {
         self.scheduled.push(item, Due::TimeOfDay(at));
     }
 
-    /// Not before a pause is over, which is so at this time as the wall clock is now (Unix ms).
+    /// Not before a pause is over, which is so at this time as the wall clock is now (Unix ms). The time
+    /// may be that of another clock, or of ours before it stepped: no pause is longer than those that
+    /// are configured.
     pub(super) fn pause(&mut self, item: Item, at: i64) {
-        let left = at - clock::now_ms();
+        let longest = self.hub.plan().longest_pause.as_millis();
+        let left = (at - clock::now_ms()).min(i64::try_from(longest).unwrap_or(i64::MAX));
         let due = Due::Pause(self.elapsed_ms() + left);
         self.scheduled.push(item, due);
     }

@@ -432,6 +432,30 @@ async fn without_a_lease_nothing_is_granted_and_everything_forgotten() {
 }
 
 #[actix::test]
+async fn no_pause_is_longer_than_those_that_are_configured() {
+    let rig = rig_with(|config| config.retry.delays = vec![Duration::from_secs(2)]).await;
+    let in_an_hour = Seed {
+        item: Item {
+            id: 7,
+            expires: u32::MAX,
+            attempts: 1,
+            priority: 1,
+            what: What::Message,
+            part: 0,
+            sender: 0,
+        },
+        due_at: clock::now_ms() + 3_600_000,
+        unsure: false,
+    };
+    let seeds = vec![in_an_hour];
+    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), seeds);
+    let now = clock::now_ms();
+    assert!(queue.scheduled.pop_due(now, 1_500).is_none());
+    let due = queue.scheduled.pop_due(now, 2_500);
+    assert_eq!(due.map(|item| item.id), Some(7));
+}
+
+#[actix::test]
 async fn tokens_that_live_in_time_are_lost_with_it() {
     let rig = rig().await;
     let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), Vec::new());
