@@ -43,6 +43,8 @@ struct State {
     /// Items that the inbox has whenever it is asked, and how often it was.
     waiting: usize,
     collected: usize,
+    /// Nothing can be collected.
+    is_gone: bool,
     /// How often the other node was told to share anew.
     told: usize,
 }
@@ -169,6 +171,9 @@ impl ClusterStore for Shelf {
     fn collect(&self, _: usize) -> Reply<Vec<Handed>> {
         let mut state = lock(&self.state);
         state.collected += 1;
+        if state.is_gone {
+            return Reply::ready(Err(StoreError::Failed("gone".to_owned())));
+        }
         let items = Enqueue {
             items: vec![QueueItem::default(); state.waiting],
         };
@@ -401,6 +406,25 @@ async fn the_inbox_is_emptied_at_once_and_less_often_while_much_comes() {
     shelf.woken(Hint::Inbox).notify_one();
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(collected(), 1, "after a rest there is no wait");
+}
+
+#[actix::test]
+async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
+    let shelf = Arc::new(Shelf::default());
+    let node = rig::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
+    lock(&shelf.state).is_gone = true;
+    let slot = Resource::Bind {
+        operator: node.operator,
+        slot: 0,
+    };
+    let wanted = work::Wanted {
+        claim: vec![slot],
+        ..work::Wanted::default()
+    };
+    let store = Arc::<Shelf>::clone(&shelf);
+    let (done, result) = work::step(Arc::clone(&node.hub), store, wanted).await;
+    assert!(result.is_err() && node.has(slot));
+    assert!(done.binds_came, "nobody would be told, now or later");
 }
 
 #[actix::test]

@@ -81,18 +81,19 @@ impl Cluster {
         self.working = true;
         let wanted = std::mem::take(&mut self.wanted);
         let work = step(Arc::clone(&self.hub), Arc::clone(&self.store), wanted);
-        ctx.spawn(work.into_actor(self).map(|done, cluster, ctx| {
+        ctx.spawn(work.into_actor(self).map(|(done, result), cluster, ctx| {
             cluster.working = false;
             cluster.forget_given_back();
-            match done {
-                Ok(done) => {
-                    if done.binds_came {
-                        cluster.slots_changed();
-                    }
-                    if done.is_richer {
-                        cluster.look_soon();
-                        cluster.tell_others();
-                    }
+            // What was done before the rest failed is done: the next beat does not show it again.
+            if done.binds_came {
+                cluster.slots_changed();
+            }
+            if done.is_richer {
+                cluster.look_soon();
+                cluster.tell_others();
+            }
+            match result {
+                Ok(()) => {
                     cluster.is_busy = done.collected.items >= MUCH;
                     cluster.wanted.collect |= done.collected.more;
                     cluster.work(ctx);
@@ -104,12 +105,13 @@ impl Cluster {
     }
 }
 
-/// What a step came to.
-struct Done {
+/// What a step came to, all of it or until it failed.
+#[derive(Default)]
+pub(super) struct Done {
     /// Something was gained.
     is_richer: bool,
     /// Bind slots were.
-    binds_came: bool,
+    pub binds_came: bool,
     collected: Collected,
 }
 
@@ -121,11 +123,22 @@ struct Collected {
     more: bool,
 }
 
-async fn step(
+pub(super) async fn step(
     hub: Arc<Hub>,
     store: Arc<dyn ClusterStore>,
     wanted: Wanted,
-) -> Result<Done, StoreError> {
+) -> (Done, Result<(), StoreError>) {
+    let mut done = Done::default();
+    let result = take_steps(&hub, store.as_ref(), wanted, &mut done).await;
+    (done, result)
+}
+
+async fn take_steps(
+    hub: &Arc<Hub>,
+    store: &dyn ClusterStore,
+    wanted: Wanted,
+    done: &mut Done,
+) -> Result<(), StoreError> {
     let generation = hub.tenure.generation();
     let mut gained = wanted.adopt;
     if !wanted.claim.is_empty() {
@@ -136,27 +149,23 @@ async fn step(
         let holdings = hub.tenure.hold();
         gained.retain(|resource| !holdings.has(resource) && !holdings.is_leaving(resource));
     }
-    let is_richer = !gained.is_empty();
+    done.is_richer = !gained.is_empty();
     let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
         .into_iter()
         .partition(|resource| matches!(resource, Resource::Queue(_)));
     if !hub.tenure.gain(generation, &others, || {}) {
         return Err(StoreError::Fenced);
     }
+    let is_bind = |resource: &Resource| matches!(resource, Resource::Bind { .. });
+    done.binds_came = others.iter().any(is_bind);
     if !partitions.is_empty() {
-        adopt(&hub, store.as_ref(), generation, partitions).await?;
+        adopt(hub, store, generation, partitions).await?;
     }
-    let collected = collect(&hub, store.as_ref()).await?;
+    done.collected = collect(hub, store).await?;
     if wanted.orders {
-        take_orders(&hub, store.as_ref()).await?;
+        take_orders(hub, store).await?;
     }
-    Ok(Done {
-        is_richer,
-        binds_came: others
-            .iter()
-            .any(|resource| matches!(resource, Resource::Bind { .. })),
-        collected,
-    })
+    Ok(())
 }
 
 async fn adopt(

@@ -114,8 +114,14 @@ impl Correlation {
 
     /// New ids have come: some held receipts may match now.
     pub(super) fn retry_early(&mut self, ctx: &mut Context<Self>) {
-        let (mut matches, mut repeats) = (Vec::new(), Vec::new());
-        for early in std::mem::take(&mut self.early) {
+        let early = std::mem::take(&mut self.early);
+        self.early = self.try_again(early, ctx);
+    }
+
+    /// Settles those of which more is known now; gives back the others.
+    fn try_again(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) -> Vec<Early> {
+        let (mut matches, mut repeats, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for early in receipts {
             match self.find(early.operator, &early.receipt.operator_message_id) {
                 Found::Open(id, key) => matches.push(Match {
                     id,
@@ -126,7 +132,7 @@ impl Correlation {
                     key: Some(key),
                 }),
                 Found::Repeated(known) => repeats.push((known, early)),
-                Found::Nothing => self.early.push(early),
+                Found::Nothing => rest.push(early),
             }
         }
         if !matches.is_empty() {
@@ -137,6 +143,7 @@ impl Correlation {
             let answer = self.or_wait(known, early.session, ok(&early.receipt));
             self.answer(early.session, answer.into_iter().collect());
         }
+        rest
     }
 
     /// Compares parked receipts with what other nodes have sent meanwhile: those that have just come
@@ -255,7 +262,9 @@ impl Correlation {
 
     /// Makes unmatched receipts durable, then answers them. What would end nothing is not kept: the
     /// next state replaces it.
-    pub(super) fn keep(&mut self, mut receipts: Vec<Early>, ctx: &mut Context<Self>) {
+    pub(super) fn keep(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+        // While they were looked for in the store they were in no list: the answer may have come.
+        let mut receipts = self.try_again(receipts, ctx);
         for early in receipts.extract_if(.., |early| !is_final(early.receipt.state())) {
             self.hub.metrics.notifications_dropped.inc();
             self.answer(early.session, vec![ok(&early.receipt)]);
