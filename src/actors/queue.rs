@@ -178,7 +178,7 @@ impl Queue {
             tenure,
             unserved_since: None,
             guard: guard::Guard::new(),
-            pace: Pace::new(),
+            pace: Pace::default(),
             counters: Counters::default(),
         };
         seeds.into_iter().for_each(|seed| queue.plant(seed));

@@ -72,15 +72,17 @@ impl Unwritten {
 
 // === impl Pace ===
 
-impl Pace {
-    pub fn new() -> Self {
+impl Default for Pace {
+    fn default() -> Self {
         Self {
             durable: 0,
             at: Instant::now(),
             in_a_moment: 0,
         }
     }
+}
 
+impl Pace {
     /// Looks how many have become durable since the last look.
     pub fn look(&mut self, unwritten: &Unwritten) {
         let (durable, now) = (unwritten.durable.load(Ordering::Relaxed), Instant::now());
