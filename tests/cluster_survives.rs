@@ -182,6 +182,13 @@ fn postgres_is_killed_for_a_moment_and_for_longer_than_a_lease() {
     scene.wait_for_traffic();
 
     let nodes = &scene.cluster.nodes;
+    // One that has just stood back, and is about to join again, has no lease to lose.
+    for node in nodes {
+        until("every node to hold a lease", || {
+            let held = node.log_lines_with("holds a lease");
+            (held > node.log_lines_with(LEASE_LOST)).then_some(())
+        });
+    }
     let before = nodes.iter().map(|node| node.log_lines_with(LEASE_LOST));
     let before: Vec<usize> = before.collect();
     scene.cluster.postgres.kill9();
