@@ -13,10 +13,11 @@ mod low_water;
 #[path = "store_postgres/tls.rs"]
 mod tls;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use database::Database;
+use harness::until;
 use prost::Message as _;
 use smsc::pb::delivery::What;
 use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
@@ -194,6 +195,79 @@ fn sessions_that_are_killed_lose_and_repeat_nothing() {
     assert_eq!(database.query("SELECT count(*) FROM msg"), ["6000"]);
     assert_eq!(database.query("SELECT count(*) FROM fin"), ["6000"]);
     assert_eq!(store.stats().dead_letters, 0);
+}
+
+#[test]
+fn final_states_whose_commit_lost_its_answer_have_won() {
+    let database = Database::migrated();
+    let (gate, url) = database.behind_a_gate();
+    let store = open(&database, |options| {
+        options.url = url.into();
+        options.writers = 1;
+    });
+    // As receipts come: in no order.
+    let ids = [5, 9, 1, 7, 3].map(id);
+    store.write(accept(&ids)).wait().unwrap();
+    let locker = database.hold("LOCK TABLE fin IN EXCLUSIVE MODE");
+    let finals = store.write(WriteBatch {
+        fin: ids.iter().map(|id| fin(*id, 7)).collect(),
+        ..WriteBatch::default()
+    });
+    until("the server has it all", || {
+        let waiting = database.query("SELECT count(*) FROM pg_locks WHERE NOT granted");
+        (waiting != ["0"]).then_some(())
+    });
+    gate.shut();
+    drop(locker);
+    until("it is committed", || {
+        (database.query("SELECT count(*) FROM fin") == ["5"]).then_some(())
+    });
+    gate.cut();
+    assert_eq!(finals.wait(), Ok(Written::default()), "every one won");
+    // The same from somebody else comes too late, and is told so.
+    let again = store.write(WriteBatch {
+        fin: vec![FinRow {
+            at: 1,
+            ..fin(ids[0], 7)
+        }],
+        ..WriteBatch::default()
+    });
+    assert_eq!(again.wait().unwrap().fin_lost, [ids[0]]);
+}
+
+#[test]
+fn a_stop_without_the_database_takes_one_wait_however_much_is_left() {
+    let database = Database::migrated();
+    let (gate, url) = database.behind_a_gate();
+    let patience = Duration::from_millis(500);
+    let store = open(&database, |options| {
+        options.url = url.into();
+        options.writers = 1;
+        options.batch_rows = 1;
+        options.write_timeout = patience;
+        options.statement_timeout = patience;
+        options.lock_timeout = patience;
+    });
+    let ids: Vec<u64> = (0..100).map(id).collect();
+    store.write(accept(&ids)).wait().unwrap();
+    gate.shut();
+    let finals: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            store.write(WriteBatch {
+                fin: vec![fin(*id, 0)],
+                ..WriteBatch::default()
+            })
+        })
+        .collect();
+    let began = Instant::now();
+    store.close();
+    assert!(began.elapsed() < patience * 50, "a wait for each of 100");
+    for one in finals {
+        assert!(matches!(one.wait(), Err(StoreError::Failed(_))));
+    }
+    gate.cut();
+    assert_eq!(active(&open(&database, |_| {})), ids, "as before");
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub struct Gate {
 struct State {
     shut: Mutex<bool>,
     opened: Condvar,
+    cuts: AtomicUsize,
     connections: AtomicUsize,
     most_connections: AtomicUsize,
 }
@@ -72,6 +73,12 @@ impl Gate {
         self.state.opened.notify_all();
     }
 
+    /// Opens, but what has waited is lost, and its connections with it.
+    pub fn cut(&self) {
+        self.state.cuts.fetch_add(1, Ordering::SeqCst);
+        self.open();
+    }
+
     /// Connections that their client has not closed.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
@@ -97,12 +104,14 @@ impl State {
         for (from, to, from_client) in [(client, server, true), (server, client, false)] {
             let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
             let state = Arc::clone(self);
+            let cuts = state.cuts.load(Ordering::SeqCst);
             let _ = to.set_nodelay(true);
             thread::spawn(move || {
                 let mut piece = vec![0; PIECE];
                 while let Ok(count) = from.read(&mut piece) {
                     state.wait_until_open();
-                    if count == 0 || to.write_all(&piece[..count]).is_err() {
+                    let is_cut = state.cuts.load(Ordering::SeqCst) != cuts;
+                    if count == 0 || is_cut || to.write_all(&piece[..count]).is_err() {
                         break;
                     }
                 }

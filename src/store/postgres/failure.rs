@@ -21,6 +21,8 @@ pub enum Failure {
     Lost(String),
     /// The lane belongs to this node no more.
     Fenced,
+    /// The store was closed while the database was away: what waits is not written any more.
+    Closed(String),
     /// Anything else; rolled back, and the batch is answered with it.
     Other(String),
 }

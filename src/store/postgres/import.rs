@@ -435,6 +435,7 @@ fn reason(failure: Failure) -> String {
         Failure::Row(reason)
         | Failure::Later(reason)
         | Failure::Lost(reason)
+        | Failure::Closed(reason)
         | Failure::Other(reason) => reason,
         Failure::Fenced => StoreError::Fenced.to_string(),
     }

@@ -46,6 +46,8 @@ pub struct Lane {
     pub operators: AHashMap<u32, Option<Uuid>>,
     /// What the last transaction came to, if it was committed, as far as the rows cannot tell.
     pub attempted: Option<Vec<Written>>,
+    /// Since when the store is closed and the database is away.
+    pub closing: Option<Instant>,
 }
 
 /// A connection and its statements.
@@ -93,6 +95,7 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
         session: None,
         operators: AHashMap::new(),
         attempted: None,
+        closing: None,
         shared,
     };
     if let Err(error) = lane.connect().await {
@@ -161,9 +164,14 @@ impl Lane {
     ) -> Result<Vec<Written>, Failure> {
         let mut unknown: Option<Unknown> = None;
         let mut pause = FIRST_PAUSE;
-        let mut closing: Option<Instant> = None;
         let mut stalled: Option<Stalled> = None;
         while !group.is_empty() {
+            // One wait for all that is left: a stop must not take as long as there are batches.
+            let since = self.closing.map(|since| since.elapsed());
+            if since.is_some_and(|since| since >= self.shared.options.write_timeout) {
+                let reason = "closed while the database was away".to_owned();
+                return Err(Failure::Closed(reason));
+            }
             let step = match (self.is_connected(), unknown) {
                 (false, _) => self
                     .connect()
@@ -220,10 +228,8 @@ impl Lane {
             }
             stalled.get_or_insert_with(|| Stalled::new(&self.shared));
             let patience = self.shared.options.write_timeout;
-            if self.shared.inbox.is_closed()
-                && closing.get_or_insert_with(Instant::now).elapsed() >= patience
-            {
-                return Err(Failure::Other(format!("closed while waiting: {reason}")));
+            if self.shared.inbox.is_closed() {
+                self.closing.get_or_insert_with(Instant::now);
             }
             // What may have been written is not refused.
             if unknown.is_none() {
@@ -256,6 +262,7 @@ impl Lane {
             Ok(result) => result?,
             Err(_) => return Err(Failure::Lost("no answer to a transaction".to_owned())),
         };
+        self.closing = None;
         let rows: usize = group.iter().map(|pending| pending.batch.len()).sum();
         let counts = &self.shared.counts.writes;
         counts.committed(rows, started.elapsed());
@@ -390,6 +397,7 @@ fn refusal(failure: Failure) -> StoreError {
         Failure::Row(reason)
         | Failure::Later(reason)
         | Failure::Lost(reason)
+        | Failure::Closed(reason)
         | Failure::Other(reason) => failed(reason),
     }
 }

@@ -236,10 +236,10 @@ pub async fn names(client: &Client) -> Result<Vec<(u32, String)>, StoreError> {
 /// Final states by id.
 pub async fn read_fins(
     client: &tokio_postgres::Client,
-    ids: &[i64],
+    ids: &[u64],
 ) -> Result<AHashMap<u64, FinRow>, Failure> {
     let mut found = AHashMap::with_capacity(ids.len());
-    for row in client.query(FIN, &[&ids]).await? {
+    for row in client.query(FIN, &[&keys(ids)]).await? {
         let fin = read_fin(&row).map_err(|error| Failure::Other(error.to_string()))?;
         found.insert(fin.id, fin);
     }

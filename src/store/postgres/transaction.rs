@@ -211,7 +211,7 @@ impl Lane {
             return Ok(written);
         }
         let ours = group.iter().flat_map(|pending| &pending.batch.fin);
-        let ids: Vec<i64> = ours.clone().map(|row| row.id as i64).collect();
+        let ids: Vec<u64> = ours.clone().map(|row| row.id).collect();
         if ids.is_empty() {
             return Ok(vec![Written::default(); group.len()]);
         }
