@@ -23,9 +23,9 @@ use crate::actors::admin::Admin;
 use crate::actors::balance::Keeper;
 use crate::actors::cdr::Cdr;
 use crate::actors::cluster::{self, Cluster};
+use crate::actors::context::NodeContext;
 use crate::actors::correlation::{self, Correlation};
 use crate::actors::duplicates;
-use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::janitor::Janitor;
 use crate::actors::listener::{Connections, Door, Listener, take_port};
@@ -60,7 +60,7 @@ const EXIT_ESCALATED: u8 = 70;
 
 /// A running SMSC.
 pub struct App {
-    pub hub: Arc<Hub>,
+    pub node: Arc<NodeContext>,
     pub supervisor: Addr<Supervisor>,
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
@@ -111,7 +111,7 @@ pub async fn start(
     let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
     let (receipts, receipts_slot) = supervise::slot(receipts::MAILBOX);
     let (throttle, throttle_slot) = supervise::slot(throttle::MAILBOX);
-    let hub = Hub::new(
+    let node = NodeContext::new(
         store,
         cluster.clone(),
         IdGenerator::new(node, highest),
@@ -123,56 +123,60 @@ pub async fn start(
         receipts,
         throttle,
     );
-    hub.unfinished.set(seeds.unfinished);
+    node.unfinished.set(seeds.unfinished);
     match membership {
-        Some(me) => hub.balance.join(me.epoch),
-        None => hub.balance.load(&purses),
+        Some(me) => node.balance.join(me.epoch),
+        None => node.balance.load(&purses),
     }
-    check_resolver(&hub, &config)?;
-    let opt_outs = policy::refresh(&hub).await;
+    check_resolver(&node, &config)?;
+    let opt_outs = policy::refresh(&node).await;
     opt_outs.context("the opt-out lists")?;
 
-    let for_guard = Arc::clone(&hub);
+    let for_guard = Arc::clone(&node);
     let restored = tokio::task::spawn_blocking(move || duplicates::restore(&for_guard)).await?;
     if let Err(error) = restored {
         tracing::warn!(%error, "duplicates of what was submitted before the start are not recognised");
     }
 
     let start = Starter {
-        hub: &hub,
+        node: &node,
         core: core.handle(),
         escalate: &escalate,
     };
     let redis = open_redis(&config)?;
     if let Some(redis) = redis.clone() {
-        hub.policy.limiter.share(Arc::clone(&redis));
-        hub.duplicates.share(Arc::clone(&redis));
+        node.policy.limiter.share(Arc::clone(&redis));
+        node.duplicates.share(Arc::clone(&redis));
         let (_, slot) = supervise::slot(CONTROL_MAILBOX);
-        start.actor("registry", slot, |hub, _| SessionRegistry::new(hub, redis));
+        start.actor("registry", slot, |node, _| {
+            SessionRegistry::new(node, redis)
+        });
     }
     let (_, slot) = supervise::slot(resolver::MAILBOX);
     let for_resolver = redis.clone();
-    start.actor("resolver", slot, |hub, _| Resolver::new(hub, for_resolver));
-    start.actor("throttle", throttle_slot, |hub, health| {
-        Throttle::new(hub, health, redis)
+    start.actor("resolver", slot, |node, _| {
+        Resolver::new(node, for_resolver)
+    });
+    start.actor("throttle", throttle_slot, |node, health| {
+        Throttle::new(node, health, redis)
     });
     let cdr = Cdr::start(&config)
         .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
     if let Some(cdr) = &cdr {
         // There is one per process.
-        let _ = hub.records.set(cdr.records());
+        let _ = node.records.set(cdr.records());
     }
-    start.actor("receipts", receipts_slot, move |hub, _| {
-        Receipts::new(hub, cdr)
+    start.actor("receipts", receipts_slot, move |node, _| {
+        Receipts::new(node, cdr)
     });
     let sent = seeds.sent;
-    start.actor("correlation", correlation_slot, move |hub, health| {
-        Correlation::new(hub, health, sent, parked)
+    start.actor("correlation", correlation_slot, move |node, health| {
+        Correlation::new(node, health, sent, parked)
     });
     let (_, keeper_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("balance", keeper_slot, |hub, _| Keeper::new(hub));
+    start.actor("balance", keeper_slot, |node, _| Keeper::new(node));
     let (_, janitor_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("janitor", janitor_slot, |hub, _| Janitor::new(hub));
+    start.actor("janitor", janitor_slot, |node, _| Janitor::new(node));
 
     let mut arbiters = Vec::new();
     let mut lanes: Vec<(ArbiterHandle, Addr<Ingest>)> = Vec::new();
@@ -180,8 +184,8 @@ pub async fn start(
         let arbiter = Arbiter::new();
         let (ingest, slot) = supervise::slot(ingest::MAILBOX);
         let health = Health::new(format!("ingest {number}"));
-        hub.watch(Arc::clone(&health));
-        let for_actor = Arc::clone(&hub);
+        node.watch(Arc::clone(&health));
+        let for_actor = Arc::clone(&node);
         slot.start(
             &arbiter.handle(),
             health,
@@ -193,7 +197,7 @@ pub async fn start(
     }
 
     let mut root = Supervisor::new(
-        Arc::clone(&hub),
+        Arc::clone(&node),
         core.handle(),
         lanes.clone(),
         Arc::clone(&escalate),
@@ -203,15 +207,15 @@ pub async fn start(
     root.apply();
     let (supervisor, root_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("supervisor", root_slot, move |_, _| root);
-    hub.settings.set_supervisor(supervisor.clone());
+    node.settings.set_supervisor(supervisor.clone());
     let (_, follower_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("follower", follower_slot, |hub, _| Follower::new(hub));
+    start.actor("follower", follower_slot, |node, _| Follower::new(node));
     let mut member = None;
     if let (Some(cluster), Some(me)) = (cluster, membership) {
         let (addr, slot) = supervise::slot(cluster::MAILBOX);
         let supervisor = supervisor.clone();
-        start.actor("cluster", slot, move |hub, _| {
-            Cluster::new(hub, cluster, supervisor, me)
+        start.actor("cluster", slot, move |node, _| {
+            Cluster::new(node, cluster, supervisor, me)
         });
         member = Some(addr);
     }
@@ -220,7 +224,7 @@ pub async fn start(
         let server = doors::server(&listener)?;
         if let Some(server) = &server {
             let name = format!("listener:{}", listener.name());
-            hub.certificates.serve(&name, server);
+            node.certificates.serve(&name, server);
         }
         for address in &listener.listen {
             let socket = take_port(*address, &key)?;
@@ -233,20 +237,20 @@ pub async fn start(
             };
             let (_, slot) = supervise::slot(CONTROL_MAILBOX);
             let (lanes, connections) = (lanes.clone(), connections.clone());
-            start.actor(&format!("listener {address}"), slot, move |hub, _| {
-                Listener::new(hub, door, socket, lanes, connections)
+            start.actor(&format!("listener {address}"), slot, move |node, _| {
+                Listener::new(node, door, socket, lanes, connections)
             });
         }
     }
     let (_, outbind_slot) = supervise::slot(CONTROL_MAILBOX);
     let for_outbind = lanes.clone();
-    start.actor("outbind", outbind_slot, move |hub, _| {
-        Outbind::new(hub, for_outbind)
+    start.actor("outbind", outbind_slot, move |node, _| {
+        Outbind::new(node, for_outbind)
     });
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     let for_admin = supervisor.clone();
-    start.actor("admin", admin_slot, move |hub, _| {
-        Admin::new(hub, for_admin)
+    start.actor("admin", admin_slot, move |node, _| {
+        Admin::new(node, for_admin)
     });
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
     let live = http::Live::new();
@@ -255,7 +259,7 @@ pub async fn start(
     }
     let certificate = doors::certificate(&config.http)?;
     if let Some(certificate) = &certificate {
-        hub.certificates.serve("http", certificate);
+        node.certificates.serve("http", certificate);
     }
     let registry = Arc::new(registry);
     actix::spawn(http::metrics::push::run(
@@ -269,7 +273,7 @@ pub async fn start(
         with_api,
         http::Served {
             token: admin_token,
-            access: Arc::clone(&hub.access),
+            access: Arc::clone(&node.access),
             admin,
             registry,
             live: Arc::clone(&live),
@@ -288,7 +292,7 @@ pub async fn start(
         "ready"
     );
     Ok(App {
-        hub,
+        node,
         supervisor,
         member,
         http,
@@ -324,9 +328,9 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
 
 /// Reads the table of networks, so that no message comes before it. A service that is away stops no
 /// start.
-fn check_resolver(hub: &Hub, config: &Config) -> anyhow::Result<()> {
+fn check_resolver(node: &NodeContext, config: &Config) -> anyhow::Result<()> {
     resolver::Service::new(&config.resolver).map_err(anyhow::Error::msg)?;
-    let table = hub.networks.refresh(&config.resolver);
+    let table = node.networks.refresh(&config.resolver);
     table
         .map_err(anyhow::Error::msg)
         .context("resolver.table")?;
@@ -335,7 +339,7 @@ fn check_resolver(hub: &Hub, config: &Config) -> anyhow::Result<()> {
 
 /// Starts actors on the core arbiter.
 struct Starter<'a> {
-    hub: &'a Arc<Hub>,
+    node: &'a Arc<NodeContext>,
     core: ArbiterHandle,
     escalate: &'a Escalate,
 }
@@ -345,16 +349,16 @@ impl Starter<'_> {
         &self,
         name: &str,
         slot: supervise::Slot<A>,
-        make: impl FnOnce(Arc<Hub>, Arc<Health>) -> A + Send + 'static,
+        make: impl FnOnce(Arc<NodeContext>, Arc<Health>) -> A + Send + 'static,
     ) where
         A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
     {
         let health = Health::new(name);
-        self.hub.watch(Arc::clone(&health));
-        let hub = Arc::clone(self.hub);
+        self.node.watch(Arc::clone(&health));
+        let node = Arc::clone(self.node);
         let for_actor = Arc::clone(&health);
         slot.start(&self.core, health, Arc::clone(self.escalate), move || {
-            make(hub, for_actor)
+            make(node, for_actor)
         });
     }
 }
@@ -409,14 +413,14 @@ impl App {
     /// Reads the configuration file again, for everything but accounts, operators, routes and policy; a
     /// mistake in it changes nothing.
     async fn reload(&self) {
-        self.hub.certificates.look();
+        self.node.certificates.look();
         let Some(file) = self.config_file.clone() else {
             tracing::warn!("nothing to reload: started without a configuration file");
             return;
         };
         let read = tokio::task::spawn_blocking(move || Config::load(Some(&file))).await;
         let reloaded = match read {
-            Ok(Ok(file)) => settings::reload(&self.hub, file)
+            Ok(Ok(file)) => settings::reload(&self.node, file)
                 .await
                 .map_err(anyhow::Error::from),
             Ok(Err(error)) => Err(error.into()),
@@ -432,10 +436,10 @@ impl App {
     async fn is_drained_within(&self, time: Duration) -> bool {
         let drained = async {
             loop {
-                let queues = self.hub.queues();
+                let queues = self.node.queues();
                 let held = |queue: &Arc<QueuePort>| queue.held.load(Ordering::Relaxed);
                 let in_flight: u64 = queues.iter().map(held).sum();
-                if in_flight == 0 && self.hub.binds.all().is_empty() {
+                if in_flight == 0 && self.node.binds.all().is_empty() {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -446,11 +450,11 @@ impl App {
 
     /// Stops intake, waits for windows in flight, then closes the store.
     pub async fn stop(self) {
-        self.hub.draining.store(true, Ordering::Relaxed);
+        self.node.draining.store(true, Ordering::Relaxed);
         tracing::info!("stopping: finishing windows in flight");
         // Binds that wait for their next attempt have nothing to finish.
-        self.hub.binds.all().iter().for_each(|port| port.wake());
-        let drain = self.hub.config().smpp.drain_timeout;
+        self.node.binds.all().iter().for_each(|port| port.wake());
+        let drain = self.node.config().smpp.drain_timeout;
         // Sessions watch the time themselves, and unbind when it is over.
         if !self.is_drained_within(drain + UNBIND).await {
             tracing::warn!(?drain, "stopping with unanswered messages");
@@ -467,9 +471,9 @@ impl App {
         for arbiter in self.arbiters {
             arbiter.stop();
         }
-        let store = Arc::clone(&self.hub.store);
+        let store = Arc::clone(&self.node.store);
         let _ = tokio::task::spawn_blocking(move || store.close()).await;
-        self.hub.traces.flush().await;
+        self.node.traces.flush().await;
         tracing::info!("stopped");
     }
 }

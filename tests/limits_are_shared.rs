@@ -3,16 +3,16 @@
 //! A node here is a Throttle with a plan and a Redis client of its own, or the client alone. Bounds
 //! are upper bounds that hold on the slowest machine, and that there is progress at all.
 
+#[path = "limits_are_shared/fixture.rs"]
+mod fixture;
 mod harness;
-#[path = "limits_are_shared/rig.rs"]
-mod rig;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use fixture::{Outside, client, node, node_with_patience, three_nodes, wait};
 use futures_util::future::join_all;
 use harness::{Peer, PrivateRedis, Simulator, Smsc, submit, until};
-use rig::{Outside, client, node, node_with_patience, three_nodes, wait};
 use smsc::domain::limit::Pace;
 use smsc::smpp::Body;
 use tokio::time::Instant;
@@ -62,7 +62,7 @@ async fn three_nodes_together_never_exceed_the_rate_in_a_second_of_the_clock() {
     );
     assert!(total >= 2 * RATE as u32, "no progress: {total}");
     for node in &nodes {
-        assert_eq!(node.hub.throttle_snapshot.get().fallbacks_total, 0);
+        assert_eq!(node.node.throttle_snapshot.get().fallbacks_total, 0);
     }
 }
 
@@ -192,14 +192,14 @@ async fn without_redis_a_node_goes_on_alone_and_comes_back_by_itself() {
     }
     assert!(alone > 0, "nothing was granted without Redis");
     wait("the outage to show", || !node.redis_is_up()).await;
-    assert!(node.hub.throttle_snapshot.get().fallbacks_total > 0);
+    assert!(node.node.throttle_snapshot.get().fallbacks_total > 0);
 
     server.restart();
     wait("Redis to be used again", || node.redis_is_up()).await;
     let mut outside = Outside::new(&server);
-    let before = node.hub.throttle_snapshot.get().shared_granted_total;
+    let before = node.node.throttle_snapshot.get().shared_granted_total;
     let started = Instant::now();
-    while node.hub.throttle_snapshot.get().shared_granted_total == before {
+    while node.node.throttle_snapshot.get().shared_granted_total == before {
         node.take(node.operator, 1).await;
         assert!(started.elapsed() < harness::PATIENCE, "never shared again");
         tokio::time::sleep(BREATH).await;
@@ -219,7 +219,7 @@ async fn a_redis_that_is_silent_holds_nobody_up_twice() {
     }
     assert_eq!(answers, [1; 50], "its own bucket was full");
     wait("the outage to show", || !node.redis_is_up()).await;
-    let fallbacks = node.hub.throttle_snapshot.get().fallbacks_total;
+    let fallbacks = node.node.throttle_snapshot.get().fallbacks_total;
     assert!(fallbacks >= 40, "{fallbacks} of 50 answered alone");
     wait("Redis to be used again", || node.redis_is_up()).await;
 }
@@ -241,10 +241,10 @@ async fn flushing_everything_costs_accuracy_only() {
         outside.ask::<()>(&["SCRIPT", "FLUSH"]);
     }
     wait("a snapshot", || {
-        node.hub.throttle_snapshot.get().granted_total > 0
+        node.node.throttle_snapshot.get().granted_total > 0
     })
     .await;
-    let snapshot = node.hub.throttle_snapshot.get();
+    let snapshot = node.node.throttle_snapshot.get();
     assert_eq!((snapshot.fallbacks_total, snapshot.redis_up), (0, true));
 }
 

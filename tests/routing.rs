@@ -447,18 +447,18 @@ fn a_number_of_nobody_does_not_leave_by_the_default_route() {
 
 #[test]
 fn a_route_may_send_on_what_operators_bring_but_never_back_and_not_in_circles() {
-    let (up, hub) = (FakeOperator::listen(), FakeOperator::listen());
+    let (up, node) = (FakeOperator::listen(), FakeOperator::listen());
     let smsc = Smsc::new()
         .account_with("test", "test", "addresses = [\"12345\"]")
         .operator("up", up.address())
-        .operator("hub", hub.address())
+        .operator("node", node.address())
         .route("", "up")
-        .toml("[[route]]\nmobile_originated = true\nto = [\"hub\"]")
-        .toml("[[route]]\nprefix = \"33\"\nmobile_originated = true\nto = [\"up\", \"hub\"]")
+        .toml("[[route]]\nmobile_originated = true\nto = [\"node\"]")
+        .toml("[[route]]\nprefix = \"33\"\nmobile_originated = true\nto = [\"up\", \"node\"]")
         .start();
-    let (mut up, mut hub) = (up.accept_bind(), hub.accept_bind());
+    let (mut up, mut node) = (up.accept_bind(), node.accept_bind());
     smsc.wait_for_binds("up", 1);
-    smsc.wait_for_binds("hub", 1);
+    smsc.wait_for_binds("node", 1);
     // What accounts submit takes the other routes.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(submit("447700900123", "submitted"));
@@ -467,19 +467,19 @@ fn a_route_may_send_on_what_operators_bring_but_never_back_and_not_in_circles() 
     // By both routes to the one that did not bring it, although `up` comes first on one of them.
     for to in ["447700900123", "33123456"] {
         assert_eq!(bring(&mut up, to, "onwards"), CommandStatus::ESME_ROK);
-        assert_eq!(harness::taken(&mut hub, to).short_message, "onwards");
+        assert_eq!(harness::taken(&mut node, to).short_message, "onwards");
     }
-    let refused = bring(&mut hub, "447700900123", "back");
+    let refused = bring(&mut node, "447700900123", "back");
     assert_eq!(refused, CommandStatus::ESME_RINVDSTADR, "only back to it");
     let explain = |query: &str| {
         let answer = smsc.admin().get(&format!("/v1/routes/explain?{query}"));
         answer["goes_to"].clone()
     };
     use serde_json::json;
-    assert_eq!(explain("to=447700900123&operator=up"), json!(["hub"]));
-    assert_eq!(explain("to=447700900123&operator=hub"), json!([]));
-    assert_eq!(explain("to=33123456&operator=hub"), json!(["up"]));
-    assert_eq!(explain("to=12345&operator=hub"), json!(["test"]));
+    assert_eq!(explain("to=447700900123&operator=up"), json!(["node"]));
+    assert_eq!(explain("to=447700900123&operator=node"), json!([]));
+    assert_eq!(explain("to=33123456&operator=node"), json!(["up"]));
+    assert_eq!(explain("to=12345&operator=node"), json!(["test"]));
     assert_eq!(explain("to=33123456&account=test"), json!(["up"]));
 
     // The same again and again: whoever got it has brought it back by another way.

@@ -32,7 +32,7 @@ use actix::{
 
 use crate::actors::access::REFRESH;
 use crate::actors::balance;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::supervisor::Supervisor;
 use crate::clock;
 use crate::pb::refusal::Reason;
@@ -65,7 +65,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(500);
 
 /// Collects snapshots and executes operators' commands.
 pub struct Admin {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     supervisor: Addr<Supervisor>,
     restarts: RestartWatch,
 }
@@ -73,18 +73,18 @@ pub struct Admin {
 // === impl Admin ===
 
 impl Admin {
-    /// An Admin that looks at the actors of `hub`.
-    pub fn new(hub: Arc<Hub>, supervisor: Addr<Supervisor>) -> Self {
+    /// An Admin that looks at the actors of `node`.
+    pub fn new(node: Arc<NodeContext>, supervisor: Addr<Supervisor>) -> Self {
         Self {
-            hub,
+            node,
             supervisor,
             restarts: RestartWatch::default(),
         }
     }
 
     fn refresh_tokens(&self, ctx: &mut Context<Self>) {
-        let hub = Arc::clone(&self.hub);
-        let work = async move { access::refresh(&hub, &hub.access).await };
+        let node = Arc::clone(&self.node);
+        let work = async move { access::refresh(&node, &node.access).await };
         ctx.spawn(work.into_actor(self));
     }
 }
@@ -94,7 +94,7 @@ impl Actor for Admin {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(WATCH_EVERY, |admin, _| {
-            admin.restarts.look(&admin.hub, clock::now_ms());
+            admin.restarts.look(&admin.node, clock::now_ms());
         });
         self.refresh_tokens(ctx);
         ctx.run_interval(REFRESH, |admin, ctx| admin.refresh_tokens(ctx));
@@ -139,8 +139,8 @@ impl Handler<ListQueues> for Admin {
 
     fn handle(&mut self, ask: ListQueues, _: &mut Self::Context) -> Self::Result {
         let mut queues: QueueList = match ask.own {
-            true => snapshots::queues(&self.hub),
-            false => whole::queues(&self.hub),
+            true => snapshots::queues(&self.node),
+            false => whole::queues(&self.node),
         };
         if !ask.name.is_empty() {
             queues.queues.retain(|queue| queue.name == ask.name);
@@ -154,7 +154,7 @@ impl Handler<ListBinds> for Admin {
 
     fn handle(&mut self, _: ListBinds, _: &mut Self::Context) -> Self::Result {
         MessageResult(BindList {
-            binds: snapshots::binds(&self.hub),
+            binds: snapshots::binds(&self.node),
         })
     }
 }
@@ -164,8 +164,8 @@ impl Handler<ListOperators> for Admin {
 
     fn handle(&mut self, ask: ListOperators, _: &mut Self::Context) -> Self::Result {
         let mut operators: OperatorList = match ask.own {
-            true => snapshots::operators(&self.hub),
-            false => whole::operators(&self.hub),
+            true => snapshots::operators(&self.node),
+            false => whole::operators(&self.node),
         };
         if !ask.id.is_empty() {
             operators.operators.retain(|operator| operator.id == ask.id);
@@ -179,8 +179,8 @@ impl Handler<CheckReadiness> for Admin {
 
     fn handle(&mut self, _: CheckReadiness, _: &mut Self::Context) -> Self::Result {
         let now = clock::now_ms();
-        self.restarts.look(&self.hub, now);
-        let answer: Readiness = readiness::check(&self.hub, &self.restarts, now);
+        self.restarts.look(&self.node, now);
+        let answer: Readiness = readiness::check(&self.node, &self.restarts, now);
         MessageResult(answer)
     }
 }
@@ -190,8 +190,8 @@ impl Handler<CollectSnapshots> for Admin {
 
     fn handle(&mut self, ask: CollectSnapshots, _: &mut Self::Context) -> Self::Result {
         let node: NodeSnapshot = match ask.whole {
-            true => whole::node(&self.hub),
-            false => snapshots::node(&self.hub),
+            true => whole::node(&self.node),
+            false => snapshots::node(&self.node),
         };
         MessageResult(node)
     }
@@ -201,7 +201,7 @@ impl Handler<FindMessage> for Admin {
     type Result = ResponseFuture<Result<MessageView, Refusal>>;
 
     fn handle(&mut self, ask: FindMessage, _: &mut Self::Context) -> Self::Result {
-        Box::pin(messages::find(Arc::clone(&self.hub), ask.id))
+        Box::pin(messages::find(Arc::clone(&self.node), ask.id))
     }
 }
 
@@ -209,7 +209,7 @@ impl Handler<SearchMessages> for Admin {
     type Result = ResponseFuture<Result<MessageList, Refusal>>;
 
     fn handle(&mut self, ask: SearchMessages, _: &mut Self::Context) -> Self::Result {
-        Box::pin(messages::search(Arc::clone(&self.hub), ask))
+        Box::pin(messages::search(Arc::clone(&self.node), ask))
     }
 }
 
@@ -217,7 +217,7 @@ impl Handler<EraseSubscriber> for Admin {
     type Result = ResponseFuture<Result<ErasedMessages, Refusal>>;
 
     fn handle(&mut self, ask: EraseSubscriber, _: &mut Self::Context) -> Self::Result {
-        Box::pin(messages::erase(Arc::clone(&self.hub), ask))
+        Box::pin(messages::erase(Arc::clone(&self.node), ask))
     }
 }
 
@@ -225,7 +225,7 @@ impl Handler<CommandQueue> for Admin {
     type Result = ResponseFuture<Result<Commanded, Refusal>>;
 
     fn handle(&mut self, order: CommandQueue, _: &mut Self::Context) -> Self::Result {
-        Box::pin(command::queue(Arc::clone(&self.hub), order))
+        Box::pin(command::queue(Arc::clone(&self.node), order))
     }
 }
 
@@ -233,7 +233,7 @@ impl Handler<CommandOperator> for Admin {
     type Result = ResponseFuture<Result<Commanded, Refusal>>;
 
     fn handle(&mut self, order: CommandOperator, _: &mut Self::Context) -> Self::Result {
-        Box::pin(command::operator(Arc::clone(&self.hub), order))
+        Box::pin(command::operator(Arc::clone(&self.node), order))
     }
 }
 
@@ -241,7 +241,7 @@ impl Handler<CommandMessage> for Admin {
     type Result = ResponseFuture<Result<Commanded, Refusal>>;
 
     fn handle(&mut self, order: CommandMessage, _: &mut Self::Context) -> Self::Result {
-        Box::pin(orders::message(Arc::clone(&self.hub), order))
+        Box::pin(orders::message(Arc::clone(&self.node), order))
     }
 }
 
@@ -249,7 +249,7 @@ impl Handler<ListNodes> for Admin {
     type Result = MessageResult<ListNodes>;
 
     fn handle(&mut self, _: ListNodes, _: &mut Self::Context) -> Self::Result {
-        MessageResult(nodes::list(&self.hub))
+        MessageResult(nodes::list(&self.node))
     }
 }
 
@@ -257,7 +257,7 @@ impl Handler<ListTokens> for Admin {
     type Result = ResponseFuture<Result<TokenList, Refusal>>;
 
     fn handle(&mut self, _: ListTokens, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::tokens(Arc::clone(&self.hub)))
+        Box::pin(access::tokens(Arc::clone(&self.node)))
     }
 }
 
@@ -265,7 +265,7 @@ impl Handler<AddToken> for Admin {
     type Result = ResponseFuture<Result<AddedToken, Refusal>>;
 
     fn handle(&mut self, order: AddToken, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::add(Arc::clone(&self.hub), order))
+        Box::pin(access::add(Arc::clone(&self.node), order))
     }
 }
 
@@ -273,7 +273,7 @@ impl Handler<RemoveToken> for Admin {
     type Result = ResponseFuture<Result<RemovedToken, Refusal>>;
 
     fn handle(&mut self, order: RemoveToken, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::remove(Arc::clone(&self.hub), order))
+        Box::pin(access::remove(Arc::clone(&self.node), order))
     }
 }
 
@@ -281,7 +281,7 @@ impl Handler<NoteAudit> for Admin {
     type Result = ResponseFuture<Result<NotedAudit, Refusal>>;
 
     fn handle(&mut self, note: NoteAudit, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::note(Arc::clone(&self.hub), note))
+        Box::pin(access::note(Arc::clone(&self.node), note))
     }
 }
 
@@ -289,7 +289,7 @@ impl Handler<ListAudit> for Admin {
     type Result = ResponseFuture<Result<AuditList, Refusal>>;
 
     fn handle(&mut self, ask: ListAudit, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::audited(Arc::clone(&self.hub), ask))
+        Box::pin(access::audited(Arc::clone(&self.node), ask))
     }
 }
 
@@ -297,7 +297,7 @@ impl Handler<ReadBalance> for Admin {
     type Result = ResponseFuture<Result<BalanceView, Refusal>>;
 
     fn handle(&mut self, ask: ReadBalance, _: &mut Self::Context) -> Self::Result {
-        Box::pin(balance::read(Arc::clone(&self.hub), ask))
+        Box::pin(balance::read(Arc::clone(&self.node), ask))
     }
 }
 
@@ -305,7 +305,7 @@ impl Handler<AddCredits> for Admin {
     type Result = ResponseFuture<Result<AddedCredits, Refusal>>;
 
     fn handle(&mut self, order: AddCredits, _: &mut Self::Context) -> Self::Result {
-        Box::pin(balance::add(Arc::clone(&self.hub), order))
+        Box::pin(balance::add(Arc::clone(&self.node), order))
     }
 }
 
@@ -313,7 +313,7 @@ impl Handler<ListTopUps> for Admin {
     type Result = ResponseFuture<Result<TopUpList, Refusal>>;
 
     fn handle(&mut self, ask: ListTopUps, _: &mut Self::Context) -> Self::Result {
-        Box::pin(balance::top_ups(Arc::clone(&self.hub), ask))
+        Box::pin(balance::top_ups(Arc::clone(&self.node), ask))
     }
 }
 
@@ -321,7 +321,7 @@ impl Handler<CommandDrain> for Admin {
     type Result = MessageResult<CommandDrain>;
 
     fn handle(&mut self, order: CommandDrain, _: &mut Self::Context) -> Self::Result {
-        let state: DrainView = drain::command(&self.hub, &self.supervisor, order.verb());
+        let state: DrainView = drain::command(&self.node, &self.supervisor, order.verb());
         MessageResult(state)
     }
 }
@@ -330,7 +330,7 @@ impl Handler<MoveMessages> for Admin {
     type Result = ResponseFuture<Result<Commanded, Refusal>>;
 
     fn handle(&mut self, order: MoveMessages, _: &mut Self::Context) -> Self::Result {
-        Box::pin(transfer::many(Arc::clone(&self.hub), order))
+        Box::pin(transfer::many(Arc::clone(&self.node), order))
     }
 }
 
@@ -341,7 +341,7 @@ macro_rules! carried_out {
             type Result = ResponseFuture<Result<$answer, Refusal>>;
 
             fn handle(&mut self, order: $order, _: &mut Self::Context) -> Self::Result {
-                Box::pin($by(Arc::clone(&self.hub), order))
+                Box::pin($by(Arc::clone(&self.node), order))
             }
         }
     )*};

@@ -11,7 +11,7 @@ use actix::Recipient;
 use bytes::{Bytes, BytesMut};
 
 use crate::actors::admin;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::{lock, post_to};
 use crate::actors::rewrite;
 use crate::content;
@@ -24,15 +24,15 @@ use crate::store::Search;
 const NEWEST: usize = 10;
 
 /// Passes an alert of an operator on, in its own time.
-pub fn pass_on(hub: &Arc<Hub>, operator: u32, mut alert: AlertNotification) {
-    let hub = Arc::clone(hub);
-    if let Some(rules) = hub.plan().rewrite_in(operator) {
+pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotification) {
+    let node = Arc::clone(node);
+    if let Some(rules) = node.plan().rewrite_in(operator) {
         rewrite::alert(rules, &mut alert);
     }
     actix::spawn(async move {
-        let Some(account) = address(&hub, &mut alert).await else {
+        let Some(account) = address(&node, &mut alert).await else {
             tracing::debug!("an alert_notification is for no account");
-            hub.metrics.alerts_dropped.inc();
+            node.metrics.alerts_dropped.inc();
             return;
         };
         let mut octets = BytesMut::new();
@@ -42,33 +42,33 @@ pub fn pass_on(hub: &Arc<Hub>, operator: u32, mut alert: AlertNotification) {
             pdu: octets.freeze(),
             notification: None,
         };
-        if !deliver(&hub, &forward) && !send_abroad(&hub, forward).await {
-            hub.metrics.alerts_dropped.inc();
+        if !deliver(&node, &forward) && !send_abroad(&node, forward).await {
+            node.metrics.alerts_dropped.inc();
         }
     });
 }
 
 /// An alert that another node has left for a receiver here.
-pub fn arrived(hub: &Hub, forward: &ForwardAlert) {
-    if !deliver(hub, forward) {
-        hub.metrics.alerts_dropped.inc();
+pub fn arrived(node: &NodeContext, forward: &ForwardAlert) {
+    if !deliver(node, forward) {
+        node.metrics.alerts_dropped.inc();
     }
 }
 
 /// Gives an alert to a receiver of its account on this node; false when there is none.
-fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
-    let Some(recipient) = receiver(hub, forward.account) else {
+fn deliver(node: &NodeContext, forward: &ForwardAlert) -> bool {
+    let Some(recipient) = receiver(node, forward.account) else {
         return false;
     };
     post_to(&recipient, forward.clone());
-    hub.metrics.alerts.inc();
+    node.metrics.alerts.inc();
     true
 }
 
 /// A receiver of an account on this node.
-pub(super) fn receiver(hub: &Hub, account: u32) -> Option<Recipient<ForwardAlert>> {
-    let sessions = hub.queue(account)?.sessions();
-    hub.binds
+pub(super) fn receiver(node: &NodeContext, account: u32) -> Option<Recipient<ForwardAlert>> {
+    let sessions = node.queue(account)?.sessions();
+    node.binds
         .all()
         .iter()
         .filter(|bind| sessions.iter().any(|(session, _)| *session == bind.session))
@@ -76,10 +76,10 @@ pub(super) fn receiver(hub: &Hub, account: u32) -> Option<Recipient<ForwardAlert
 }
 
 /// Whose alert it is. It gets the addresses as that account knows them.
-async fn address(hub: &Hub, alert: &mut AlertNotification) -> Option<u32> {
-    let own = hub.plan().mo_account(&alert.esme_addr);
+async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u32> {
+    let own = node.plan().mo_account(&alert.esme_addr);
     if let Some(account) = own {
-        if let Some(account) = hub.plan().account_by_id(account) {
+        if let Some(account) = node.plan().account_by_id(account) {
             rewrite::alert(&account.rewrite_out, alert);
         }
         return Some(account);
@@ -91,20 +91,20 @@ async fn address(hub: &Hub, alert: &mut AlertNotification) -> Option<u32> {
         limit: NEWEST,
         ..Search::default()
     };
-    let page = hub.store.search(search).await.ok()?;
+    let page = node.store.search(search).await.ok()?;
     let message = page
         .messages
         .into_iter()
         .map(|stored| stored.message)
-        .find(|message| !content::is_internal(message) && hub.is_account(message.sender))?;
+        .find(|message| !content::is_internal(message) && node.is_account(message.sender))?;
     rewrite::alert_about(&message, alert);
     Some(message.sender)
 }
 
 /// Leaves an alert for a node that has a receiver of its account; false when there is none.
-pub(super) async fn send_abroad(hub: &Hub, forward: ForwardAlert) -> bool {
-    let own = hub.ids.node();
-    let serving = hub
+pub(super) async fn send_abroad(node: &NodeContext, forward: ForwardAlert) -> bool {
+    let own = node.ids.node();
+    let serving = node
         .tenure
         .neighbours()
         .view
@@ -113,7 +113,7 @@ pub(super) async fn send_abroad(hub: &Hub, forward: ForwardAlert) -> bool {
         .find(|node| node.node != own && node.card.serving.contains(&forward.account))
         .map(|node| node.node);
     match serving {
-        Some(node) => admin::send_to(hub, node, order::What::Alert(forward))
+        Some(other) => admin::send_to(node, other, order::What::Alert(forward))
             .await
             .unwrap_or(false),
         None => false,

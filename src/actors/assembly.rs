@@ -19,7 +19,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use self::pass::Passed;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
 use crate::content;
@@ -36,7 +36,7 @@ const TICK: Duration = Duration::from_secs(1);
 type Key = (u32, Bytes, Bytes, u16, bool, u8);
 
 pub struct Assembly {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     queue: Arc<QueuePort>,
     session: u64,
     waiting: Assembler<Key, Message>,
@@ -63,11 +63,11 @@ struct Leaving {
 // === impl Assembly ===
 
 impl Assembly {
-    pub fn new(hub: Arc<Hub>, queue: Arc<QueuePort>) -> Self {
-        let (waiting, room) = empty(&hub);
+    pub fn new(node: Arc<NodeContext>, queue: Arc<QueuePort>) -> Self {
+        let (waiting, room) = empty(&node);
         Self {
-            session: hub.binds.next_session(),
-            hub,
+            session: node.binds.next_session(),
+            node,
             queue,
             waiting,
             leaving: HashMap::default(),
@@ -99,13 +99,13 @@ impl Assembly {
         self.queue.post(SessionDown {
             session: self.session,
         });
-        let (waiting, room) = empty(&self.hub);
+        let (waiting, room) = empty(&self.node);
         (self.waiting, self.room) = (waiting, room);
-        self.session = self.hub.binds.next_session();
+        self.session = self.node.binds.next_session();
     }
 
     fn may_work(&self) -> bool {
-        self.hub.tenure.is_valid() && !self.hub.draining.load(Ordering::Relaxed)
+        self.node.tenure.is_valid() && !self.node.draining.load(Ordering::Relaxed)
     }
 
     fn take(&mut self, message: Message, ctx: &mut Context<Self>) {
@@ -115,7 +115,7 @@ impl Assembly {
             return;
         }
         let Some(concat) = content::part_of(&message) else {
-            return match pass::is_too_long(&self.hub, &message) {
+            return match pass::is_too_long(&self.node, &message) {
                 // It had to wait for its route; now it is divided for the peer.
                 true => self.put_together(vec![message], ctx),
                 // Asked for by a configuration that is gone.
@@ -156,25 +156,25 @@ impl Assembly {
 
     fn put_together(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
         let ids = parts.iter().map(|part| part.id).collect();
-        self.work(ids, pass::put_together(self.hub(), parts), ctx);
+        self.work(ids, pass::put_together(self.node(), parts), ctx);
     }
 
     fn give_up(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
-        self.hub.metrics.parts_given_up.inc_by(parts.len() as u64);
+        self.node.metrics.parts_given_up.inc_by(parts.len() as u64);
         self.pass(parts, ctx);
     }
 
     /// Parts that are here already, or went out before: nobody gets them twice.
     fn end_repeated(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
-        self.hub.metrics.parts_repeated.inc_by(parts.len() as u64);
+        self.node.metrics.parts_repeated.inc_by(parts.len() as u64);
         let ids = parts.iter().map(|part| part.id).collect();
-        self.work(ids, pass::repeated(self.hub(), parts), ctx);
+        self.work(ids, pass::repeated(self.node(), parts), ctx);
     }
 
     /// Parts go on as they came.
     fn pass(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
         let ids = parts.iter().map(|part| part.id).collect();
-        self.work(ids, pass::on(self.hub(), self.queue.id, parts), ctx);
+        self.work(ids, pass::on(self.node(), self.queue.id, parts), ctx);
     }
 
     /// Runs what ends in a commit, then settles these parts with their queue. It is not the actor's
@@ -223,8 +223,8 @@ impl Assembly {
         }
     }
 
-    fn hub(&self) -> Arc<Hub> {
-        Arc::clone(&self.hub)
+    fn node(&self) -> Arc<NodeContext> {
+        Arc::clone(&self.node)
     }
 
     /// Of what a part says, so that one that comes again is known.
@@ -249,8 +249,8 @@ fn settled(session: u64, done: Vec<u64>, back: Vec<u64>) -> SettleBatch {
     }
 }
 
-fn empty(hub: &Hub) -> (Assembler<Key, Message>, u32) {
-    let config = &hub.config().content;
+fn empty(node: &NodeContext) -> (Assembler<Key, Message>, u32) {
+    let config = &node.config().content;
     let timeout = i64::try_from(config.reassembly_timeout.as_millis()).unwrap_or(i64::MAX);
     let limit = config.reassembly_parts;
     // The queue may give one more than fits, so that the oldest are known to be in the way.
@@ -329,9 +329,9 @@ impl Handler<ReportHeld> for Assembly {
     /// Partitions that go to another node are given back; otherwise says what is here.
     fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         if !ask.give_back.is_empty() {
-            let (hub, queue) = (self.hub(), self.queue.id);
+            let (node, queue) = (self.node(), self.queue.id);
             let goes = |part: &Message| {
-                let part = hub.part_of(queue, &part.destination);
+                let part = node.part_of(queue, &part.destination);
                 ask.give_back.contains(&u32::from(part))
             };
             let back: Vec<u64> = self

@@ -26,7 +26,7 @@ pub use self::keeper::Keeper;
 pub(super) use self::orders::{add, read, top_ups};
 
 use self::blocks::Ledger;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::config::Account;
 use crate::domain::price::{Prices, Purse, Tariff};
 use crate::pb::BalanceSnapshot;
@@ -167,8 +167,8 @@ impl Balance {
     }
 
     /// What accounts have left and have used, over all nodes, as of a second ago.
-    pub fn snapshot(&self, hub: &Hub, now: i64) -> Vec<BalanceSnapshot> {
-        let plan = hub.plan();
+    pub fn snapshot(&self, node: &NodeContext, now: i64) -> Vec<BalanceSnapshot> {
+        let plan = node.plan();
         let seen = self.seen.load();
         let sum = |purse: Purse| seen.get(&purse).map_or(0, |row| row.left + row.reserved);
         let mut all: Vec<BalanceSnapshot> = plan

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::config::Config;
 use crate::content;
@@ -102,8 +102,8 @@ impl Cdr {
     }
 
     /// Formats one record.
-    pub fn write(&mut self, hub: &Hub, message: &Message, ended: &Final) {
-        let plan = hub.plan();
+    pub fn write(&mut self, node: &NodeContext, message: &Message, ended: &Final) {
+        let plan = node.plan();
         let out = &mut self.lines;
         // Keys are fixed and numbers need no quoting: a serialiser would cost more than all else.
         out.extend_from_slice(b"{\"id\":\"");

@@ -24,7 +24,7 @@ use actix::{
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueueKind, post};
 use crate::actors::supervisor::Supervisor;
 use crate::config::Config;
@@ -40,7 +40,7 @@ const LOOK_SHARE: u32 = 20;
 const EXIT_NUMBER: i32 = 70;
 
 pub struct Cluster {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     store: Arc<dyn ClusterStore>,
     supervisor: Addr<Supervisor>,
     me: Membership,
@@ -104,16 +104,16 @@ pub fn card(config: &Config) -> NodeCard {
 impl Cluster {
     /// `me`: the membership from [`ClusterStore::join`].
     pub fn new(
-        hub: Arc<Hub>,
+        node: Arc<NodeContext>,
         store: Arc<dyn ClusterStore>,
         supervisor: Addr<Supervisor>,
         me: Membership,
     ) -> Self {
         let now = Instant::now();
         Self {
-            card: card(&hub.config()),
-            lease: hub.config().cluster.lease,
-            hub,
+            card: card(&node.config()),
+            lease: node.config().cluster.lease,
+            node,
             store,
             supervisor,
             me,
@@ -138,25 +138,25 @@ impl Cluster {
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
-        if !self.stood_back && !self.hub.tenure.is_valid() {
+        if !self.stood_back && !self.node.tenure.is_valid() {
             self.stand_back("the lease could not be renewed in time");
         }
         let serving = self.serving();
         let tripped = self.tripped();
         let changed = serving != self.card.serving
             || tripped != self.card.tripped
-            || self.card.draining != self.hub.draining.load(Ordering::Relaxed);
+            || self.card.draining != self.node.draining.load(Ordering::Relaxed);
         if !self.beating && (now >= self.next_beat || changed) {
             self.has_news |= changed;
             self.card.serving = serving;
             self.card.tripped = tripped;
             self.card.to_do = self.to_do();
-            self.card.figures = figures::of(&self.hub);
-            self.card.draining = self.hub.draining.load(Ordering::Relaxed);
+            self.card.figures = figures::of(&self.node);
+            self.card.draining = self.node.draining.load(Ordering::Relaxed);
             self.beat(ctx);
         }
         if now >= self.next_poll {
-            self.next_poll = now + self.hub.config().cluster.poll;
+            self.next_poll = now + self.node.config().cluster.poll;
             self.wanted.collect = true;
             self.wanted.orders = true;
             self.work(ctx);
@@ -167,7 +167,7 @@ impl Cluster {
     fn serving(&self) -> Vec<u32> {
         let delivers = self.card.roles.iter().any(|role| role == "delivery");
         let mut serving: Vec<u32> = self
-            .hub
+            .node
             .queues()
             .iter()
             .filter(|port| match port.kind {
@@ -182,14 +182,14 @@ impl Cluster {
 
     /// Queues that a circuit breaker keeps this node from sending to.
     fn tripped(&self) -> Vec<u32> {
-        let queues = self.hub.queues();
+        let queues = self.node.queues();
         let tripped = queues.iter().filter(|port| port.standing.is_tripped());
         tripped.map(|port| port.id).collect()
     }
 
     /// What waits or is unanswered, for routes that take the least busy target.
     fn to_do(&self) -> Vec<(u32, u64)> {
-        let queues = self.hub.queues();
+        let queues = self.node.queues();
         let counts = queues.iter().map(|port| (port.id, port.to_do()));
         counts.filter(|(_, count)| *count > 0).collect()
     }
@@ -197,7 +197,7 @@ impl Cluster {
     fn beat(&mut self, ctx: &mut Context<Self>) {
         self.beating = true;
         let asked = Instant::now();
-        let settings = self.hub.config().cluster.clone();
+        let settings = self.node.config().cluster.clone();
         self.next_beat = asked + settings.heartbeat;
         let releases = self.releases;
         let has_news = std::mem::take(&mut self.has_news);
@@ -211,7 +211,7 @@ impl Cluster {
             match reply {
                 Ok(Ok(view)) => {
                     cluster
-                        .hub
+                        .node
                         .tenure
                         .renew(asked + cluster.lease.saturating_sub(settings.margin));
                     cluster.look(view, releases == cluster.releases, ctx);
@@ -236,11 +236,11 @@ impl Cluster {
             return;
         }
         tracing::error!(node = self.me.node, why, "standing back");
-        self.hub.metrics.leases_lost.inc();
+        self.node.metrics.leases_lost.inc();
         self.stood_back = true;
-        self.hub.tenure.lose_everything();
+        self.node.tenure.lose_everything();
         self.given_back.clear();
-        for port in self.hub.queues() {
+        for port in self.node.queues() {
             work::in_order(&port.addr, DisownPartitions {});
         }
         self.slots_changed();
@@ -263,7 +263,7 @@ impl Cluster {
             match joined {
                 Ok(Ok(me)) if me.node == cluster.me.node => {
                     tracing::info!(node = me.node, epoch = me.epoch, "joined again");
-                    cluster.hub.balance.join(me.epoch);
+                    cluster.node.balance.join(me.epoch);
                     cluster.me = me;
                     cluster.next_beat = Instant::now();
                 }
@@ -293,7 +293,7 @@ impl Cluster {
         self.bury_the_dead(&view, ctx);
         self.share_counts(&view, ctx);
         let queues: Vec<QueueNeed> = self
-            .hub
+            .node
             .queues()
             .iter()
             .map(|port| QueueNeed {
@@ -303,7 +303,7 @@ impl Cluster {
             })
             .collect();
         let binds: Vec<BindNeed> = self
-            .hub
+            .node
             .plan()
             .operators()
             .map(|operator| BindNeed {
@@ -312,7 +312,7 @@ impl Cluster {
             })
             .collect();
         self.declare(&queues, &binds, ctx);
-        let patience = self.hub.config().cluster.heartbeat * WAIT_FOR_OTHERS;
+        let patience = self.node.config().cluster.heartbeat * WAIT_FOR_OTHERS;
         let wish = Shares {
             me: self.me.node,
             view: &view,
@@ -327,7 +327,7 @@ impl Cluster {
             .is_patient
             .then(|| self.patient_since.unwrap_or_else(Instant::now));
         let holdings_lack: Vec<Resource> = {
-            let holdings = self.hub.tenure.hold();
+            let holdings = self.node.tenure.hold();
             view.held
                 .iter()
                 .filter(|held| held.node == self.me.node && held.epoch == self.me.epoch)
@@ -337,7 +337,7 @@ impl Cluster {
                 })
                 .collect()
         };
-        self.hub.tenure.set_view(view);
+        self.node.tenure.set_view(view);
         // After standing back: still ours in the database, so nobody else has touched it.
         self.wanted.adopt = holdings_lack;
         self.wanted.claim = wish.claim;
@@ -363,7 +363,7 @@ impl Cluster {
     }
 
     fn bury_the_dead(&mut self, view: &View, ctx: &mut Context<Self>) {
-        let margin = self.hub.config().cluster.margin;
+        let margin = self.node.config().cluster.margin;
         for node in &view.nodes {
             let key = (node.node, node.epoch);
             let wait = margin + Duration::from_millis(rand::random_range(0..200));
@@ -377,7 +377,7 @@ impl Cluster {
                 match buried {
                     Ok(true) => {
                         tracing::warn!(dead = key.0, epoch = key.1, %name, "a dead node is taken over");
-                        cluster.hub.metrics.nodes_buried.inc();
+                        cluster.node.metrics.nodes_buried.inc();
                         cluster.next_beat = Instant::now();
                         cluster.tell_others();
                     }
@@ -395,7 +395,7 @@ impl Cluster {
 
     /// Has the others look at once at what this node has changed.
     fn tell_others(&self) {
-        self.store.wake(&self.hub.other_nodes(), Hint::Shares);
+        self.store.wake(&self.node.other_nodes(), Hint::Shares);
     }
 
     fn slots_changed(&self) {
@@ -422,7 +422,7 @@ impl Supervised for Cluster {
         self.stood_back = false;
         self.stand_back("the cluster actor restarts");
         let fresh = Self::new(
-            Arc::clone(&self.hub),
+            Arc::clone(&self.node),
             Arc::clone(&self.store),
             self.supervisor.clone(),
             self.me,
@@ -436,7 +436,7 @@ impl Handler<LeaveCluster> for Cluster {
 
     fn handle(&mut self, _: LeaveCluster, _: &mut Self::Context) -> Self::Result {
         self.leaving = true;
-        let leave = release::leave(Arc::clone(&self.hub), Arc::clone(&self.store));
+        let leave = release::leave(Arc::clone(&self.node), Arc::clone(&self.store));
         Box::pin(leave.into_actor(self))
     }
 }

@@ -28,8 +28,8 @@ pub(in crate::actors) use self::by_hand::final_of;
 use self::forms::Learned;
 use self::index::{Entry, Form, Index, Key};
 use self::parked::{Late, Parked};
+use crate::actors::context::NodeContext;
 use crate::actors::finish;
-use crate::actors::hub::Hub;
 use crate::actors::parts;
 use crate::actors::posted::measured;
 use crate::actors::queue::Awaited;
@@ -56,7 +56,7 @@ const LOOK_BACK: Duration = Duration::from_secs(65);
 const EARLY: usize = 4096;
 
 pub struct Correlation {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     health: Arc<Health>,
     index: Index,
     /// Messages handed over lately, so that their receipts need no read; oldest go first.
@@ -134,14 +134,14 @@ enum Found {
 impl Correlation {
     /// `sent` is what waits for a receipt in the store, `parked` the receipts that matched nothing.
     pub fn new(
-        hub: Arc<Hub>,
+        node: Arc<NodeContext>,
         health: Arc<Health>,
         mut sent: Vec<Awaited>,
         parked: Vec<ParkedRow>,
     ) -> Self {
         // Of several with the same id the newest comes last.
         sent.sort_by_key(|awaited| awaited.id);
-        let config = hub.config();
+        let config = node.config();
         let mut correlation = Self {
             index: Index::new(config.correlation.memory),
             recent: HashMap::default(),
@@ -156,9 +156,9 @@ impl Correlation {
             settling: HashMap::default(),
             counters: Counters::default(),
             health,
-            hub,
+            node,
         };
-        let plan = correlation.hub.full_plan();
+        let plan = correlation.node.full_plan();
         for awaited in sent {
             let operator = awaited.operator;
             if operator == plan.divided {
@@ -179,7 +179,7 @@ impl Correlation {
     }
 
     fn form_of(&self, operator: u32) -> MessageIdForm {
-        self.hub.plan().message_id_form(operator)
+        self.node.plan().message_id_form(operator)
     }
 
     /// The keys under which the answer to this receipt's message may be kept.
@@ -231,8 +231,8 @@ impl Correlation {
     fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let form = self.form_of(batch.operator);
-        let by = bind::number(self.hub.ids.node(), batch.session);
-        let cache = self.hub.config().correlation.cache;
+        let by = bind::number(self.node.ids.node(), batch.session);
+        let cache = self.node.config().correlation.cache;
         let mut rows = WriteBatch::default();
         let mut finals = Vec::new();
         let mut overdue = Vec::new();
@@ -274,7 +274,7 @@ impl Correlation {
                 continue;
             }
             if self.index.insert(key, sent.id, now) {
-                self.hub.metrics.ids_reused.inc();
+                self.node.metrics.ids_reused.inc();
             }
             if !self.parked.is_empty()
                 && let Some((row, receipt)) = self
@@ -295,15 +295,15 @@ impl Correlation {
                 self.remember(message, sent.attempt, cache);
             }
         }
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         let counted =
-            (hub.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
+            (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
         // The order of the calls is the order of the commits: the attempt before its receipt.
         let mut finish = Box::pin(async move {
-            finish::finish(&hub, rows, finals).await;
+            finish::finish(&node, rows, finals).await;
             drop(counted);
             for answer in answers {
-                traced::answered(&hub, answer);
+                traced::answered(&node, answer);
             }
         });
         // Polled once here so that the rows are in the writer's queue before anything later.
@@ -335,7 +335,7 @@ impl Correlation {
         let mut answered = Vec::new();
         let mut strangers = Vec::new();
         let mut repeats = Vec::new();
-        let is_shared = self.hub.tenure.is_shared();
+        let is_shared = self.node.tenure.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt.operator_message_id) {
                 Found::Open(id, key) => matches.push(Match {
@@ -378,7 +378,7 @@ impl Correlation {
 
     fn answer(&self, session: u64, results: Vec<ReceiptResult>) {
         if !results.is_empty() {
-            self.hub.binds.reply(session, ReceiptReply { results });
+            self.node.binds.reply(session, ReceiptReply { results });
         }
     }
 
@@ -395,16 +395,16 @@ impl Correlation {
             self.try_parked(ctx);
         }
         if self.next_sweep <= now {
-            self.next_sweep = now + self.hub.config().correlation.sweep;
-            if self.hub.tenure.is_janitor() {
+            self.next_sweep = now + self.node.config().correlation.sweep;
+            if self.node.tenure.is_janitor() {
                 self.sweep(ctx);
             }
         }
-        if self.hub.tenure.is_shared() && self.next_retry <= now {
+        if self.node.tenure.is_shared() && self.next_retry <= now {
             self.next_retry = now + RETRY_PARKED;
             self.retry_parked(ctx);
         }
-        self.hub.correlation_snapshot.set(CorrelationSnapshot {
+        self.node.correlation_snapshot.set(CorrelationSnapshot {
             in_memory: self.index.len() as u64,
             spilled: self.index.spilled,
             parked: self.parked.len() as u64,
@@ -453,7 +453,7 @@ impl Actor for Correlation {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(TICK, |correlation, ctx| correlation.tick(ctx));
-        let forms = self.hub.store.message_id_forms();
+        let forms = self.node.store.message_id_forms();
         ctx.wait(forms.into_actor(self).map(|forms, correlation, _| {
             match forms {
                 Ok(forms) => correlation.remember_forms(forms),

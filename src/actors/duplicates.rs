@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::lock;
 use crate::clock;
 use crate::config::OnDuplicate;
@@ -62,7 +62,7 @@ struct State {
 
 /// The right and the duty to say what became of a submission. Dropped without a word, it was refused.
 pub struct Claim {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     key: Key,
     window: Duration,
     outcome: watch::Sender<Option<Outcome>>,
@@ -122,14 +122,14 @@ impl Duplicates {
 
 impl State {
     /// Keeps an accepted submission, within the room that is configured now.
-    fn keep(&mut self, hub: &Hub, key: Key, id: u64, until: i64, now: i64) {
-        let most = hub.plan().config.smpp.duplicate_entries;
+    fn keep(&mut self, node: &NodeContext, key: Key, id: u64, until: i64, now: i64) {
+        let most = node.plan().config.smpp.duplicate_entries;
         let lost = self.recent.resize(most, now) + self.recent.keep(key, id, until, now);
         if lost > 0 {
-            hub.metrics.duplicates_forgotten.inc_by(lost as u64);
+            node.metrics.duplicates_forgotten.inc_by(lost as u64);
         }
         let entries = i64::try_from(self.recent.len()).unwrap_or(i64::MAX);
-        hub.metrics.duplicate_entries.set(entries);
+        node.metrics.duplicate_entries.set(entries);
     }
 }
 
@@ -139,13 +139,13 @@ impl Admitted {
     /// Takes the duplicates out of a batch that has passed all other checks. For an account without
     /// `duplicate_window` this is one comparison.
     pub async fn of(
-        hub: &Arc<Hub>,
+        node: &Arc<NodeContext>,
         sender: u32,
         is_group: bool,
         checked: &mut Vec<(u32, Box<Message>)>,
     ) -> Self {
         let (answer, mut found) = {
-            let plan = hub.plan();
+            let plan = node.plan();
             let account = plan.account_by_id(sender).map(|account| &account.config);
             let Some(account) = account.filter(|one| !one.duplicate_window.is_zero()) else {
                 return Self::default();
@@ -156,9 +156,9 @@ impl Admitted {
             };
             let name = plan.name_of(sender);
             let keys: Vec<Key> = checked.iter().map(|(_, one)| key_of(name, one)).collect();
-            (answer, look(hub, &keys, account.duplicate_window))
+            (answer, look(node, &keys, account.duplicate_window))
         };
-        shared::ask(hub, &mut found).await;
+        shared::ask(node, &mut found).await;
         let mut admitted = Self {
             answer,
             ..Self::default()
@@ -172,7 +172,7 @@ impl Admitted {
                     fresh.push((sequence, message));
                 }
                 Err(first) => {
-                    hub.release(sender);
+                    node.release(sender);
                     admitted.again.push((sequence, first));
                 }
             }
@@ -190,7 +190,7 @@ impl Admitted {
     }
 
     /// The answers to the duplicates, when it is known what became of those that they repeat.
-    pub async fn answers(self, hub: &Hub) -> Vec<SubmitResult> {
+    pub async fn answers(self, node: &NodeContext) -> Vec<SubmitResult> {
         let mut results = Vec::with_capacity(self.again.len());
         for (sequence, first) in self.again {
             let outcome = match first {
@@ -208,9 +208,9 @@ impl Admitted {
                 (_, Err(_)) => "failed",
             };
             if status != 0 {
-                hub.metrics.refused(status);
+                node.metrics.refused(status);
             }
-            let duplicates = &hub.metrics.duplicates;
+            let duplicates = &node.metrics.duplicates;
             duplicates.get_or_create(&ResultLabel { result }).inc();
             results.push(SubmitResult {
                 sequence,
@@ -223,8 +223,8 @@ impl Admitted {
 }
 
 /// What is known of each submission of a batch: nothing, so that it is claimed, or its first.
-fn look(hub: &Arc<Hub>, keys: &[Key], window: Duration) -> Vec<Result<Box<Claim>, First>> {
-    let guard = &hub.duplicates;
+fn look(node: &Arc<NodeContext>, keys: &[Key], window: Duration) -> Vec<Result<Box<Claim>, First>> {
+    let guard = &node.duplicates;
     let now = guard.now();
     let mut state = lock(&guard.state);
     let look = |&key: &Key| {
@@ -237,7 +237,7 @@ fn look(hub: &Arc<Hub>, keys: &[Key], window: Duration) -> Vec<Result<Box<Claim>
         let (outcome, later) = watch::channel(None);
         state.pending.insert(key, later);
         Ok(Box::new(Claim {
-            hub: Arc::clone(hub),
+            node: Arc::clone(node),
             key,
             window,
             outcome,
@@ -270,7 +270,7 @@ impl Claim {
 
     fn settle(&self, outcome: Outcome, note: impl FnOnce(&mut State)) {
         {
-            let mut state = lock(&self.hub.duplicates.state);
+            let mut state = lock(&self.node.duplicates.state);
             state.pending.remove(&self.key);
             note(&mut state);
         }
@@ -285,23 +285,23 @@ impl Drop for Claim {
             self.settle(Err(CommandStatus::ESME_RSYSERR), |_| {});
         }
         if self.marked && !matches!(told, Some(Ok(_))) {
-            shared::withdraw(&self.hub, self.key);
+            shared::withdraw(&self.node, self.key);
         }
     }
 }
 
 /// Messages were stored, under these ids: whoever submits one of them again gets told so.
-pub fn accepted(hub: &Hub, claims: impl Iterator<Item = (Box<Claim>, u64)>) {
+pub fn accepted(node: &NodeContext, claims: impl Iterator<Item = (Box<Claim>, u64)>) {
     let mut marks = Vec::new();
     for (claim, id) in claims {
-        let now = hub.duplicates.now();
+        let now = node.duplicates.now();
         let until = now.saturating_add(millis(claim.window));
-        claim.settle(Ok(id), |state| state.keep(hub, claim.key, id, until, now));
+        claim.settle(Ok(id), |state| state.keep(node, claim.key, id, until, now));
         if claim.marked {
             marks.push((claim.key, id, claim.window));
         }
     }
-    shared::publish(hub, marks);
+    shared::publish(node, marks);
 }
 
 /// Reads what was accepted within the longest window of any account: the newest rows first, no more
@@ -309,8 +309,8 @@ pub fn accepted(hub: &Hub, claims: impl Iterator<Item = (Box<Claim>, u64)>) {
 ///
 /// # Errors
 /// The store cannot be read; what was read is kept.
-pub fn restore(hub: &Hub) -> Result<(), StoreError> {
-    let plan = hub.full_plan();
+pub fn restore(node: &NodeContext) -> Result<(), StoreError> {
+    let plan = node.full_plan();
     let windows = plan.accounts().map(|one| one.config.duplicate_window);
     let longest = windows.max().unwrap_or_default();
     if longest.is_zero() {
@@ -325,7 +325,7 @@ pub fn restore(hub: &Hub) -> Result<(), StoreError> {
     let mut found: Vec<(Key, u64, i64)> = Vec::new();
     while left > 0 {
         search.limit = PAGE.min(left);
-        let page = hub.store.search(search.clone()).wait()?;
+        let page = node.store.search(search.clone()).wait()?;
         left -= page.messages.len();
         let messages = page.messages.iter().map(|stored| &stored.message);
         found.extend(messages.filter_map(|message| {
@@ -343,11 +343,11 @@ pub fn restore(hub: &Hub) -> Result<(), StoreError> {
     if left == 0 {
         tracing::warn!("smpp.duplicate_entries is too small for what was submitted lately");
     }
-    let guard = &hub.duplicates;
+    let guard = &node.duplicates;
     let now = guard.now();
     let mut state = lock(&guard.state);
     for (key, id, lasts) in found.into_iter().rev() {
-        state.keep(hub, key, id, now + lasts, now);
+        state.keep(node, key, id, now + lasts, now);
     }
     tracing::info!(entries = state.recent.len(), "duplicate guard read");
     Ok(())

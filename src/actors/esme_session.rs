@@ -26,9 +26,9 @@ use tokio::time::Instant;
 
 use self::operations::Operation;
 use crate::actors::content::shape;
+use crate::actors::context::NodeContext;
 use crate::actors::convert;
 use crate::actors::data_sm;
-use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::listener::Admitted;
@@ -63,7 +63,7 @@ const INTAKE: usize = 4096;
 const LINGER: Duration = Duration::from_millis(500);
 
 pub struct EsmeSession {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     ingest: Addr<Ingest>,
     wire: Option<Wire>,
     /// The ESME, also behind a load balancer that announces it.
@@ -106,14 +106,14 @@ pub struct EsmeSession {
 
 impl EsmeSession {
     pub fn new(
-        hub: Arc<Hub>,
+        node: Arc<NodeContext>,
         ingest: Addr<Ingest>,
         wire: Wire,
         peer: SocketAddr,
         alphabet: Option<Alphabet>,
         admitted: Option<Admitted>,
     ) -> Self {
-        let config = hub.config();
+        let config = node.config();
         let smpp = &config.smpp;
         let core = Session::new(
             SessionConfig {
@@ -134,7 +134,7 @@ impl EsmeSession {
             },
             Instant::now().into_std(),
         );
-        let port = BindPort::new(hub.binds.next_session(), None);
+        let port = BindPort::new(node.binds.next_session(), None);
         let snapshot = BindSnapshot {
             session: port.session,
             direction: "in".to_owned(),
@@ -144,7 +144,7 @@ impl EsmeSession {
             ..BindSnapshot::default()
         };
         Self {
-            hub,
+            node,
             ingest,
             certificate: wire.certificate(),
             wire: Some(wire),
@@ -173,15 +173,15 @@ impl EsmeSession {
 
     /// A session on a connection that we have made: it begins with outbind.
     pub fn calling(
-        hub: Arc<Hub>,
+        node: Arc<NodeContext>,
         ingest: Addr<Ingest>,
         socket: tokio::net::TcpStream,
         peer: SocketAddr,
         password: SecretString,
     ) -> Self {
-        let system_id = Bytes::copy_from_slice(hub.config().smpp.system_id.as_bytes());
+        let system_id = Bytes::copy_from_slice(node.config().smpp.system_id.as_bytes());
         let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
-        let mut session = Self::new(hub, ingest, Wire::Plain(socket), peer, None, None);
+        let mut session = Self::new(node, ingest, Wire::Plain(socket), peer, None, None);
         session.outbind = Some(Outbind {
             system_id,
             password,
@@ -221,7 +221,7 @@ impl EsmeSession {
             Event::Close(_) => self.end(),
             Event::Answered { status, .. } => {
                 self.snapshot.errors_total += 1;
-                self.hub
+                self.node
                     .metrics
                     .malformed
                     .get_or_create(&status_label(status.0))
@@ -233,7 +233,10 @@ impl EsmeSession {
     fn on_request(&mut self, pdu: Pdu) {
         let sequence = pdu.sequence;
         let command_id = pdu.body.command_id();
-        let draining = self.hub.draining.load(std::sync::atomic::Ordering::Relaxed);
+        let draining = self
+            .node
+            .draining
+            .load(std::sync::atomic::Ordering::Relaxed);
         match pdu.body {
             Body::SubmitSm(_)
             | Body::SubmitMulti(_)
@@ -276,7 +279,7 @@ impl EsmeSession {
             // A peer SMSC submits by deliver_sm as well.
             Body::DeliverSm(deliver) => {
                 let sender = self.account.as_ref().map_or(0, |account| account.id);
-                let kind = ingest::kind_of(&self.hub, sender, &deliver);
+                let kind = ingest::kind_of(&self.node, sender, &deliver);
                 self.answer_as.push((sequence, CommandId::DELIVER_SM));
                 let message = self.wished(convert::message_of(deliver, kind));
                 self.submit(sequence, message);
@@ -320,11 +323,11 @@ impl EsmeSession {
         };
         if pdu.status.is_ok() {
             if late {
-                self.hub.metrics.late_answers.inc();
+                self.node.metrics.late_answers.inc();
             }
             if context.what == What::Receipt {
                 let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
-                self.hub.metrics.receipt_seconds.observe(waited);
+                self.node.metrics.receipt_seconds.observe(waited);
             }
             serving.done(context, elapsed, !late);
         } else if !late {
@@ -383,9 +386,9 @@ impl Actor for EsmeSession {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         self.port.listen(ctx.address().recipient());
-        self.hub.binds.add(Arc::clone(&self.port));
+        self.node.binds.add(Arc::clone(&self.port));
         if let Some(wire) = self.wire.take() {
-            let limit = self.hub.config().smpp.write_buffer_kib * 1024;
+            let limit = self.node.config().smpp.write_buffer_kib * 1024;
             self.outbox = Some(wire.attach(ctx, limit));
         }
         if let Some(outbind) = self.outbind.take() {
@@ -417,7 +420,7 @@ impl Linked for EsmeSession {
                 Ok(None) => break,
                 Err(bad) => {
                     let hint = life::what_it_may_be(octets);
-                    if self.hub.doorkeeper.may_log(self.peer.ip()) {
+                    if self.node.doorkeeper.may_log(self.peer.ip()) {
                         tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     }
                     self.write(|core, out| core.on_bad_length(bad, out));

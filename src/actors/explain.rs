@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::actors::admin::ExplainRoute;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::{Plan, Targets};
 use crate::actors::standing::Counts;
 use crate::config::{Route, Sharing};
@@ -72,7 +72,7 @@ pub struct Target {
 }
 
 /// Explains the decision for a message of an account, or for one that an operator brings.
-pub fn explain(hub: &Hub, ask: &ExplainRoute) -> Explanation {
+pub fn explain(node: &NodeContext, ask: &ExplainRoute) -> Explanation {
     let ExplainRoute {
         to,
         from,
@@ -80,7 +80,7 @@ pub fn explain(hub: &Hub, ask: &ExplainRoute) -> Explanation {
         operator,
         network,
     } = ask;
-    let plan = hub.plan();
+    let plan = node.plan();
     let (destination, source) = (
         address::normalise(to.as_bytes()),
         address::normalise(from.as_bytes()),
@@ -92,7 +92,7 @@ pub fn explain(hub: &Hub, ask: &ExplainRoute) -> Explanation {
             .filter(|id| plan.operator(*id).is_some()),
         false => plan.account(account).map(|account| account.id),
     };
-    let (network, looked_up) = network_of(hub, &plan, (to, from, sender), network);
+    let (network, looked_up) = network_of(node, &plan, (to, from, sender), network);
     let asked = Question {
         destination,
         source,
@@ -149,7 +149,7 @@ pub fn explain(hub: &Hub, ask: &ExplainRoute) -> Explanation {
         others: routes.len() - fitting.len() - against.len(),
         targets: best.map_or_else(Vec::new, |route| {
             let source = sender.filter(|_| is_transit);
-            targets(hub, &plan, route, destination, source)
+            targets(node, &plan, route, destination, source)
         }),
         mobile_originated_to: plan
             .mo_account(destination)
@@ -203,7 +203,7 @@ fn why(route: &Route, best: &Route) -> String {
 
 /// The network that is routed by, and whether a message would wait for it.
 fn network_of(
-    hub: &Hub,
+    node: &NodeContext,
     plan: &Plan,
     (to, from, sender): (&str, &str, Option<u32>),
     given: &str,
@@ -215,7 +215,7 @@ fn network_of(
         network: given.to_owned(),
         ..Message::default()
     };
-    let looked_up = plan.wants_network(&message) && !hub.networks.tell(plan, &mut message);
+    let looked_up = plan.wants_network(&message) && !node.networks.tell(plan, &mut message);
     (message.network, looked_up)
 }
 
@@ -253,7 +253,7 @@ fn why_not(route: &Route, asked: &Question<'_>) -> String {
 
 /// `source` is the operator that brought the message, which never gets it.
 fn targets(
-    hub: &Hub,
+    node: &NodeContext,
     plan: &Plan,
     route: &Route,
     destination: &[u8],
@@ -262,7 +262,7 @@ fn targets(
     let mut found: Vec<Target> = Vec::new();
     // What the targets of a step are compared by, and how that is called.
     let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
-        (Sharing::LeastBusy, Some(queue)) => hub.load(queue),
+        (Sharing::LeastBusy, Some(queue)) => node.load(queue),
         (Sharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
         (Sharing::Weight, _) | (_, None) => 0.0,
     };
@@ -276,10 +276,10 @@ fn targets(
                 step: at + 1,
                 target: share.target.clone(),
                 weight: share.weight,
-                available: !is_source && id.is_some_and(|id| hub.available(id)),
+                available: !is_source && id.is_some_and(|id| node.available(id)),
                 state: match is_source {
                     true => "brought the message: it does not get it back".to_owned(),
-                    false => state(hub, plan, &share.target, id),
+                    false => state(node, plan, &share.target, id),
                 },
                 chance: 0.0,
             });
@@ -339,11 +339,11 @@ fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl F
     }
 }
 
-fn state(hub: &Hub, plan: &Plan, name: &str, id: Option<u32>) -> String {
+fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String {
     let Some(id) = id else {
         return "not enabled: left out".to_owned();
     };
-    let Some(port) = hub.queue(id) else {
+    let Some(port) = node.queue(id) else {
         return "has no queue on this node yet".to_owned();
     };
     let bound = port.bound.load(Ordering::Relaxed);
@@ -353,14 +353,14 @@ fn state(hub: &Hub, plan: &Plan, name: &str, id: Option<u32>) -> String {
         None if name.starts_with("test:") => "built in",
         None => Kind::Account.as_str(),
     };
-    let elsewhere = match hub.tenure.is_shared() && hub.tenure.neighbours().serves(id) {
+    let elsewhere = match node.tenure.is_shared() && node.tenure.neighbours().serves(id) {
         true => ", bound on other nodes",
         false => "",
     };
     let governed = match (port.standing.counts(), port.snapshot.get().breaker.as_str()) {
         (Counts::Away, "open" | "half open") => ", left alone because it failed",
         (Counts::Away, _) if bound > 0 => ", not back for long enough",
-        (Counts::There, _) if !hub.is_served(&port) => ", away for a moment only",
+        (Counts::There, _) if !node.is_served(&port) => ", away for a moment only",
         _ => "",
     };
     let suspended = match port.suspended.load(Ordering::Relaxed) {

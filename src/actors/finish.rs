@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::parts;
 use crate::actors::ports::post;
 use crate::actors::posted::Posted;
@@ -30,34 +30,39 @@ const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
 
 /// Writes `finals` together with `batch` and passes the winners on. Resolves when durable, or when this
 /// process writes nothing any more.
-pub async fn finish(hub: &Arc<Hub>, batch: WriteBatch, finals: Vec<Final>) {
-    until_written(hub, None, batch, finals).await;
+pub async fn finish(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
+    until_written(node, None, batch, finals).await;
 }
 
 /// The same for what was decided in the name of this generation of the tenure: after it whoever has
 /// the messages then decides.
-pub async fn finish_in(hub: &Arc<Hub>, generation: u64, batch: WriteBatch, finals: Vec<Final>) {
-    until_written(hub, Some(generation), batch, finals).await;
+pub async fn finish_in(
+    node: &Arc<NodeContext>,
+    generation: u64,
+    batch: WriteBatch,
+    finals: Vec<Final>,
+) {
+    until_written(node, Some(generation), batch, finals).await;
 }
 
 async fn until_written(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     generation: Option<u64>,
     mut batch: WriteBatch,
     mut finals: Vec<Final>,
 ) {
     // What ends here is in no list any more: a database that is away for a moment is waited for, and
     // what it refuses is tried again.
-    wait_for_missing(hub, &mut finals).await;
+    wait_for_missing(node, &mut finals).await;
     if add_what_they_are_made_of(&mut finals) {
-        wait_for_missing(hub, &mut finals).await;
+        wait_for_missing(node, &mut finals).await;
     }
     let mut pause = FIRST_PAUSE;
     loop {
         // Receipts that are given up are in no list either.
         let ends = !finals.is_empty() || !batch.told.is_empty();
         let again = ends.then(|| batch.clone());
-        let error = match attempt(hub, generation, &mut batch, &mut finals).await {
+        let error = match attempt(node, generation, &mut batch, &mut finals).await {
             Ok(_) => return,
             Err(error) => error,
         };
@@ -76,30 +81,30 @@ async fn until_written(
 /// Like [`finish`], for callers that answer somebody after the commit. Gives the ids that were final
 /// already.
 pub async fn try_finish(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<Vec<u64>, StoreError> {
-    attempt(hub, None, batch, finals).await
+    attempt(node, None, batch, finals).await
 }
 
 async fn attempt(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
-    load_missing(hub, finals).await?;
+    load_missing(node, finals).await?;
     if add_what_they_are_made_of(finals) {
-        load_missing(hub, finals).await?;
+        load_missing(node, finals).await?;
     }
     keep_first_of_each(finals);
-    let Some(ticket) = write(hub, generation, batch, finals)? else {
+    let Some(ticket) = write(node, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
-    hub.wake_owners(
+    node.wake_owners(
         finals
             .iter()
             .filter(|ended| ended.handed_over)
@@ -110,7 +115,7 @@ async fn attempt(
             }),
     );
     if !written.fin_lost.is_empty() {
-        hub.metrics
+        node.metrics
             .repeated_finals
             .inc_by(written.fin_lost.len() as u64);
         let lost: HashSet<u64> = written.fin_lost.iter().copied().collect();
@@ -119,17 +124,17 @@ async fn attempt(
     for rejected in &written.rejected {
         tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row in dead letter");
     }
-    if hub.traces.is_on() {
+    if node.traces.is_on() {
         finals
             .iter()
-            .for_each(|one| traced::ended(hub, one, started));
+            .for_each(|one| traced::ended(node, one, started));
     }
-    parts::conclude_later(hub, finals);
+    parts::conclude_later(node, finals);
     if !finals.is_empty() {
         let ended = FinalBatch {
             finals: std::mem::take(finals),
         };
-        post(&hub.receipts, Posted::new(ended, &hub.mailboxes.receipts));
+        post(&node.receipts, Posted::new(ended, &node.mailboxes.receipts));
     }
     Ok(written.fin_lost)
 }
@@ -149,33 +154,33 @@ fn keep_first_of_each(finals: &mut Vec<Final>) {
 /// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
 /// the inbox with them.
 fn write(
-    hub: &Hub,
+    node: &NodeContext,
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
 ) -> Result<Option<Ticket>, StoreError> {
     // Held until the store has the batch: see `tenure`.
-    let holdings = hub.tenure.hold();
+    let holdings = node.tenure.hold();
     // Written under the next epoch it would overrule whoever took the messages over.
-    if generation.is_some_and(|generation| generation != hub.tenure.generation()) {
+    if generation.is_some_and(|generation| generation != node.tenure.generation()) {
         return Err(StoreError::Fenced);
     }
     batch.fin.extend(finals.iter_mut().map(|ended| {
         let tell = ended
             .message
             .as_ref()
-            .filter(|message| wants_receipt(hub, message, ended.state()))
+            .filter(|message| wants_receipt(node, message, ended.state()))
             .map_or(0, |message| message.sender);
         let term = holdings.term(tell, partition::WHOLE);
         ended.handed_over = tell != 0 && term.is_none();
         ended.term = term.unwrap_or_default();
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
-            row.hand_over = inbox_octets(&receipts::item_for(hub, message, &row));
+            row.hand_over = inbox_octets(&receipts::item_for(node, message, &row));
         }
         row
     }));
-    Ok((!batch.is_empty()).then(|| hub.store.write(std::mem::take(batch))))
+    Ok((!batch.is_empty()).then(|| node.store.write(std::mem::take(batch))))
 }
 
 /// The row of a final state, for an account queue that must be told, or 0.
@@ -223,19 +228,19 @@ fn made_of(ended: &Final) -> &[u64] {
     composition.map_or(&[], |composition| &composition.made_of)
 }
 
-async fn wait_for_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) {
+async fn wait_for_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) {
     let missing = ids_without_message(finals);
     if !missing.is_empty()
-        && let Some(loaded) = load(hub, missing).await
+        && let Some(loaded) = load(node, missing).await
     {
         fill_in(finals, loaded);
     }
 }
 
-async fn load_missing(hub: &Arc<Hub>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
+async fn load_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
     let missing = ids_without_message(finals);
     if !missing.is_empty() {
-        let loaded = hub.store.load(missing).await?;
+        let loaded = node.store.load(missing).await?;
         fill_in(finals, loaded);
     }
     Ok(())
@@ -263,7 +268,7 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
 
 /// Whether the sender asked to hear of this state, about a message that it knows (SMPP 3.4 §5.2.17,
 /// 5.0 §4.7.21: 1 success or failure, 2 failure, 3 success). Only accounts are told.
-pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool {
+pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState) -> bool {
     let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
     let asked = match message.registered_delivery & 0x03 {
         1 => true,
@@ -276,15 +281,15 @@ pub fn wants_receipt(hub: &Hub, message: &Message, state: MessageState) -> bool 
     if message.replay_of.as_deref().is_some_and(is_quiet) {
         return false;
     }
-    asked && hub.is_account(message.sender) && !content::is_internal(message)
+    asked && node.is_account(message.sender) && !content::is_internal(message)
 }
 
 /// Messages by id, in the order asked; waits for a store that is away for a moment. `None` when it
 /// will not come back for us.
-pub async fn load(hub: &Hub, ids: Vec<u64>) -> Option<Vec<Option<Stored>>> {
+pub async fn load(node: &NodeContext, ids: Vec<u64>) -> Option<Vec<Option<Stored>>> {
     let mut pause = FIRST_PAUSE;
     loop {
-        match hub.store.load(ids.clone()).await {
+        match node.store.load(ids.clone()).await {
             Ok(loaded) => return Some(loaded),
             Err(StoreError::Fenced | StoreError::Closed) => return None,
             Err(error) => tracing::warn!(%error, "messages wait for the store"),

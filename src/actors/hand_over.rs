@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::pb::{Message, QueueItem};
 use crate::store::cluster::Partition;
 use crate::store::{HandOver, Ticket, WriteBatch, inbox_octets};
@@ -23,11 +23,11 @@ pub struct Parcel {
 
 impl Parcel {
     /// An item for a queue, without its message and its partition.
-    pub fn new(hub: &Hub, queue: u32, message: Box<Message>, item: QueueItem) -> Self {
+    pub fn new(node: &NodeContext, queue: u32, message: Box<Message>, item: QueueItem) -> Self {
         Self {
             queue,
             item: QueueItem {
-                part: hub.part_of(queue, &message.destination).into(),
+                part: node.part_of(queue, &message.destination).into(),
                 message: Some(message),
                 ..item
             },
@@ -54,12 +54,12 @@ impl Parcel {
 
 /// Gives a batch to the store, and with it what belongs to other nodes.
 pub fn write<'p>(
-    hub: &Hub,
+    node: &NodeContext,
     mut batch: WriteBatch,
     parcels: impl Iterator<Item = &'p mut Parcel>,
 ) -> Ticket {
     // Held until the store has the batch: see `tenure`.
-    let holdings = hub.tenure.hold();
+    let holdings = node.tenure.hold();
     for parcel in parcels {
         let Partition { queue, part } = parcel.partition();
         let term = holdings.term(queue, part);
@@ -74,11 +74,11 @@ pub fn write<'p>(
             });
         }
     }
-    hub.store.write(batch)
+    node.store.write(batch)
 }
 
 /// What was written, `count` parcels of it, goes to its queues: here in memory, elsewhere by a wake-up.
-pub fn pass_on(hub: &Hub, count: usize, parcels: impl Iterator<Item = Parcel>) {
+pub fn pass_on(node: &NodeContext, count: usize, parcels: impl Iterator<Item = Parcel>) {
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
     let mut elsewhere = Vec::new();
     for parcel in parcels {
@@ -92,7 +92,7 @@ pub fn pass_on(hub: &Hub, count: usize, parcels: impl Iterator<Item = Parcel>) {
         }
     }
     for (queue, items) in by_queue {
-        hub.enqueue(queue, items);
+        node.enqueue(queue, items);
     }
-    hub.wake_owners(elsewhere);
+    node.wake_owners(elsewhere);
 }

@@ -13,9 +13,9 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 use self::check::{Tokens, check, route_by_id};
 use crate::actors::balance::Cover;
+use crate::actors::context::NodeContext;
 use crate::actors::duplicates::{self, Admitted, Claim};
 use crate::actors::hand_over::{pass_on, write};
-use crate::actors::hub::Hub;
 use crate::actors::policy;
 use crate::actors::posted::measured;
 use crate::actors::rewrite;
@@ -33,7 +33,7 @@ use crate::store::{ChangeRow, StoreError};
 pub const MAILBOX: usize = 4096;
 
 pub struct Ingest {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
 }
 
 /// The answers to a batch, and what happens after they are written: the messages go to their
@@ -41,7 +41,7 @@ pub struct Ingest {
 /// behind when the session that asked is gone.
 pub struct Accepted {
     pub reply: SubmitReply,
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     taken: Vec<Taken>,
 }
 
@@ -61,10 +61,10 @@ impl actix::Message for SubmitBatch {
 // === impl Accepted ===
 
 impl Accepted {
-    fn new(results: Vec<SubmitResult>, hub: Arc<Hub>, taken: Vec<Taken>) -> Self {
+    fn new(results: Vec<SubmitResult>, node: Arc<NodeContext>, taken: Vec<Taken>) -> Self {
         Self {
             reply: SubmitReply { results },
-            hub,
+            node,
             taken,
         }
     }
@@ -77,7 +77,7 @@ impl Drop for Accepted {
         let parcels = taken
             .into_iter()
             .flat_map(|taken| taken.staged.into_parcels());
-        pass_on(&self.hub, count, parcels);
+        pass_on(&self.node, count, parcels);
     }
 }
 
@@ -100,13 +100,13 @@ impl Taken {
 // === impl Ingest ===
 
 impl Ingest {
-    pub fn new(hub: Arc<Hub>) -> Self {
-        Self { hub }
+    pub fn new(node: Arc<NodeContext>) -> Self {
+        Self { node }
     }
 }
 
 /// Accepts a batch. Every submission is answered; the accepted ones only after the commit.
-pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
+pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
     let started = Instant::now();
     let read = clock::now_us();
     let now = read / 1_000;
@@ -114,7 +114,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let peer = batch.peer;
     let is_group = batch.group;
     let count = batch.submissions.len();
-    let alphabet = alphabet_of(&hub, sender, batch.alphabet);
+    let alphabet = alphabet_of(&node, sender, batch.alphabet);
     let mut submissions = batch.submissions;
     let replay = batch.replay;
     if alphabet != Alphabet::Gsm && replay.is_none() {
@@ -122,7 +122,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         messages.for_each(|message| message.set_alphabet(alphabet));
     }
     let mut tokens = match &replay {
-        None => Tokens::take(&hub, sender, &submissions).await,
+        None => Tokens::take(&node, sender, &submissions).await,
         // It was paid for when it came.
         Some(_) => Tokens::UNLIMITED,
     };
@@ -132,15 +132,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         let mut message = message.unwrap_or_default();
         let verdict = match tokens.spend(&message) {
             false => Err(CommandStatus::ESME_RTHROTTLED),
-            true => check(&hub, sender, &mut message, replay.as_ref(), now),
+            true => check(&node, sender, &mut message, replay.as_ref(), now),
         };
         match verdict {
             Ok(()) => checked.push((sequence, message)),
             Err(status) => results.push(refusal(sequence, status)),
         }
     }
-    if replay.is_none() && hub.plan().screens() {
-        let refused = policy::screen(&hub, sender, &mut checked).await;
+    if replay.is_none() && node.plan().screens() {
+        let refused = policy::screen(&node, sender, &mut checked).await;
         results.extend(
             refused
                 .into_iter()
@@ -148,40 +148,40 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
         );
     }
     let mut admitted = match &replay {
-        None => Admitted::of(&hub, sender, is_group, &mut checked).await,
+        None => Admitted::of(&node, sender, is_group, &mut checked).await,
         Some(_) => Admitted::default(),
     };
     if checked.is_empty() {
-        count_results(&hub, &results);
-        results.extend(admitted.answers(&hub).await);
-        return Accepted::new(results, hub, Vec::new());
+        count_results(&node, &results);
+        results.extend(admitted.answers(&node).await);
+        return Accepted::new(results, node, Vec::new());
     }
-    let ratio = match hub.traces.is_on() {
-        true => hub.plan().trace_ratio(sender),
+    let ratio = match node.traces.is_on() {
+        true => node.plan().trace_ratio(sender),
         false => Ratio::NONE,
     };
-    let ids = match hub.next_ids(now, checked.len()) {
+    let ids = match node.next_ids(now, checked.len()) {
         Ok(ids) => ids,
         Err(_) => {
             let status = CommandStatus::ESME_RSYSERR;
             for (sequence, _) in checked {
-                hub.release(sender);
+                node.release(sender);
                 if let Some(claim) = admitted.next_claim() {
                     claim.refuse(status);
                 }
                 results.push(refusal(sequence, status));
             }
-            count_results(&hub, &results);
-            results.extend(admitted.answers(&hub).await);
-            return Accepted::new(results, hub, Vec::new());
+            count_results(&node, &results);
+            results.extend(admitted.answers(&node).await);
+            return Accepted::new(results, node, Vec::new());
         }
     };
     for ((_, message), id) in checked.iter_mut().zip(ids) {
         message.id = id;
         if replay.as_ref().is_none_or(|order| order.to == 0) {
-            route_by_id(&hub, message);
+            route_by_id(&node, message);
         }
-        traced::pick(&hub, ratio, message);
+        traced::pick(&node, ratio, message);
     }
     if is_group {
         shown_id::group(&mut checked);
@@ -190,7 +190,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let mut accepted: Vec<Taken> = Vec::with_capacity(checked.len());
     for (sequence, message) in checked {
         let claim = admitted.next_claim();
-        match Staged::new(&hub, message) {
+        match Staged::new(&node, message) {
             Ok(staged) => accepted.push(Taken {
                 sequence,
                 staged,
@@ -200,15 +200,15 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 if let Some(claim) = claim {
                     claim.refuse(CommandStatus::ESME_RSUBMITFAIL);
                 }
-                tracing::warn!(sender = %hub.name_of(sender), %error, "a text cannot be written for its peer");
-                hub.release(sender);
+                tracing::warn!(sender = %node.name_of(sender), %error, "a text cannot be written for its peer");
+                node.release(sender);
                 results.push(refusal(sequence, CommandStatus::ESME_RSUBMITFAIL));
             }
         }
     }
     let messages = accepted.iter().filter_map(|taken| taken.staged.message());
     let mut cover = match &replay {
-        None => Cover::open(&hub, sender, messages).await,
+        None => Cover::open(&node, sender, messages).await,
         Some(_) => Cover::default(),
     };
     if cover.is_charged() {
@@ -216,11 +216,11 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             let charged = taken
                 .staged
                 .message()
-                .map(|message| cover.charge(&hub, message));
+                .map(|message| cover.charge(&node, message));
             let Some(Err(status)) = charged else {
                 return true;
             };
-            taken.staged.ids().for_each(|_| hub.release(sender));
+            taken.staged.ids().for_each(|_| node.release(sender));
             if let Some(claim) = taken.claim.take() {
                 claim.refuse(status);
             }
@@ -228,13 +228,13 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             false
         });
         if accepted.is_empty() {
-            count_results(&hub, &results);
-            results.extend(admitted.answers(&hub).await);
-            return Accepted::new(results, hub, accepted);
+            count_results(&node, &results);
+            results.extend(admitted.answers(&node).await);
+            return Accepted::new(results, node, accepted);
         }
     }
     let staged = accepted.iter().map(|taken| &taken.staged);
-    let mut rows = stage::rows(staged, hub.plan().divided, now);
+    let mut rows = stage::rows(staged, node.plan().divided, now);
     rows.charge = cover.hand_over();
     if let Some(order) = &replay {
         rows.change = replays(&accepted, &order.by, now);
@@ -242,7 +242,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     let parcels = accepted
         .iter_mut()
         .flat_map(|taken| taken.staged.parcels_mut());
-    let written = write(&hub, rows, parcels).await;
+    let written = write(&node, rows, parcels).await;
     let times = Submitted {
         read,
         routed,
@@ -250,9 +250,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
     };
     let trace = |taken: &Taken, refused| {
         if let Some(message) = taken.staged.message() {
-            traced::submitted(&hub, message, times, &peer, refused);
+            traced::submitted(&node, message, times, &peer, refused);
             let parts = taken.staged.parts();
-            parts.for_each(|part| traced::divided(&hub, part, times));
+            parts.for_each(|part| traced::divided(&node, part, times));
         }
     };
     match written {
@@ -262,9 +262,9 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 let bad =
                     !rejected.is_empty() && taken.staged.ids().any(|id| rejected.contains(&id));
                 if bad {
-                    taken.staged.give_up(&hub, &rejected);
+                    taken.staged.give_up(&node, &rejected);
                     let id = taken.staged.id();
-                    cover.give_back(&hub, id, !rejected.contains(&id));
+                    cover.give_back(&node, id, !rejected.contains(&id));
                     trace(taken, Some(CommandStatus::ESME_RSYSERR.0));
                     results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
@@ -277,7 +277,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
                 id: taken.shown_id(),
             }));
             let claims = accepted.iter_mut().filter_map(Taken::claimed);
-            duplicates::accepted(&hub, claims);
+            duplicates::accepted(&node, claims);
         }
         Err(error) => {
             let status = match &error {
@@ -287,7 +287,7 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             tracing::error!(%error, messages = accepted.len(), "messages refused");
             cover.refused(&error);
             for taken in accepted.drain(..) {
-                taken.staged.ids().for_each(|_| hub.release(sender));
+                taken.staged.ids().for_each(|_| node.release(sender));
                 trace(&taken, Some(status.0));
                 if let Some(claim) = taken.claim {
                     claim.refuse(status);
@@ -296,18 +296,18 @@ pub async fn accept(hub: Arc<Hub>, batch: SubmitBatch) -> Accepted {
             }
         }
     }
-    count_results(&hub, &results);
-    results.extend(admitted.answers(&hub).await);
-    hub.metrics
+    count_results(&node, &results);
+    results.extend(admitted.answers(&node).await);
+    node.metrics
         .ingest_seconds
         .observe(started.elapsed().as_secs_f64());
-    Accepted::new(results, hub, accepted)
+    Accepted::new(results, node, accepted)
 }
 
 /// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
 /// says.
-pub fn alphabet_of(hub: &Hub, sender: u32, listener: Option<i32>) -> Alphabet {
-    let plan = hub.plan();
+pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Alphabet {
+    let plan = node.plan();
     let says = plan
         .account_by_id(sender)
         .is_none_or(|account| account.config.alphabet.is_some());
@@ -337,17 +337,17 @@ fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {
     }
 }
 
-fn count_results(hub: &Hub, results: &[SubmitResult]) {
+fn count_results(node: &NodeContext, results: &[SubmitResult]) {
     let refused = results.iter().filter(|result| result.status != 0).count() as u64;
-    hub.metrics.accepted.inc_by(results.len() as u64 - refused);
+    node.metrics.accepted.inc_by(results.len() as u64 - refused);
     for result in results.iter().filter(|result| result.status != 0) {
-        hub.metrics.refused(result.status);
+        node.metrics.refused(result.status);
     }
 }
 
 /// Which way a message travels that came as `deliver_sm`: to an account's own address it is MO.
-pub fn kind_of(hub: &Hub, sender: u32, deliver: &DeliverSm) -> Kind {
-    let plan = hub.plan();
+pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
+    let plan = node.plan();
     let destination = rewrite::destination(&plan, sender, deliver);
     if plan.mo_account(&destination).is_some() {
         Kind::Mo
@@ -374,6 +374,6 @@ impl Handler<SubmitBatch> for Ingest {
     type Result = ResponseFuture<Accepted>;
 
     fn handle(&mut self, batch: SubmitBatch, _: &mut Self::Context) -> Self::Result {
-        Box::pin(accept(Arc::clone(&self.hub), batch))
+        Box::pin(accept(Arc::clone(&self.node), batch))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::id;
 use crate::store::Reply;
@@ -23,7 +23,7 @@ const FORGET: usize = 1_000;
 const ERASE: usize = 10_000;
 
 pub struct Janitor {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     /// Of comparing the store with the queues.
     rounds: u64,
 }
@@ -31,21 +31,21 @@ pub struct Janitor {
 // === impl Janitor ===
 
 impl Janitor {
-    pub fn new(hub: Arc<Hub>) -> Self {
-        Self { hub, rounds: 0 }
+    pub fn new(node: Arc<NodeContext>) -> Self {
+        Self { node, rounds: 0 }
     }
 
     /// Compares the store with the queues now and then, for ever.
     fn compare_later(&mut self, ctx: &mut Context<Self>) {
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         self.rounds += 1;
         let round = self.rounds;
         let work = async move {
-            tokio::time::sleep(hub.config().queue.compare_every).await;
-            if !hub.tenure.is_valid() {
+            tokio::time::sleep(node.config().queue.compare_every).await;
+            if !node.tenure.is_valid() {
                 return;
             }
-            match compare::compare(&hub, round).await {
+            match compare::compare(&node, round).await {
                 Ok(put_back) => tracing::debug!(put_back, "store and queues compared"),
                 Err(error) => tracing::warn!(%error, "store and queues could not be compared"),
             }
@@ -55,11 +55,11 @@ impl Janitor {
     }
 
     fn retire(&self, ctx: &mut Context<Self>) {
-        let retention = self.hub.config().store.retention.as_millis() as i64;
-        if retention == 0 || !self.hub.tenure.is_janitor() {
+        let retention = self.node.config().store.retention.as_millis() as i64;
+        if retention == 0 || !self.node.tenure.is_janitor() {
             return;
         }
-        let store = Arc::clone(&self.hub.store);
+        let store = Arc::clone(&self.node.store);
         let before = clock::now_ms() - retention;
         let failed = "old messages could not be deleted";
         self.in_steps(ctx, RETIRE, failed, move || store.retire(before, RETIRE));
@@ -67,14 +67,14 @@ impl Janitor {
 
     /// Sweeps what other programs read of correlations now and then, for ever, where it is kept.
     fn sweep_correlations_later(&self, ctx: &mut Context<Self>) {
-        let Some(cluster) = self.hub.cluster.clone() else {
+        let Some(cluster) = self.node.cluster.clone() else {
             return;
         };
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         let work = async move {
-            let config = hub.config();
+            let config = node.config();
             tokio::time::sleep(config.correlation.sweep).await;
-            if !hub.tenure.is_janitor() {
+            if !node.tenure.is_janitor() {
                 return;
             }
             let before = match config.store.retention.as_millis() as i64 {
@@ -90,12 +90,12 @@ impl Janitor {
     }
 
     fn forget_audit(&self, ctx: &mut Context<Self>) {
-        if !self.hub.tenure.is_janitor() {
+        if !self.node.tenure.is_janitor() {
             return;
         }
-        let retention = self.hub.config().http.audit_retention.as_millis() as i64;
+        let retention = self.node.config().http.audit_retention.as_millis() as i64;
         let below = id::lowest_at(clock::now_ms() - retention);
-        let store = Arc::clone(&self.hub.store);
+        let store = Arc::clone(&self.node.store);
         let failed = "old entries of the audit log could not be deleted";
         self.in_steps(ctx, FORGET, failed, move || {
             store.forget_audit(below, FORGET)
@@ -103,13 +103,13 @@ impl Janitor {
     }
 
     fn erase_texts(&self, ctx: &mut Context<Self>) {
-        let Some(retention) = self.hub.config().store.text_retention else {
+        let Some(retention) = self.node.config().store.text_retention else {
             return;
         };
-        if !self.hub.tenure.is_janitor() {
+        if !self.node.tenure.is_janitor() {
             return;
         }
-        let store = Arc::clone(&self.hub.store);
+        let store = Arc::clone(&self.node.store);
         let before = clock::now_ms() - retention.as_millis() as i64;
         let failed = "old texts could not be erased";
         self.in_steps(ctx, ERASE, failed, move || store.erase_text(before, ERASE));
@@ -148,14 +148,14 @@ impl Actor for Janitor {
         self.compare_later(ctx);
         self.sweep_correlations_later(ctx);
         ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
-            if !janitor.hub.tenure.is_janitor() {
+            if !janitor.node.tenure.is_janitor() {
                 return;
             }
-            let reply = janitor.hub.store.advance_low_water();
-            let hub = Arc::clone(&janitor.hub);
+            let reply = janitor.node.store.advance_low_water();
+            let node = Arc::clone(&janitor.node);
             let work = async move {
                 match reply.await {
-                    Ok(_) => drop(hub.metrics.janitor_rounds.inc()),
+                    Ok(_) => drop(node.metrics.janitor_rounds.inc()),
                     Err(error) => {
                         tracing::error!(%error, "the low-water mark could not be moved");
                     }

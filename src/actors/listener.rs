@@ -19,9 +19,9 @@ use actix::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::actors::context::NodeContext;
 use crate::actors::doorkeeper::PERIOD;
 use crate::actors::esme_session::EsmeSession;
-use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::link::{Wire, tune};
 use crate::actors::ports::lock;
@@ -75,7 +75,7 @@ struct Counts {
 }
 
 pub struct Listener {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     door: Arc<Door>,
     /// Bound before the actors start, so that a taken port is an error of the start.
     socket: std::net::TcpListener,
@@ -97,14 +97,14 @@ pub struct Admitted {
 
 impl Listener {
     pub fn new(
-        hub: Arc<Hub>,
+        node: Arc<NodeContext>,
         door: Door,
         socket: std::net::TcpListener,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         open: Connections,
     ) -> Self {
         Self {
-            hub,
+            node,
             door: Arc::new(door),
             socket,
             lanes,
@@ -114,21 +114,21 @@ impl Listener {
     }
 
     fn admit(&mut self, socket: TcpStream, peer: SocketAddr) {
-        let config = self.hub.config();
-        let draining = self.hub.draining.load(Ordering::Relaxed);
+        let config = self.node.config();
+        let draining = self.node.draining.load(Ordering::Relaxed);
         let admitted = self.open.admit(config.smpp.max_connections);
         let Some(mut admitted) = admitted.filter(|_| !draining) else {
-            self.hub.metrics.connections_refused.inc();
+            self.node.metrics.connections_refused.inc();
             return;
         };
         // Behind a load balancer it is not known yet where it comes from.
-        if self.door.proxy_from.is_none() && !self.door.lets_in(&self.hub, &mut admitted, peer) {
+        if self.door.proxy_from.is_none() && !self.door.lets_in(&self.node, &mut admitted, peer) {
             return;
         }
         tune(&socket, &config.smpp);
         let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
         self.next += 1;
-        let (hub, ingest) = (Arc::clone(&self.hub), ingest.clone());
+        let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
         // The socket is registered with the reactor of the thread that will serve it.
         let Ok(socket) = socket.into_std() else {
             return;
@@ -140,13 +140,14 @@ impl Listener {
             };
             if door.is_open() {
                 let wire = Wire::Plain(socket);
-                EsmeSession::new(hub, ingest, wire, peer, door.alphabet, Some(admitted)).start();
+                EsmeSession::new(node, ingest, wire, peer, door.alphabet, Some(admitted)).start();
             } else {
                 actix::spawn(async move {
-                    let passed = door.pass(&hub, &mut admitted, socket, peer).await;
+                    let passed = door.pass(&node, &mut admitted, socket, peer).await;
                     if let Some((wire, peer)) = passed {
                         let alphabet = door.alphabet;
-                        EsmeSession::new(hub, ingest, wire, peer, alphabet, Some(admitted)).start();
+                        EsmeSession::new(node, ingest, wire, peer, alphabet, Some(admitted))
+                            .start();
                     }
                 });
             }
@@ -197,16 +198,16 @@ impl Door {
     /// Lets a connection through; says why not in log and metrics.
     async fn pass(
         &self,
-        hub: &Hub,
+        node: &NodeContext,
         admitted: &mut Admitted,
         socket: TcpStream,
         peer: SocketAddr,
     ) -> Option<(Wire, SocketAddr)> {
-        let within = hub.config().smpp.session_init_timeout;
+        let within = node.config().smpp.session_init_timeout;
         let entrance = async {
             let mut socket = socket;
             let peer = entrance::announced(self, &mut socket, peer).await?;
-            if self.proxy_from.is_some() && !self.lets_in(hub, admitted, peer) {
+            if self.proxy_from.is_some() && !self.lets_in(node, admitted, peer) {
                 return Ok(None);
             }
             let wire = entrance::enter(self, socket).await?;
@@ -222,8 +223,8 @@ impl Door {
             None => tracing::debug!(listener = %self.name, %peer, "{refused}"),
             Some(reason) => {
                 let label = ReasonLabel { reason };
-                hub.metrics.connections_failed.get_or_create(&label).inc();
-                if hub.doorkeeper.may_log(peer.ip()) {
+                node.metrics.connections_failed.get_or_create(&label).inc();
+                if node.doorkeeper.may_log(peer.ip()) {
                     tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
                 }
             }
@@ -233,21 +234,21 @@ impl Door {
 
     /// Whether there is room for one more that has not bound, from where this one comes, and then for
     /// one more at all.
-    fn lets_in(&self, hub: &Hub, admitted: &mut Admitted, peer: SocketAddr) -> bool {
-        let config = hub.config();
+    fn lets_in(&self, node: &NodeContext, admitted: &mut Admitted, peer: SocketAddr) -> bool {
+        let config = node.config();
         let most = config.smpp.max_unbound_per_address();
         let has_room = admitted.come_from(peer.ip(), most);
         if !has_room {
             let label = ReasonLabel { reason: "crowded" };
-            hub.metrics.connections_failed.get_or_create(&label).inc();
-            if hub.doorkeeper.may_log(peer.ip()) {
+            node.metrics.connections_failed.get_or_create(&label).inc();
+            if node.doorkeeper.may_log(peer.ip()) {
                 tracing::warn!(listener = %self.name, %peer, most, "connection refused: too many from this address have not bound");
             }
             return false;
         }
         let is_open = admitted.open(config.smpp.max_connections);
         if !is_open {
-            hub.metrics.connections_refused.inc();
+            node.metrics.connections_refused.inc();
         }
         is_open
     }
@@ -332,7 +333,7 @@ impl Actor for Listener {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.listen(ctx);
-        ctx.run_interval(PERIOD, |listener, _| listener.hub.doorkeeper.sum_up());
+        ctx.run_interval(PERIOD, |listener, _| listener.node.doorkeeper.sum_up());
     }
 }
 

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::actors::alert;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::receipts;
 use crate::content;
 use crate::pb::{ForwardAlert, Message, OperatorReceipt};
@@ -18,53 +18,53 @@ use crate::pb::{ForwardAlert, Message, OperatorReceipt};
 const ASKED: u32 = 0x10;
 
 /// Whether the sender of a message wants to hear of its intermediate states.
-pub fn is_wanted(hub: &Hub, message: &Message) -> bool {
+pub fn is_wanted(node: &NodeContext, message: &Message) -> bool {
     message.registered_delivery & ASKED != 0
-        && hub.is_account(message.sender)
+        && node.is_account(message.sender)
         && !content::is_internal(message)
 }
 
 /// Tells the sender of a message what its operator said about it.
-pub fn pass_on(hub: &Arc<Hub>, message: &Message, said: &OperatorReceipt) {
+pub fn pass_on(node: &Arc<NodeContext>, message: &Message, said: &OperatorReceipt) {
     let forward = ForwardAlert {
         account: message.sender,
-        notification: Some(receipts::notification_for(hub, message, said)),
+        notification: Some(receipts::notification_for(node, message, said)),
         ..ForwardAlert::default()
     };
-    if deliver(hub, &forward) {
+    if deliver(node, &forward) {
         return;
     }
-    let hub = Arc::clone(hub);
+    let node = Arc::clone(node);
     actix::spawn(async move {
-        if !alert::send_abroad(&hub, forward).await {
-            hub.metrics.notifications_dropped.inc();
+        if !alert::send_abroad(&node, forward).await {
+            node.metrics.notifications_dropped.inc();
         }
     });
 }
 
 /// A notification that another node has left for a receiver here.
-pub fn arrived(hub: &Arc<Hub>, forward: ForwardAlert) {
+pub fn arrived(node: &Arc<NodeContext>, forward: ForwardAlert) {
     let Some(id) = forward.notification.as_ref().map(|message| message.id) else {
         return;
     };
-    let hub = Arc::clone(hub);
+    let node = Arc::clone(node);
     actix::spawn(async move {
         // It took a moment to come here, and the receipt may have been quicker.
-        let loaded = hub.store.load(vec![id]).await.unwrap_or_default();
+        let loaded = node.store.load(vec![id]).await.unwrap_or_default();
         let is_open = loaded.iter().flatten().any(|stored| stored.fin.is_none());
-        if !is_open || !deliver(&hub, &forward) {
-            hub.metrics.notifications_dropped.inc();
+        if !is_open || !deliver(&node, &forward) {
+            node.metrics.notifications_dropped.inc();
         }
     });
 }
 
 /// Gives it to a receiver on this node; false when there is none, or when it is too busy.
-fn deliver(hub: &Hub, forward: &ForwardAlert) -> bool {
+fn deliver(node: &NodeContext, forward: &ForwardAlert) -> bool {
     // Waiting for room in the mailbox could put it behind the receipt.
-    let taken = alert::receiver(hub, forward.account)
+    let taken = alert::receiver(node, forward.account)
         .is_some_and(|receiver| receiver.try_send(forward.clone()).is_ok());
     if taken {
-        hub.metrics.notifications.inc();
+        node.metrics.notifications.inc();
     }
     taken
 }

@@ -18,7 +18,7 @@ use self::find::Between;
 pub use self::replace::{Replaced, replace_present, replace_sm};
 
 use crate::actors::admin;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ingest;
 use crate::actors::posted::Posted;
 use crate::actors::receipts;
@@ -43,7 +43,7 @@ const OTHER_ERROR: u8 = 0xFF;
 /// Who asks.
 #[derive(Clone)]
 pub struct Asker {
-    pub hub: Arc<Hub>,
+    pub node: Arc<NodeContext>,
     /// Interned name of the account.
     pub account: u32,
     /// As in its bind.
@@ -120,7 +120,7 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
         },
     };
     let mut cancelled = 0;
-    let mut below = asker.hub.ids.last().saturating_add(1);
+    let mut below = asker.node.ids.last().saturating_add(1);
     loop {
         let page = find::waiting(asker, &between, Some(below)).await?;
         let ids = page
@@ -171,20 +171,20 @@ async fn cancel_each(
 impl Asker {
     /// What data_coding 0 means in what it submits.
     fn alphabet(&self) -> Alphabet {
-        ingest::alphabet_of(&self.hub, self.account, self.alphabet.map(Into::into))
+        ingest::alphabet_of(&self.node, self.account, self.alphabet.map(Into::into))
     }
 
     /// Counts the request against the account's rate, as a message.
     async fn admit(&self) -> Result<(), CommandStatus> {
-        if self.hub.plan().rate_of(self.account).is_none() {
+        if self.node.plan().rate_of(self.account).is_none() {
             return Ok(());
         }
         let ask = TakeTokens {
             key: self.account,
             wanted: 1,
         };
-        let ask = Posted::new(ask, &self.hub.mailboxes.throttle);
-        match self.hub.throttle.send(ask).await {
+        let ask = Posted::new(ask, &self.node.mailboxes.throttle);
+        match self.node.throttle.send(ask).await {
             Ok(taken) if taken.granted > 0 => Ok(()),
             // Throttle is restarting: refusing is safe, the sender tries again.
             _ => Err(CommandStatus::ESME_RTHROTTLED),
@@ -202,12 +202,12 @@ impl Asker {
         let order = CommandMessage {
             id,
             verb: verb.into(),
-            by: self.hub.name_of(self.account),
+            by: self.node.name_of(self.account),
             replacement,
             before: clock::now_ms() + PATIENCE_MS,
             ..CommandMessage::default()
         };
-        match admin::order(&self.hub, &order).await {
+        match admin::order(&self.node, &order).await {
             Ok(done) if !done.pending => Ok(()),
             Ok(_) => Err(None),
             Err(refusal) => {

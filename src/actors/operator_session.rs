@@ -25,10 +25,10 @@ use tokio::time::Instant;
 
 use crate::actors::alert;
 use crate::actors::content::shape;
+use crate::actors::context::NodeContext;
 use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::esme_session::keep;
-use crate::actors::hub::Hub;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
@@ -65,7 +65,7 @@ const WRITE_LIMIT: usize = 16 * 1024 * 1024;
 /// What it takes to start one slot.
 #[derive(Clone)]
 pub struct SlotOptions {
-    pub hub: Arc<Hub>,
+    pub node: Arc<NodeContext>,
     pub ingest: Addr<Ingest>,
     pub operator: u32,
     /// Number of the slot, from 0; one beyond the configured count ends itself.
@@ -118,19 +118,19 @@ impl SlotOptions {
     pub fn start(self, arbiter: &ArbiterHandle) -> u64 {
         let name = format!(
             "{} {} {}",
-            self.hub.name_of(self.operator),
+            self.node.name_of(self.operator),
             self.bind_type.name(),
             self.slot
         );
         let health = Health::new(name);
-        self.hub.watch(Arc::clone(&health));
-        let port = BindPort::new(self.hub.binds.next_session(), Some(Arc::clone(&health)));
+        self.node.watch(Arc::clone(&health));
+        let port = BindPort::new(self.node.binds.next_session(), Some(Arc::clone(&health)));
         port.owner.store(self.operator, Ordering::Relaxed);
         port.slot.store(self.slot, Ordering::Relaxed);
         let (addr, slot) = supervise::slot::<OperatorSession>(MAILBOX);
         port.listen(addr.clone().recipient());
         *crate::actors::ports::lock(&port.replies) = Some(addr.recipient());
-        self.hub.binds.add(Arc::clone(&port));
+        self.node.binds.add(Arc::clone(&port));
         let escalate = Arc::clone(&self.escalate);
         let for_actor = Arc::clone(&health);
         let session = port.session;
@@ -145,7 +145,7 @@ impl SlotOptions {
 
 impl OperatorSession {
     fn new(options: SlotOptions, health: Arc<Health>, port: Arc<BindPort>) -> Self {
-        let plan = options.hub.plan().operator(options.operator).cloned();
+        let plan = options.node.plan().operator(options.operator).cloned();
         let snapshot = BindSnapshot {
             session: port.session,
             name: plan
@@ -182,8 +182,8 @@ impl OperatorSession {
         }
     }
 
-    fn hub(&self) -> &Arc<Hub> {
-        &self.options.hub
+    fn node(&self) -> &Arc<NodeContext> {
+        &self.options.node
     }
 
     fn write<T>(
@@ -213,12 +213,12 @@ impl OperatorSession {
                 return self.come_back(&why, ctx);
             }
             if self.does_not_read(Instant::now()) {
-                self.hub().metrics.slow_readers.inc();
+                self.node().metrics.slow_readers.inc();
                 self.come_back("the operator does not read", ctx);
                 return;
             }
         }
-        if !self.hub().tenure.is_valid() {
+        if !self.node().tenure.is_valid() {
             // Another node may take this slot: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);
         }
@@ -301,7 +301,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
 impl Drop for OperatorSession {
     fn drop(&mut self) {
         self.leave();
-        self.options.hub.binds.remove(self.port.session);
+        self.options.node.binds.remove(self.port.session);
     }
 }
 
@@ -312,7 +312,7 @@ impl Actor for OperatorSession {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-        if !self.is_wanted() || self.hub().draining.load(Ordering::Relaxed) {
+        if !self.is_wanted() || self.node().draining.load(Ordering::Relaxed) {
             self.health.after_stop(AfterStop::End);
             ctx.stop();
             return;
@@ -339,7 +339,7 @@ impl Supervised for OperatorSession {
         self.receipts.clear();
         self.submissions.clear();
         self.as_data_sm.clear();
-        self.plan = self.hub().plan().operator(self.options.operator).cloned();
+        self.plan = self.node().plan().operator(self.options.operator).cloned();
     }
 }
 
@@ -441,7 +441,7 @@ impl Handler<DeliverBatch> for OperatorSession {
             serving.deliver(core, batch, now, out, operation, prepare);
         });
         self.options
-            .hub
+            .node
             .metrics
             .characters_changed
             .inc_by(changed as u64);

@@ -16,8 +16,8 @@ use actix::{
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
+use crate::actors::context::NodeContext;
 use crate::actors::esme_session::EsmeSession;
-use crate::actors::hub::Hub;
 use crate::actors::ingest::Ingest;
 use crate::actors::plan::AccountPlan;
 use crate::actors::supervise::jitter;
@@ -34,7 +34,7 @@ const PAUSES: [Duration; 5] = [
 ];
 
 pub struct Outbind {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     /// By account: calls without a receiver so far, and when the next one may be made.
     calls: HashMap<u32, (usize, Instant)>,
@@ -44,9 +44,9 @@ pub struct Outbind {
 // === impl Outbind ===
 
 impl Outbind {
-    pub fn new(hub: Arc<Hub>, lanes: Vec<(ArbiterHandle, Addr<Ingest>)>) -> Self {
+    pub fn new(node: Arc<NodeContext>, lanes: Vec<(ArbiterHandle, Addr<Ingest>)>) -> Self {
         Self {
-            hub,
+            node,
             lanes,
             calls: HashMap::new(),
             turn: 0,
@@ -54,17 +54,17 @@ impl Outbind {
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
-        if self.hub.draining.load(Ordering::Relaxed) || !self.hub.tenure.is_valid() {
+        if self.node.draining.load(Ordering::Relaxed) || !self.node.tenure.is_valid() {
             return;
         }
-        let plan = self.hub.full_plan();
+        let plan = self.node.full_plan();
         self.calls
             .retain(|account, _| plan.account_by_id(*account).is_some());
         for account in plan.accounts() {
             let Some(address) = &account.config.outbind else {
                 continue;
             };
-            if self.hub.available(account.id) {
+            if self.node.available(account.id) {
                 self.calls.remove(&account.id);
             } else if self.waits(account) && self.may_call(account.id) {
                 self.call(account, address.clone(), ctx);
@@ -74,7 +74,7 @@ impl Outbind {
 
     /// Whether this node holds something for the account. What a command has stopped does not wait.
     fn waits(&self, account: &AccountPlan) -> bool {
-        self.hub.queue(account.id).is_some_and(|port| {
+        self.node.queue(account.id).is_some_and(|port| {
             port.depth.load(Ordering::Relaxed) > 0 && !port.suspended.load(Ordering::Relaxed)
         })
     }
@@ -93,7 +93,7 @@ impl Outbind {
     fn call(&mut self, account: &Arc<AccountPlan>, address: String, ctx: &mut Context<Self>) {
         let lane = self.turn % self.lanes.len();
         self.turn += 1;
-        self.hub.metrics.outbinds.inc();
+        self.node.metrics.outbinds.inc();
         let system_id = account.config.system_id.clone();
         let password = account.config.outbind_password.clone();
         let connect = async move {
@@ -120,11 +120,11 @@ impl Outbind {
                     };
                     tracing::info!(%system_id, %address, "outbind");
                     let (arbiter, ingest) = &act.lanes[lane];
-                    let (hub, ingest) = (Arc::clone(&act.hub), ingest.clone());
+                    let (node, ingest) = (Arc::clone(&act.node), ingest.clone());
                     // The socket is registered with the reactor of the thread that will serve it.
                     arbiter.spawn_fn(move || {
                         if let Ok(socket) = TcpStream::from_std(socket) {
-                            EsmeSession::calling(hub, ingest, socket, peer, password).start();
+                            EsmeSession::calling(node, ingest, socket, peer, password).start();
                         }
                     });
                 }),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use actix::Recipient;
 use bytes::BytesMut;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::Posted;
 use crate::actors::traced::{Attempt, Outcome};
@@ -50,7 +50,7 @@ pub struct Prepared {
 /// The link between one session and the queue that it serves. Leaving is in `Drop`, so that it
 /// happens however the session ends, a panic included.
 pub struct Serving {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     session: u64,
     port: Arc<QueuePort>,
     /// Whom it sends to, and as what.
@@ -64,7 +64,7 @@ pub struct Serving {
 impl Serving {
     /// Joins the queue and offers the whole window. `peer` is whom it will send to.
     pub fn join(
-        hub: &Arc<Hub>,
+        node: &Arc<NodeContext>,
         session: u64,
         port: Arc<QueuePort>,
         deliver: Recipient<Posted<DeliverBatch>>,
@@ -79,7 +79,7 @@ impl Serving {
             retire: false,
         });
         Self {
-            hub: Arc::clone(hub),
+            node: Arc::clone(node),
             session,
             port,
             peer: peer.parse().ok(),
@@ -156,9 +156,9 @@ impl Serving {
 
     /// Answered with another command_status after this time.
     pub fn refused(&mut self, context: &InFlight, status: u32, after: Duration) {
-        let class = self.hub.plan().retry_of(self.port.id).class(status);
+        let class = self.node.plan().retry_of(self.port.id).class(status);
         self.port.attempts.refused(class, after);
-        self.hub.metrics.attempt_refused(&self.port.name, status);
+        self.node.metrics.attempt_refused(&self.port.name, status);
         self.trace(context, Outcome::Status(status));
         let latency_ms = after.as_millis() as u32;
         self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
@@ -194,7 +194,7 @@ impl Serving {
 
     fn trace(&self, context: &InFlight, outcome: Outcome) {
         if let Some(attempt) = &context.traced {
-            attempt.end(&self.hub, self.port.id, self.operation, self.peer, outcome);
+            attempt.end(&self.node, self.port.id, self.operation, self.peer, outcome);
         }
     }
 

@@ -8,8 +8,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::actors::context::NodeContext;
 use crate::actors::finish;
-use crate::actors::hub::Hub;
 use crate::clock;
 use crate::config::PartReceipts;
 use crate::content;
@@ -38,7 +38,7 @@ enum Verdict {
 }
 
 /// Looks, in its own time, whether these ends of parts are the ends of their messages.
-pub fn conclude_later(hub: &Arc<Hub>, finals: &[Final]) {
+pub fn conclude_later(node: &Arc<NodeContext>, finals: &[Final]) {
     let parent = |ended: &Final| ended.message.as_deref().and_then(content::parent_of);
     let mut parents: Vec<u64> = finals.iter().filter_map(parent).collect();
     if parents.is_empty() {
@@ -46,13 +46,13 @@ pub fn conclude_later(hub: &Arc<Hub>, finals: &[Final]) {
     }
     parents.sort_unstable();
     parents.dedup();
-    let hub = Arc::clone(hub);
-    actix::spawn(async move { conclude(&hub, parents).await });
+    let node = Arc::clone(node);
+    actix::spawn(async move { conclude(&node, parents).await });
 }
 
 /// Ends those of these divided messages whose parts have decided it.
-pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
-    let Some(wholes) = finish::load(hub, parents).await else {
+pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
+    let Some(wholes) = finish::load(node, parents).await else {
         return;
     };
     let open = wholes
@@ -65,7 +65,7 @@ pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
         return;
     }
     let ids = messages.iter().flat_map(sent_as).copied().collect();
-    let Some(parts) = finish::load(hub, ids).await else {
+    let Some(parts) = finish::load(node, ids).await else {
         return;
     };
     let mut parts = parts.into_iter();
@@ -75,15 +75,15 @@ pub async fn conclude(hub: &Arc<Hub>, parents: Vec<u64>) {
         let parts: Vec<Stored> = parts.by_ref().take(count).flatten().collect();
         let mut ends = parts.iter().filter_map(|part| part.fin.as_ref());
         if ends.any(|fin| !is_good(fin.state)) {
-            call_back(hub, &parts);
+            call_back(node, &parts);
         }
-        let policy = hub.plan().part_receipts(whole.queue);
+        let policy = node.plan().part_receipts(whole.queue);
         if let Verdict::Ends(fin) = verdict(&parts, policy) {
             finals.push(ended(whole, &fin, &parts));
         }
     }
     if !finals.is_empty() {
-        finish::finish(hub, WriteBatch::default(), finals).await;
+        finish::finish(node, WriteBatch::default(), finals).await;
     }
 }
 
@@ -131,9 +131,9 @@ fn ended(whole: Message, fin: &FinRow, parts: &[Stored]) -> Final {
 /// A text that has lost a part is worth nothing: what has not gone out yet stays here. The parts
 /// have one destination, so they wait in one queue of one node; where that is another one, they go
 /// their way.
-fn call_back(hub: &Hub, parts: &[Stored]) {
+fn call_back(node: &NodeContext, parts: &[Stored]) {
     for part in parts.iter().filter(|part| part.fin.is_none()) {
-        if let Some(port) = hub.queue(part.queue) {
+        if let Some(port) = node.queue(part.queue) {
             let order = QueueCommand {
                 verb: Verb::Cancel.into(),
                 id: part.message.id,

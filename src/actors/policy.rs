@@ -11,7 +11,7 @@ mod opt_outs;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::{AccountPlan, Plan};
 use crate::clock;
 use crate::config;
@@ -78,20 +78,24 @@ pub fn limits(config: &config::Config, accounts: &HashMap<String, u32>) -> Vec<L
 ///
 /// # Errors
 /// The status to refuse it with.
-pub fn check(hub: &Hub, account: &AccountPlan, message: &Message) -> Result<(), CommandStatus> {
+pub fn check(
+    node: &NodeContext,
+    account: &AccountPlan,
+    message: &Message,
+) -> Result<(), CommandStatus> {
     let verdict = match &account.policy {
         None => Ok(()),
         Some(policy) => policy.check(&message.source, &message.destination),
     };
     let opted_out = || {
-        let opt_outs = &hub.policy.opt_outs;
+        let opt_outs = &node.policy.opt_outs;
         opt_outs.has(&account.config.system_id, &message.destination)
     };
     match verdict {
         Ok(()) if opted_out() => Err(Reason::OptedOut),
         verdict => verdict,
     }
-    .map_err(|reason| refuse(hub, account, message, reason))
+    .map_err(|reason| refuse(node, account, message, reason))
 }
 
 /// Puts a number on an opt-out list or takes it off: durable, and known here, when this is done.
@@ -99,7 +103,7 @@ pub fn check(hub: &Hub, account: &AccountPlan, message: &Message) -> Result<(), 
 /// # Errors
 /// The store does not answer.
 pub async fn opt(
-    hub: &Hub,
+    node: &NodeContext,
     account: String,
     number: String,
     out: bool,
@@ -113,8 +117,8 @@ pub async fn opt(
         who: by,
         ..OptOutRow::default()
     };
-    let changed = hub.store.set_opt_out(row).await?;
-    refresh(hub).await?;
+    let changed = node.store.set_opt_out(row).await?;
+    refresh(node).await?;
     Ok(changed)
 }
 
@@ -122,31 +126,31 @@ pub async fn opt(
 ///
 /// # Errors
 /// The store does not answer; what was known stays known.
-pub async fn refresh(hub: &Hub) -> Result<(), StoreError> {
-    let opt_outs = &hub.policy.opt_outs;
-    opt_outs.refresh(hub.store.as_ref()).await?;
-    hub.metrics.opt_outs.set(opt_outs.count() as i64);
+pub async fn refresh(node: &NodeContext) -> Result<(), StoreError> {
+    let opt_outs = &node.policy.opt_outs;
+    opt_outs.refresh(node.store.as_ref()).await?;
+    node.metrics.opt_outs.set(opt_outs.count() as i64);
     Ok(())
 }
 
 /// A last look at what was checked: limits, then texts that are keywords. What is refused goes from
 /// `checked` to the result, with its status.
 pub async fn screen(
-    hub: &Hub,
+    node: &NodeContext,
     sender: u32,
     checked: &mut Vec<(u32, Box<Message>)>,
 ) -> Vec<(u32, CommandStatus)> {
-    let plan = hub.full_plan();
-    let mut refused = take_tokens(hub, &plan, sender, checked).await;
+    let plan = node.full_plan();
+    let mut refused = take_tokens(node, &plan, sender, checked).await;
     if !plan.keywords().is_empty() {
-        let heard = hear(hub, &plan, sender, checked).await;
+        let heard = hear(node, &plan, sender, checked).await;
         if let Err((error, sequences)) = heard {
             // It comes again: a wish that was answered must not be lost.
             tracing::error!(%error, "an opt-out could not be written; its message is refused");
             checked.retain(|(sequence, _)| {
                 let lost = sequences.contains(sequence);
                 if lost {
-                    hub.release(sender);
+                    node.release(sender);
                     refused.push((*sequence, CommandStatus::ESME_RSYSERR));
                 }
                 !lost
@@ -159,7 +163,7 @@ pub async fn screen(
 /// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
 /// whose wish was not written.
 async fn hear(
-    hub: &Hub,
+    node: &NodeContext,
     plan: &Plan,
     sender: u32,
     checked: &[(u32, Box<Message>)],
@@ -176,8 +180,8 @@ async fn hear(
     while let Some((sequence, account, source, out)) = wishes.next() {
         let number = String::from_utf8_lossy(normalise(source)).into_owned();
         let word = if out { "opt-out" } else { "opt-in" };
-        let by = format!("{word} keyword by {}", hub.name_of(sender));
-        if let Err(error) = opt(hub, account.clone(), number, out, by).await {
+        let by = format!("{word} keyword by {}", node.name_of(sender));
+        if let Err(error) = opt(node, account.clone(), number, out, by).await {
             let rest = wishes.map(|(sequence, ..)| sequence);
             return Err((error, std::iter::once(sequence).chain(rest).collect()));
         }
@@ -187,7 +191,7 @@ async fn hear(
 
 /// Takes the tokens of limits for what was checked, in order.
 async fn take_tokens(
-    hub: &Hub,
+    node: &NodeContext,
     plan: &Plan,
     sender: u32,
     checked: &mut Vec<(u32, Box<Message>)>,
@@ -221,7 +225,7 @@ async fn take_tokens(
     if buckets.is_empty() {
         return Vec::new();
     }
-    let mut left = hub.policy.limiter.take(&buckets).await;
+    let mut left = node.policy.limiter.take(&buckets).await;
     let mut closed = vec![false; buckets.len()];
     let mut refused = Vec::new();
     let mut needs = needs.into_iter();
@@ -236,8 +240,8 @@ async fn take_tokens(
         if paid {
             own.iter().for_each(|&(place, price)| left[place] -= price);
         } else {
-            hub.release(sender);
-            let status = refuse(hub, account, message, Reason::OverLimit);
+            node.release(sender);
+            let status = refuse(node, account, message, Reason::OverLimit);
             refused.push((*sequence, status));
         }
         paid
@@ -247,16 +251,21 @@ async fn take_tokens(
     }
     buckets.retain(|bucket| bucket.wanted > 0);
     if !buckets.is_empty() {
-        hub.policy.limiter.give_back(&buckets).await;
+        node.policy.limiter.give_back(&buckets).await;
     }
     refused
 }
 
 /// Counts a refusal and says its status.
-fn refuse(hub: &Hub, account: &AccountPlan, message: &Message, reason: Reason) -> CommandStatus {
+fn refuse(
+    node: &NodeContext,
+    account: &AccountPlan,
+    message: &Message,
+    reason: Reason,
+) -> CommandStatus {
     let name = &account.config.system_id;
-    hub.metrics.policy_refused(name, reason);
-    let desk = &hub.policy;
+    node.metrics.policy_refused(name, reason);
+    let desk = &node.policy;
     let now = clock::now_ms();
     let before = desk.said_at.load(Ordering::Relaxed);
     let mine = now - before >= SAY_EVERY
@@ -282,6 +291,6 @@ fn refuse(hub: &Hub, account: &AccountPlan, message: &Message, reason: Reason) -
             CommandStatus::ESME_RINVDSTADR
         }
         Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
-        Reason::OptedOut => CommandStatus(hub.plan().config.policy.opt_out_status),
+        Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
     }
 }

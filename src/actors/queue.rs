@@ -39,8 +39,8 @@ pub use partitions::AdoptPartitions;
 pub use recovery::{Awaited, Seed, Seeds};
 pub use waiting::{Item, items_of};
 
+use crate::actors::context::NodeContext;
 use crate::actors::finish;
-use crate::actors::hub::Hub;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::posted::measured;
 use crate::actors::unwritten::{AttemptsWritten, Counted, Pace};
@@ -54,7 +54,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Messages waiting for one destination.
 pub struct Queue {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     port: Arc<QueuePort>,
     lists: Lists,
     /// Not before their time.
@@ -141,11 +141,11 @@ struct Counters {
 
 impl Queue {
     /// A queue with what the store held for it when the process started.
-    pub fn new(hub: Arc<Hub>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
-        let tenure = hub.tenure.generation();
-        let lists = Lists::new(port.kind != QueueKind::Account, &hub.plan());
+    pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
+        let tenure = node.tenure.generation();
+        let lists = Lists::new(port.kind != QueueKind::Account, &node.plan());
         let mut queue = Self {
-            hub,
+            node,
             port,
             lists,
             scheduled: scheduled::Scheduled::default(),
@@ -216,7 +216,7 @@ impl Queue {
         }
         match queued.message {
             Some(message) => {
-                let page = self.hub.config().queue.page;
+                let page = self.node.config().queue.page;
                 self.lists.accept(item, message, page);
             }
             None => self.lists.push_back(item),
@@ -226,7 +226,7 @@ impl Queue {
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.lists
-            .look_after(&self.hub.plan(), self.counters.granted);
+            .look_after(&self.node.plan(), self.counters.granted);
         self.pace.look(&self.port.unwritten);
         self.wake_due(now);
         self.forget_overlap();
@@ -246,10 +246,10 @@ impl Queue {
 
     /// Writes results; partitions that leave wait for it.
     fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
-        let (hub, tenure) = (Arc::clone(&self.hub), self.tenure);
+        let (node, tenure) = (Arc::clone(&self.node), self.tenure);
         let counted = Counted::new(&self.port, batch.sent.len());
         self.write(ctx, async move {
-            finish::finish_in(&hub, tenure, batch, finals).await;
+            finish::finish_in(&node, tenure, batch, finals).await;
             drop(counted);
         });
     }
@@ -335,7 +335,7 @@ impl Handler<Enqueue> for Queue {
 
     fn handle(&mut self, batch: Enqueue, ctx: &mut Self::Context) {
         let now = clock::now_ms();
-        let tenure = Arc::clone(&self.hub.tenure);
+        let tenure = Arc::clone(&self.node.tenure);
         let holdings = tenure.hold();
         for item in batch.items {
             let term = holdings.term(self.port.id, item.part as u8);

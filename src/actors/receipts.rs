@@ -10,8 +10,8 @@ use actix::{Actor, Context, Handler, Supervised};
 use bytes::Bytes;
 
 use crate::actors::cdr::Cdr;
+use crate::actors::context::NodeContext;
 use crate::actors::finish;
-use crate::actors::hub::Hub;
 use crate::actors::posted::measured;
 use crate::actors::rewrite;
 use crate::actors::shown_id;
@@ -37,7 +37,7 @@ const ESM_CLASS_RECEIPT: u32 = 0x04;
 const ESM_CLASS_INTERMEDIATE: u32 = 0x20;
 
 pub struct Receipts {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     cdr: Option<Cdr>,
     states: StateMeters,
 }
@@ -45,10 +45,10 @@ pub struct Receipts {
 // === impl Receipts ===
 
 impl Receipts {
-    pub fn new(hub: Arc<Hub>, cdr: Option<Cdr>) -> Self {
+    pub fn new(node: Arc<NodeContext>, cdr: Option<Cdr>) -> Self {
         Self {
-            states: hub.metrics.states(),
-            hub,
+            states: node.metrics.states(),
+            node,
             cdr,
         }
     }
@@ -60,30 +60,30 @@ impl Receipts {
             let Some(message) = &ended.message else {
                 continue;
             };
-            self.hub.release(message.sender);
+            self.node.release(message.sender);
             if content::is_internal(message) {
                 continue;
             }
             self.states.ended(ended.state(), now - message.accepted_at);
             if let Some(cdr) = &mut self.cdr {
-                cdr.write(&self.hub, message, &ended);
+                cdr.write(&self.node, message, &ended);
             }
-            if !ended.handed_over && finish::wants_receipt(&self.hub, message, ended.state()) {
+            if !ended.handed_over && finish::wants_receipt(&self.node, message, ended.state()) {
                 let row = finish::row(&ended, message.sender);
                 by_account
                     .entry(message.sender)
                     .or_default()
                     .push(QueueItem {
                         term: ended.term,
-                        ..item_for(&self.hub, message, &row)
+                        ..item_for(&self.node, message, &row)
                     });
             }
         }
         for (account, items) in by_account {
             let count = items.len() as u64;
-            if !self.hub.enqueue(account, items) {
+            if !self.node.enqueue(account, items) {
                 // The account was taken out of the configuration; told again should it come back.
-                self.hub.metrics.receipts_homeless.inc_by(count);
+                self.node.metrics.receipts_homeless.inc_by(count);
             }
         }
         if let Some(cdr) = &mut self.cdr {
@@ -113,16 +113,16 @@ impl Handler<FinalBatch> for Receipts {
 }
 
 /// The receipt as its account's queue takes it: kept until it is told.
-pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
+pub fn item_for(node: &NodeContext, message: &Message, fin: &FinRow) -> QueueItem {
     let receipt = Message {
         // It waits from now on, whatever the operator's clock says.
         due_at: clock::now_ms(),
-        ..receipt_for(hub, message, fin)
+        ..receipt_for(node, message, fin)
     };
     QueueItem {
         id: fin.id,
         what: What::Receipt.into(),
-        expires_at: hub.plan().config.validity.of_receipt(fin.at),
+        expires_at: node.plan().config.validity.of_receipt(fin.at),
         part: partition::WHOLE.into(),
         message: Some(Box::new(receipt)),
         ..QueueItem::default()
@@ -132,14 +132,14 @@ pub fn item_for(hub: &Hub, message: &Message, fin: &FinRow) -> QueueItem {
 /// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
 /// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
 /// user_message_reference. It is due since the message's end.
-pub fn receipt_for(hub: &Hub, message: &Message, fin: &FinRow) -> Message {
+pub fn receipt_for(node: &NodeContext, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
     let done_at = done_at(message.accepted_at, fin);
     Message {
         esm_class: ESM_CLASS_RECEIPT,
-        trace_context: traced::receipt_context(hub, message, fin.state, fin.at),
+        trace_context: traced::receipt_context(node, message, fin.state, fin.at),
         due_at: fin.at,
-        ..telling(hub, message, state, done_at, &fin.error)
+        ..telling(node, message, state, done_at, &fin.error)
     }
 }
 
@@ -154,7 +154,7 @@ pub fn done_at(accepted_at: i64, fin: &FinRow) -> i64 {
 }
 
 /// The same about an intermediate state: esm_class 0x20 (§5.2.12).
-pub fn notification_for(hub: &Hub, message: &Message, said: &OperatorReceipt) -> Message {
+pub fn notification_for(node: &NodeContext, message: &Message, said: &OperatorReceipt) -> Message {
     let state = u8::try_from(said.reported_state).unwrap_or(receipt::UNKNOWN);
     let at = match said.done_at {
         0 => clock::now_ms(),
@@ -162,15 +162,15 @@ pub fn notification_for(hub: &Hub, message: &Message, said: &OperatorReceipt) ->
     };
     Message {
         esm_class: ESM_CLASS_INTERMEDIATE,
-        ..telling(hub, message, state, at, &said.error)
+        ..telling(node, message, state, at, &said.error)
     }
 }
 
 /// A deliver_sm to the sender of a message about its state.
-fn telling(hub: &Hub, message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
+fn telling(node: &NodeContext, message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
     let message_id = shown_id::of(message);
     let parts = content::parts(message);
-    let with_seconds = hub
+    let with_seconds = node
         .plan()
         .account_by_id(message.sender)
         .is_some_and(|account| account.config.receipt_dates == ReceiptDates::Seconds);

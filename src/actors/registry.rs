@@ -11,7 +11,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 use tokio::time::Instant;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::pb::{BindSnapshot, BindState};
 use crate::store::redis::{OperatorHealth, Redis, SessionEntry};
 
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_secs(1);
 
 pub struct Registry {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     redis: Arc<Redis>,
     /// Sessions and operators' bind counts as Redis has them.
     sessions: HashSet<u64>,
@@ -43,9 +43,9 @@ struct Update {
 // === impl Registry ===
 
 impl Registry {
-    pub fn new(hub: Arc<Hub>, redis: Arc<Redis>) -> Self {
+    pub fn new(node: Arc<NodeContext>, redis: Arc<Redis>) -> Self {
         Self {
-            hub,
+            node,
             redis,
             sessions: HashSet::new(),
             health: BTreeMap::new(),
@@ -58,17 +58,17 @@ impl Registry {
         if self.writing || !self.redis.is_up() {
             return;
         }
-        let binds = self.hub.binds.all();
+        let binds = self.node.binds.all();
         let snapshots: Vec<Arc<BindSnapshot>> =
             binds.iter().map(|port| port.snapshot.get()).collect();
-        let plan = self.hub.full_plan();
+        let plan = self.node.full_plan();
         let operators = plan.operators().map(|operator| operator.config.id.clone());
         let Some(update) = self.update(&snapshots, operators) else {
             return;
         };
         self.writing = true;
         let redis = Arc::clone(&self.redis);
-        let node = u32::from(self.hub.config().node);
+        let node = u32::from(self.node.config().node);
         let work = async move {
             let written = redis
                 .register(node, &update.sessions, &update.ended, &update.health)

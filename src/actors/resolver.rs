@@ -27,7 +27,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, W
 
 pub use self::networks::Networks;
 pub use self::service::{LookupError, Service};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
 use crate::config::{self, LookupFailure};
@@ -53,7 +53,7 @@ const LOOK_EVERY: u32 = 20;
 type Number = Box<[u8]>;
 
 pub struct Resolver {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     redis: Option<Arc<Redis>>,
     /// As the queue knows us.
     session: u64,
@@ -84,11 +84,11 @@ struct Waiting {
 
 impl Resolver {
     /// `redis`: where answers are shared, if anywhere.
-    pub fn new(hub: Arc<Hub>, redis: Option<Arc<Redis>>) -> Self {
+    pub fn new(node: Arc<NodeContext>, redis: Option<Arc<Redis>>) -> Self {
         let mut resolver = Self {
-            session: hub.binds.next_session(),
-            config: hub.config().resolver.clone(),
-            hub,
+            session: node.binds.next_session(),
+            config: node.config().resolver.clone(),
+            node,
             redis,
             queue: None,
             service: None,
@@ -121,7 +121,7 @@ impl Resolver {
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
-        let config = self.hub.config();
+        let config = self.node.config();
         let changed = config.resolver != self.config;
         if changed {
             self.config = config.resolver.clone();
@@ -131,21 +131,21 @@ impl Resolver {
         if changed || self.ticks.is_multiple_of(LOOK_EVERY) {
             self.look_at_table(ctx);
         }
-        if self.hub.draining.load(Ordering::Relaxed) {
+        if self.node.draining.load(Ordering::Relaxed) {
             self.give_back(|_| true);
         } else if self.queue.is_none() {
             self.join(ctx);
         }
         let open = self.breaker.is_open();
-        self.hub.metrics.resolver_away.set(i64::from(open));
+        self.node.metrics.resolver_away.set(i64::from(open));
     }
 
     fn look_at_table(&mut self, ctx: &mut Context<Self>) {
         if std::mem::replace(&mut self.looking, true) {
             return;
         }
-        let (hub, config) = (Arc::clone(&self.hub), self.config.clone());
-        let look = tokio::task::spawn_blocking(move || hub.networks.refresh(&config));
+        let (node, config) = (Arc::clone(&self.node), self.config.clone());
+        let look = tokio::task::spawn_blocking(move || node.networks.refresh(&config));
         ctx.spawn(look.into_actor(self).map(|looked, resolver, _| {
             resolver.looking = false;
             let error = match looked {
@@ -161,8 +161,8 @@ impl Resolver {
 
     /// Serves the queue as soon as there is one.
     fn join(&mut self, ctx: &mut Context<Self>) {
-        let queue = self.hub.plan().resolve_queue;
-        let Some(port) = queue.and_then(|id| self.hub.queue(id)) else {
+        let queue = self.node.plan().resolve_queue;
+        let Some(port) = queue.and_then(|id| self.node.queue(id)) else {
             return;
         };
         let addr = ctx.address();
@@ -217,11 +217,11 @@ impl Resolver {
 
     /// Answers what is known, and has the rest looked up.
     fn take(&mut self, messages: impl Iterator<Item = Message>, ctx: &mut Context<Self>) {
-        let hub = Arc::clone(&self.hub);
-        let plan = hub.plan();
+        let node = Arc::clone(&self.node);
+        let plan = node.plan();
         let (mut resolved, mut fresh) = (Vec::new(), Vec::new());
         for mut message in messages {
-            if hub.networks.tell(&plan, &mut message) {
+            if node.networks.tell(&plan, &mut message) {
                 let origin = match message.network.is_empty() {
                     true => "nobody knows it",
                     false => "known",
@@ -306,7 +306,7 @@ impl Resolver {
         ctx.spawn(question.into_actor(self).map(move |answer, resolver, ctx| {
             resolver.asking = resolver.asking.saturating_sub(1);
             let seconds = began.elapsed().as_secs_f64();
-            resolver.hub.metrics.lookup_seconds.observe(seconds);
+            resolver.node.metrics.lookup_seconds.observe(seconds);
             let answer = answer
                 .unwrap_or_else(|error| Err(LookupError::Unusable(error.to_string())));
             match answer {
@@ -349,11 +349,11 @@ impl Resolver {
     }
 
     fn answered(&mut self, number: &Number, network: Arc<str>, life: Duration, from: &str) {
-        self.hub.networks.keep(number, &network, life);
+        self.node.networks.keep(number, &network, life);
         let Some(waiting) = self.waiting.remove(number) else {
             return;
         };
-        let settled = self.hub.networks.settle(&network, number);
+        let settled = self.node.networks.settle(&network, number);
         let origin = match (network.is_empty(), settled.is_empty()) {
             (false, _) => from.to_owned(),
             (true, false) => format!("table; not ported, {from}"),
@@ -380,13 +380,13 @@ impl Resolver {
         }
         let messages = self.waiting.remove(&number).unwrap_or_default().messages;
         let result = if refuses { "refused" } else { "routed" };
-        let given_up = &self.hub.metrics.lookups_given_up;
+        let given_up = &self.node.metrics.lookups_given_up;
         given_up
             .get_or_create(&ResultLabel { result })
             .inc_by(messages.len() as u64);
         let network = match refuses {
             true => String::new(),
-            false => self.hub.networks.of_range(&number),
+            false => self.node.networks.of_range(&number),
         };
         let origin = match network.is_empty() {
             true => "no answer",
@@ -398,7 +398,7 @@ impl Resolver {
     }
 
     fn count(&self, result: &'static str, times: u64) {
-        let lookups = &self.hub.metrics.lookups;
+        let lookups = &self.node.metrics.lookups;
         lookups.get_or_create(&ResultLabel { result }).inc_by(times);
     }
 }
@@ -442,7 +442,7 @@ impl Supervised for Resolver {
                 session: self.session,
             });
         }
-        *self = Self::new(Arc::clone(&self.hub), self.redis.take());
+        *self = Self::new(Arc::clone(&self.node), self.redis.take());
     }
 }
 
@@ -455,7 +455,7 @@ impl Handler<DeliverBatch> for Resolver {
             messages.filter_map(|delivery| delivery.message.map(|boxed| *boxed)),
             ctx,
         );
-        if self.hub.draining.load(Ordering::Relaxed) {
+        if self.node.draining.load(Ordering::Relaxed) {
             self.give_back(|_| true);
         }
     }
@@ -468,9 +468,9 @@ impl Handler<ReportHeld> for Resolver {
     fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         let Some(queue) = &self.queue else { return };
         if !ask.give_back.is_empty() {
-            let (hub, id) = (Arc::clone(&self.hub), queue.id);
+            let (node, id) = (Arc::clone(&self.node), queue.id);
             return self.give_back(|message| {
-                let part = hub.part_of(id, &message.destination);
+                let part = node.part_of(id, &message.destination);
                 ask.give_back.contains(&u32::from(part))
             });
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use prost::Message as _;
 use tokio::time::Instant;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
 use crate::config::WhenFull;
@@ -31,7 +31,7 @@ const GONE: Duration = Duration::from_secs(1);
 
 /// One of the binds that an account may have over all nodes; given back when dropped.
 pub struct Seat {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     account: u32,
     number: u32,
     /// Of the tenure: with a lease that was lost, seats are lost.
@@ -52,52 +52,52 @@ enum NoSeat {
 /// # Errors
 /// The account is full.
 pub async fn admit(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     session: u64,
     account: &AccountPlan,
 ) -> Result<Option<Seat>, ()> {
     let most = account.config.max_binds;
     let replaces = account.config.on_full == WhenFull::Replace;
-    let within = hub.config().smpp.takeover_timeout;
-    let claim = || hub.binds.claim(session, account.id, most as usize);
-    let claimed = claim() || (replaces && make_room(hub, account.id, within).await && claim());
+    let within = node.config().smpp.takeover_timeout;
+    let claim = || node.binds.claim(session, account.id, most as usize);
+    let claimed = claim() || (replaces && make_room(node, account.id, within).await && claim());
     if !claimed {
         return Err(());
     }
-    if !hub.tenure.is_shared() {
+    if !node.tenure.is_shared() {
         return Ok(None);
     }
-    match take(hub, account.id, most).await {
+    match take(node, account.id, most).await {
         Ok(seat) => Ok(Some(seat)),
         Err(NoSeat::Unknown) => Ok(None),
         Err(NoSeat::Full) if replaces => {
-            let seat = take_from_others(hub, session, account, within).await;
-            seat.map(Some).ok_or_else(|| hub.binds.unclaim(session))
+            let seat = take_from_others(node, session, account, within).await;
+            seat.map(Some).ok_or_else(|| node.binds.unclaim(session))
         }
         Err(NoSeat::Full) => {
-            hub.binds.unclaim(session);
+            node.binds.unclaim(session);
             Err(())
         }
     }
 }
 
 /// Whether `session` can become a bind of its account at once.
-pub fn admit_now(hub: &Hub, session: u64, account: &AccountPlan) -> bool {
+pub fn admit_now(node: &NodeContext, session: u64, account: &AccountPlan) -> bool {
     let most = account.config.max_binds as usize;
-    !hub.tenure.is_shared() && hub.binds.claim(session, account.id, most)
+    !node.tenure.is_shared() && node.binds.claim(session, account.id, most)
 }
 
 /// The seat of a bind whose node has lost its lease and has it again; a bind is not ended for want of one.
-pub async fn take_again(hub: Arc<Hub>, account: u32, most: u32) -> Option<Seat> {
-    take(&hub, account, most).await.ok()
+pub async fn take_again(node: Arc<NodeContext>, account: u32, most: u32) -> Option<Seat> {
+    take(&node, account, most).await.ok()
 }
 
-async fn take(hub: &Arc<Hub>, account: u32, most: u32) -> Result<Seat, NoSeat> {
-    let cluster = hub.cluster.as_ref().ok_or(NoSeat::Unknown)?;
-    let generation = hub.tenure.generation();
+async fn take(node: &Arc<NodeContext>, account: u32, most: u32) -> Result<Seat, NoSeat> {
+    let cluster = node.cluster.as_ref().ok_or(NoSeat::Unknown)?;
+    let generation = node.tenure.generation();
     match tokio::time::timeout(STORE, cluster.take_seat(account, most)).await {
         Ok(Ok(Some(number))) => Ok(Seat {
-            hub: Arc::clone(hub),
+            node: Arc::clone(node),
             account,
             number,
             generation,
@@ -116,13 +116,13 @@ async fn take(hub: &Arc<Hub>, account: u32, most: u32) -> Result<Seat, NoSeat> {
 
 /// Asks the silent binds of all nodes for life, and takes the seat that one of them leaves.
 async fn take_from_others(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     session: u64,
     account: &AccountPlan,
     within: Duration,
 ) -> Option<Seat> {
-    let others = hub.other_nodes();
-    if let Some(cluster) = &hub.cluster
+    let others = node.other_nodes();
+    if let Some(cluster) = &node.cluster
         && !others.is_empty()
     {
         let room = MakeRoom {
@@ -143,7 +143,7 @@ async fn take_from_others(
     // The others find the order a little later than it was left.
     let deadline = Instant::now() + within + GONE;
     let most = account.config.max_binds;
-    let mut room = std::pin::pin!(make_room_beside(hub, account.id, session, within));
+    let mut room = std::pin::pin!(make_room_beside(node, account.id, session, within));
     let mut asked = false;
     loop {
         if !asked {
@@ -151,7 +151,7 @@ async fn take_from_others(
         } else {
             tokio::time::sleep(LOOK * 4).await;
         }
-        match take(hub, account.id, most).await {
+        match take(node, account.id, most).await {
             Ok(seat) => return Some(seat),
             Err(_) if Instant::now() >= deadline => return None,
             Err(_) => {}
@@ -161,16 +161,21 @@ async fn take_from_others(
 
 /// Asks the silent binds of an account on this node for life, and ends the one that has been silent
 /// for longest unless it answers in time. True when there is one bind less.
-pub async fn make_room(hub: &Hub, account: u32, within: Duration) -> bool {
-    make_room_beside(hub, account, 0, within).await
+pub async fn make_room(node: &NodeContext, account: u32, within: Duration) -> bool {
+    make_room_beside(node, account, 0, within).await
 }
 
-async fn make_room_beside(hub: &Hub, account: u32, session: u64, within: Duration) -> bool {
+async fn make_room_beside(
+    node: &NodeContext,
+    account: u32,
+    session: u64,
+    within: Duration,
+) -> bool {
     let asked_at = Instant::now();
     let of_account = |port: &Arc<BindPort>| {
         port.owner.load(Ordering::Relaxed) == account && port.session != session
     };
-    let mut silent: Vec<Arc<BindPort>> = hub.binds.all();
+    let mut silent: Vec<Arc<BindPort>> = node.binds.all();
     silent.retain(of_account);
     silent.sort_by_key(|port| port.heard_at());
     let say = |port: &BindPort, verb: Verb| port.command(BindCommand { verb: verb.into() });
@@ -178,7 +183,7 @@ async fn make_room_beside(hub: &Hub, account: u32, session: u64, within: Duratio
         say(port, Verb::Prove);
     }
     while !silent.is_empty() {
-        if silent.iter().any(|port| !hub.binds.contains(port.session)) {
+        if silent.iter().any(|port| !node.binds.contains(port.session)) {
             return true;
         }
         silent.retain(|port| port.heard_at() <= asked_at);
@@ -192,7 +197,7 @@ async fn make_room_beside(hub: &Hub, account: u32, session: u64, within: Duratio
     };
     say(oldest, Verb::Replace);
     let gone = async {
-        while hub.binds.contains(oldest.session) {
+        while node.binds.contains(oldest.session) {
             tokio::time::sleep(LOOK).await;
         }
     };
@@ -204,13 +209,13 @@ async fn make_room_beside(hub: &Hub, account: u32, session: u64, within: Duratio
 impl Seat {
     /// Whether it was lost with the lease of this node.
     pub fn is_lost(&self) -> bool {
-        self.hub.tenure.generation() != self.generation
+        self.node.tenure.generation() != self.generation
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some(cluster) = self.hub.cluster.as_ref().filter(|_| !self.is_lost()) {
+        if let Some(cluster) = self.node.cluster.as_ref().filter(|_| !self.is_lost()) {
             drop(cluster.give_seat(self.account, self.number));
         }
     }

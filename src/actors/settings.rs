@@ -21,7 +21,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use serde_json::Value;
 
 use crate::actors::admin;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::Plan;
 use crate::actors::policy;
 use crate::actors::supervisor::{MakeQueues, Supervisor};
@@ -276,26 +276,29 @@ impl Desk {
 ///
 /// # Errors
 /// What the store holds cannot be read or used here: the plan stays as it is.
-pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
-    let desk = &hub.settings;
+pub async fn follow(node: &Arc<NodeContext>, anyway: bool) -> Result<(), SettingsError> {
+    let desk = &node.settings;
     let _turn = desk.turn.lock().await;
-    let version = hub.store.settings_version().await?;
+    let version = node.store.settings_version().await?;
     if !anyway && version == desk.applied() {
         return Ok(());
     }
-    let settings = match desk.read(hub.store.as_ref()).await {
+    let settings = match desk.read(node.store.as_ref()).await {
         Err(error @ SettingsError::Sealed(_)) => return Err(desk.in_trouble(version, error)),
         read => read?,
     };
     let resources = settings.resources();
     let built = blocking({
-        let (hub, resources) = (Arc::clone(hub), resources.clone());
+        let (node, resources) = (Arc::clone(node), resources.clone());
         move || {
-            let candidate = hub.settings.file.load().with_resources(&resources);
+            let candidate = node.settings.file.load().with_resources(&resources);
             if !candidate.problems.is_empty() {
                 return Err(SettingsError::Invalid(candidate.problems));
             }
-            Ok(Plan::build(Arc::new(candidate.config), hub.store.as_ref())?)
+            Ok(Plan::build(
+                Arc::new(candidate.config),
+                node.store.as_ref(),
+            )?)
         }
     });
     let plan = match built.await {
@@ -305,7 +308,7 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
     let plan = Arc::new(plan);
     // As soon as the plan is there messages are routed by it, and must find their queues.
     desk.make_queues(&plan, None).await?;
-    hub.set_plan(plan);
+    node.set_plan(plan);
     desk.applied.store(settings.version, Ordering::Relaxed);
     desk.trouble.store(None);
     if let Some(supervisor) = desk.supervisor.get() {
@@ -320,17 +323,17 @@ pub async fn follow(hub: &Arc<Hub>, anyway: bool) -> Result<(), SettingsError> {
 ///
 /// # Errors
 /// The store cannot be read, or its configuration does not go with this file.
-pub async fn reload(hub: &Arc<Hub>, file: Config) -> Result<(), SettingsError> {
+pub async fn reload(node: &Arc<NodeContext>, file: Config) -> Result<(), SettingsError> {
     let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
-    let keys_before = hub.settings.keys.swap(Arc::new(keys));
-    let before = hub.settings.file.swap(Arc::new(file));
-    if let Err(error) = follow(hub, true).await {
-        hub.settings.file.store(before);
-        hub.settings.keys.store(keys_before);
+    let keys_before = node.settings.keys.swap(Arc::new(keys));
+    let before = node.settings.file.swap(Arc::new(file));
+    if let Err(error) = follow(node, true).await {
+        node.settings.file.store(before);
+        node.settings.keys.store(keys_before);
         return Err(error);
     }
-    let settings = hub.settings.read(hub.store.as_ref()).await?;
-    hub.settings
+    let settings = node.settings.read(node.store.as_ref()).await?;
+    node.settings
         .tell_difference(settings.version, &settings.resources());
     Ok(())
 }
@@ -345,12 +348,12 @@ async fn blocking<T: Send + 'static>(
 
 /// Looks for versions that this node was not told of.
 pub struct Follower {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
 }
 
 impl Follower {
-    pub fn new(hub: Arc<Hub>) -> Self {
-        Self { hub }
+    pub fn new(node: Arc<NodeContext>) -> Self {
+        Self { node }
     }
 }
 
@@ -359,11 +362,11 @@ impl Actor for Follower {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(LOOK_EVERY, |follower, ctx| {
-            let hub = Arc::clone(&follower.hub);
+            let node = Arc::clone(&follower.node);
             let look = async move {
                 // Said by `follow` when it is new; a database that is away is somebody else's word.
-                let _ = follow(&hub, false).await;
-                let _ = policy::refresh(&hub).await;
+                let _ = follow(&node, false).await;
+                let _ = policy::refresh(&node).await;
             };
             // The next look waits for this one.
             ctx.wait(look.into_actor(follower));
@@ -380,7 +383,7 @@ impl Supervised for Follower {}
 /// # Errors
 /// See [`SettingsError`]; then nothing has changed.
 pub async fn change(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     wish: Wish,
     condition: Condition,
     dry_run: bool,
@@ -388,29 +391,29 @@ pub async fn change(
 ) -> Result<Changed, SettingsError> {
     let wish = Arc::new(wish);
     for _ in 0..TRIES {
-        let settings = hub.settings.read(hub.store.as_ref()).await?;
+        let settings = node.settings.read(node.store.as_ref()).await?;
         condition.check(wish.version_of(&settings), &wish.to_string())?;
         let newer = match wish.as_ref() {
             Wish::Rollback(version) => {
                 let newer = (*version, u64::MAX, usize::MAX);
-                hub.settings.history(hub.store.as_ref(), newer).await?
+                node.settings.history(node.store.as_ref(), newer).await?
             }
             _ => Vec::new(),
         };
         let version = settings.version;
         let tag = wish.version_of(&settings).unwrap_or(version);
         let checked = blocking({
-            let (hub, wish) = (Arc::clone(hub), Arc::clone(&wish));
+            let (node, wish) = (Arc::clone(node), Arc::clone(&wish));
             move || {
                 let before = settings.resources();
                 let after = wish.apply(&settings, &newer)?;
                 // What the history has was looked at when it came.
                 if !matches!(*wish, Wish::Rollback(_)) {
-                    hub.settings.check_files(&before, &after)?;
+                    node.settings.check_files(&before, &after)?;
                 }
-                hub.settings.check_sealing(&after)?;
+                node.settings.check_sealing(&after)?;
                 let changes = difference(&before, &after);
-                let candidate = hub.settings.file.load().with_resources(&after);
+                let candidate = node.settings.file.load().with_resources(&after);
                 match candidate.problems.is_empty() {
                     true => Ok((changes, candidate.warnings)),
                     false => Err(SettingsError::Invalid(candidate.problems)),
@@ -435,18 +438,18 @@ pub async fn change(
             what: what.clone(),
             changes: changed.changes.clone(),
         };
-        let edit = kept::seal(&hub.settings.keys.load(), edit);
-        let Some(version) = hub.store.edit_settings(edit).await? else {
+        let edit = kept::seal(&node.settings.keys.load(), edit);
+        let Some(version) = node.store.edit_settings(edit).await? else {
             continue;
         };
         (changed.version, changed.tag) = (version, version);
         tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
         // The others first: they need not wait until this node has rebuilt its plan.
         let told = What::Settings(SettingsChanged { version });
-        if let Err(refusal) = admin::to_others(hub, told).await {
+        if let Err(refusal) = admin::to_others(node, told).await {
             tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
         }
-        if let Err(error) = follow(hub, false).await {
+        if let Err(error) = follow(node, false).await {
             changed.warnings.push(Problem {
                 key: String::new(),
                 message: format!("written, but not applied on this node yet: {error}"),
@@ -462,11 +465,11 @@ pub async fn change(
 ///
 /// # Errors
 /// The store cannot be read, or the file is not in order.
-pub async fn compare(hub: &Arc<Hub>) -> Result<Comparison, SettingsError> {
-    let settings = hub.settings.read(hub.store.as_ref()).await?;
-    let path = hub.settings.path.clone();
+pub async fn compare(node: &Arc<NodeContext>) -> Result<Comparison, SettingsError> {
+    let settings = node.settings.read(node.store.as_ref()).await?;
+    let path = node.settings.path.clone();
     let file = match path.clone() {
-        None => hub.settings.file.load_full(),
+        None => node.settings.file.load_full(),
         Some(path) => {
             let load = move || {
                 Config::load(Some(&path)).map_err(|error| match error {

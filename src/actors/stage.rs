@@ -10,9 +10,9 @@ use bytes::Bytes;
 
 use crate::actors::content::divide::{self, Refused};
 use crate::actors::content::{self, Way};
+use crate::actors::context::NodeContext;
 use crate::actors::finish;
 use crate::actors::hand_over::Parcel;
-use crate::actors::hub::Hub;
 use crate::actors::traced;
 use crate::clock;
 use crate::pb::delivery::What;
@@ -30,9 +30,9 @@ pub struct Staged {
 
 impl Staged {
     /// A message as it is.
-    pub fn single(hub: &Hub, message: Box<Message>) -> Self {
+    pub fn single(node: &NodeContext, message: Box<Message>) -> Self {
         Self {
-            parcel: parcel(hub, message),
+            parcel: parcel(node, message),
             parts: Vec::new(),
         }
     }
@@ -42,22 +42,22 @@ impl Staged {
     ///
     /// # Errors
     /// It cannot be written for that peer.
-    pub fn new(hub: &Hub, mut message: Box<Message>) -> Result<Self, Refused> {
-        let plan = hub.plan();
+    pub fn new(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
+        let plan = node.plan();
         let Some(taste) = plan.taste_of(message.queue) else {
-            return Ok(Self::single(hub, message));
+            return Ok(Self::single(node, message));
         };
         match content::way(&message, taste) {
             Way::Single => divide::check(&message, taste)?,
             Way::Gather => message.queue = plan.assembly,
             Way::Divide => {
                 let now = clock::now_ms();
-                let reference = hub.reference(&message.source, &message.destination, now);
+                let reference = node.reference(&message.source, &message.destination, now);
                 let (parts, changed) = divide::divide(&message, taste, reference)?;
-                hub.metrics.characters_changed.inc_by(changed as u64);
-                let ids: Vec<u64> = hub.ids.take_anyway(now, parts.len()).collect();
-                hub.metrics.divided.inc();
-                hub.reserve_parts(message.sender, parts.len() as u64);
+                node.metrics.characters_changed.inc_by(changed as u64);
+                let ids: Vec<u64> = node.ids.take_anyway(now, parts.len()).collect();
+                node.metrics.divided.inc();
+                node.reserve_parts(message.sender, parts.len() as u64);
                 let trace_context = traced::below_submission(&message);
                 let part = |(part, id): (Message, &u64)| {
                     Box::new(Message {
@@ -67,19 +67,19 @@ impl Staged {
                     })
                 };
                 let parts = parts.into_iter().zip(&ids).map(part);
-                let parts = parts.map(|part| parcel(hub, part)).collect();
+                let parts = parts.map(|part| parcel(node, part)).collect();
                 let composition: Composition = *message.composition.take().unwrap_or_default();
                 message.composition = Some(Box::new(Composition {
                     sent_as: ids,
                     ..composition
                 }));
                 return Ok(Self {
-                    parcel: parcel(hub, message),
+                    parcel: parcel(node, message),
                     parts,
                 });
             }
         }
-        Ok(Self::single(hub, message))
+        Ok(Self::single(node, message))
     }
 
     pub fn id(&self) -> u64 {
@@ -102,12 +102,12 @@ impl Staged {
     }
 
     /// The store has taken only a part of it: the rest ends REJECTED, and is not passed on.
-    pub fn give_up(&self, hub: &Arc<Hub>, rejected: &[u64]) {
+    pub fn give_up(&self, node: &Arc<NodeContext>, rejected: &[u64]) {
         let now = clock::now_ms();
         let (lost, written): (Vec<u64>, Vec<u64>) =
             self.ids().partition(|id| rejected.contains(id));
         let sender = self.message().map_or(0, |message| message.sender);
-        lost.iter().for_each(|_| hub.release(sender));
+        lost.iter().for_each(|_| node.release(sender));
         if written.is_empty() {
             return;
         }
@@ -118,8 +118,8 @@ impl Staged {
             ..Final::default()
         };
         let finals = written.into_iter().map(rejected).collect();
-        let hub = Arc::clone(hub);
-        actix::spawn(async move { finish::finish(&hub, WriteBatch::default(), finals).await });
+        let node = Arc::clone(node);
+        actix::spawn(async move { finish::finish(&node, WriteBatch::default(), finals).await });
     }
 
     /// What goes to queues.
@@ -178,7 +178,7 @@ pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
     }
 }
 
-fn parcel(hub: &Hub, message: Box<Message>) -> Parcel {
+fn parcel(node: &NodeContext, message: Box<Message>) -> Parcel {
     let item = QueueItem {
         id: message.id,
         what: What::Message.into(),
@@ -187,5 +187,5 @@ fn parcel(hub: &Hub, message: Box<Message>) -> Parcel {
         expires_at: message.expires_at,
         ..QueueItem::default()
     };
-    Parcel::new(hub, message.queue, message, item)
+    Parcel::new(node, message.queue, message, item)
 }

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::Targets;
 use crate::actors::ports::QueuePort;
 
@@ -98,11 +98,11 @@ impl QueuePort {
     }
 }
 
-// === impl Hub ===
+// === impl NodeContext ===
 
-impl Targets for Hub {
+impl Targets for NodeContext {
     fn available(&self, queue: u32) -> bool {
-        Hub::available(self, queue)
+        NodeContext::available(self, queue)
     }
 
     /// What waits and is unanswered, on all nodes, for each that the target takes at a time.

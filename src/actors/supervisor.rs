@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
 use crate::actors::assembly::Assembly;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ingest::Ingest;
 use crate::actors::operator_session::SlotOptions;
 use crate::actors::plan::{ASSEMBLY, OperatorPlan, Plan, RESOLVE};
@@ -34,7 +34,7 @@ impl actix::Message for MakeQueues {
 }
 
 pub struct Supervisor {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     core: ArbiterHandle,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     escalate: Escalate,
@@ -50,14 +50,14 @@ pub struct Supervisor {
 impl Supervisor {
     /// `seeds`: what the store held for each queue when the process started.
     pub fn new(
-        hub: Arc<Hub>,
+        node: Arc<NodeContext>,
         core: ArbiterHandle,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         escalate: Escalate,
         seeds: HashMap<u32, Vec<Seed>>,
     ) -> Self {
         Self {
-            hub,
+            node,
             core,
             lanes,
             escalate,
@@ -71,7 +71,7 @@ impl Supervisor {
     /// Starts what is missing, tells what has changed. Before the first call returns, every queue
     /// with waiting messages exists.
     pub fn apply(&mut self) {
-        let plan = self.hub.full_plan();
+        let plan = self.node.full_plan();
         self.make_queues(&plan);
         for operator in plan.operators() {
             self.apply_operator(operator);
@@ -103,7 +103,7 @@ impl Supervisor {
         // Messages of destinations that are not configured any more keep their queue: they wait
         // for the configuration to come back, or expire.
         let mut orphans: Vec<u32> = self.seeds.keys().copied().collect();
-        if self.hub.tenure.is_shared() {
+        if self.node.tenure.is_shared() {
             // What waits there is known only to the store.
             orphans.extend(plan.destinations());
         }
@@ -136,7 +136,7 @@ impl Supervisor {
             BindKind::Receiver => &[BindType::Receiver],
             BindKind::TransmitterReceiver => &[BindType::Transmitter, BindType::Receiver],
         };
-        let tenure = Arc::clone(&self.hub.tenure);
+        let tenure = Arc::clone(&self.node.tenure);
         for slot in (0..operator.config.binds).filter(|slot| tenure.holds_bind(operator.id, *slot))
         {
             for bind_type in types {
@@ -150,14 +150,14 @@ impl Supervisor {
         if self
             .slots
             .get(&key)
-            .is_some_and(|session| self.hub.binds.contains(*session))
+            .is_some_and(|session| self.node.binds.contains(*session))
         {
             return;
         }
         let (arbiter, ingest) = &self.lanes[self.next_lane % self.lanes.len()];
         self.next_lane += 1;
         let session = SlotOptions {
-            hub: Arc::clone(&self.hub),
+            node: Arc::clone(&self.node),
             ingest: ingest.clone(),
             operator,
             slot,
@@ -171,7 +171,7 @@ impl Supervisor {
 
     /// Every bind of the operator ends; those that are still wanted come back with the new plan.
     fn rebind(&self, operator: u32) {
-        for port in self.hub.binds.all() {
+        for port in self.node.binds.all() {
             if port.owner.load(std::sync::atomic::Ordering::Relaxed) == operator {
                 port.command(BindCommand {
                     verb: Verb::Rebind.into(),
@@ -181,7 +181,7 @@ impl Supervisor {
     }
 
     fn ensure_queue(&mut self, id: u32, name: &str, kind: QueueKind) {
-        if self.hub.queue(id).is_some() {
+        if self.node.queue(id).is_some() {
             return;
         }
         let (addr, slot) = supervise::slot::<Queue>(queue::MAILBOX);
@@ -190,32 +190,32 @@ impl Supervisor {
             name.to_owned(),
             kind,
             addr,
-            Arc::clone(&self.hub.tenure),
-            &self.hub.metrics,
+            Arc::clone(&self.node.tenure),
+            &self.node.metrics,
         ));
-        self.hub.watch(Arc::clone(&port.health));
-        self.hub.add_queue(Arc::clone(&port));
+        self.node.watch(Arc::clone(&port.health));
+        self.node.add_queue(Arc::clone(&port));
         let seeds = self.seeds.remove(&id).unwrap_or_default();
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         let health = Arc::clone(&port.health);
         let for_actor = Arc::clone(&port);
         slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
-            Queue::new(hub, for_actor, seeds)
+            Queue::new(node, for_actor, seeds)
         });
         if name == ASSEMBLY {
             let (_, slot) = supervise::slot::<Assembly>(queue::MAILBOX);
-            let hub = Arc::clone(&self.hub);
+            let node = Arc::clone(&self.node);
             let health = Health::new("assembly");
-            self.hub.watch(Arc::clone(&health));
+            self.node.watch(Arc::clone(&health));
             slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
-                Assembly::new(hub, port)
+                Assembly::new(node, port)
             });
         } else if let Some(behaviour) = Behaviour::of(name) {
             let (_, slot) = supervise::slot::<TestTarget>(queue::MAILBOX);
-            let hub = Arc::clone(&self.hub);
+            let node = Arc::clone(&self.node);
             let health = Health::new(format!("target {name}"));
             slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
-                TestTarget::new(hub, port, behaviour)
+                TestTarget::new(node, port, behaviour)
             });
         }
     }
@@ -287,29 +287,29 @@ impl Handler<PlanChanged> for Supervisor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::rig;
     use crate::actors::settings::{self, Condition, Wish};
+    use crate::actors::test_support;
     use crate::domain::settings::{Key, Kind};
 
     #[actix::test]
     async fn a_plan_is_nobodys_before_its_queues_exist() {
-        let node = rig::node(1, None).await;
-        let hub = Arc::clone(&node.hub);
+        let node = test_support::node(1, None).await;
+        let node = Arc::clone(&node.context);
         let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
         let core = actix::Arbiter::current();
         let (ingest, _) = supervise::slot(1);
         let (addr, slot) = supervise::slot(16);
-        let (for_root, lanes) = (Arc::clone(&hub), vec![(core.clone(), ingest)]);
+        let (for_root, lanes) = (Arc::clone(&node), vec![(core.clone(), ingest)]);
         let for_slots = Arc::clone(&escalate);
         let handle = core.clone();
         slot.start(&core, Health::new("supervisor"), escalate, move || {
             Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
         });
-        hub.settings.set_supervisor(addr);
+        node.settings.set_supervisor(addr);
         for number in 0..20 {
             // Routes to it come in the same version; a thread of Ingest may see the plan at any moment.
             let name = format!("more-{number}");
-            let watched = Arc::clone(&hub);
+            let watched = Arc::clone(&node);
             let watching = std::thread::spawn({
                 let name = name.clone();
                 move || loop {
@@ -326,7 +326,8 @@ mod tests {
             });
             let key = Key::new(Kind::Operator, name);
             let wish = Wish::Put { key, given };
-            let changed = settings::change(&hub, wish, Condition::default(), false, "a test").await;
+            let changed =
+                settings::change(&node, wish, Condition::default(), false, "a test").await;
             changed.expect("changed");
             let watched = tokio::task::spawn_blocking(|| watching.join());
             let is_there = watched.await.expect("no panic").expect("no panic");

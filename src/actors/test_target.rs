@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
 use crate::actors::posted::measured;
 use crate::actors::traced::{Attempt, Outcome};
@@ -31,7 +31,7 @@ pub enum Behaviour {
 }
 
 pub struct TestTarget {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     queue: Arc<QueuePort>,
     behaviour: Behaviour,
     session: u64,
@@ -54,10 +54,10 @@ impl Behaviour {
 // === impl TestTarget ===
 
 impl TestTarget {
-    pub fn new(hub: Arc<Hub>, queue: Arc<QueuePort>, behaviour: Behaviour) -> Self {
-        let session = hub.binds.next_session();
+    pub fn new(node: Arc<NodeContext>, queue: Arc<QueuePort>, behaviour: Behaviour) -> Self {
+        let session = node.binds.next_session();
         Self {
-            hub,
+            node,
             queue,
             behaviour,
             session,
@@ -95,7 +95,7 @@ impl TestTarget {
             })
             .collect();
         let operator = self.queue.id;
-        self.hub.tell_sent(SentBatch {
+        self.node.tell_sent(SentBatch {
             operator,
             sent,
             session: self.session,
@@ -107,7 +107,7 @@ impl TestTarget {
             failed: Vec::new(),
             room,
         });
-        self.hub.tell_correlation(ReceiptBatch {
+        self.node.tell_correlation(ReceiptBatch {
             operator,
             receipts,
             session: self.session,
@@ -128,7 +128,7 @@ impl TestTarget {
             let attempt = message
                 .and_then(|message| Attempt::begin(message, delivery.what(), delivery.attempt));
             if let Some(attempt) = attempt {
-                attempt.end(&self.hub, self.queue.id, "submit_sm", None, outcome);
+                attempt.end(&self.node, self.queue.id, "submit_sm", None, outcome);
             }
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Handler, Response, Supervised, WrapFuture};
 use tokio::time::Instant;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
 use crate::domain::limit::Gcra;
@@ -23,7 +23,7 @@ use crate::store::redis::Redis;
 pub const MAILBOX: usize = 4096;
 
 pub struct Throttle {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     health: Arc<Health>,
     started: Instant,
     buckets: HashMap<u32, Bucket>,
@@ -44,9 +44,9 @@ struct Bucket {
 
 impl Throttle {
     /// `redis`: where limits are shared; without it this node keeps them alone.
-    pub fn new(hub: Arc<Hub>, health: Arc<Health>, redis: Option<Arc<Redis>>) -> Self {
+    pub fn new(node: Arc<NodeContext>, health: Arc<Health>, redis: Option<Arc<Redis>>) -> Self {
         Self {
-            hub,
+            node,
             health,
             started: Instant::now(),
             buckets: HashMap::new(),
@@ -61,7 +61,7 @@ impl Throttle {
 
     /// Decides here and now, with this node's own buckets.
     fn take(&mut self, ask: TakeTokens) -> TakenTokens {
-        let Some(rate) = self.hub.plan().rate_of(ask.key) else {
+        let Some(rate) = self.node.plan().rate_of(ask.key) else {
             self.buckets.remove(&ask.key);
             return TakenTokens {
                 granted: ask.wanted,
@@ -88,7 +88,7 @@ impl Throttle {
     }
 
     fn publish(&self) {
-        self.hub.throttle_snapshot.set(ThrottleSnapshot {
+        self.node.throttle_snapshot.set(ThrottleSnapshot {
             buckets: (self.buckets.len() + self.lanes.len()) as u64,
             granted_total: self.granted,
             refused_total: self.refused,
@@ -120,7 +120,7 @@ impl Supervised for Throttle {
     /// Buckets start full again: for a moment the limit is exceeded by one burst at most.
     fn restarting(&mut self, _: &mut Self::Context) {
         let redis = self.redis.take();
-        *self = Self::new(Arc::clone(&self.hub), Arc::clone(&self.health), redis);
+        *self = Self::new(Arc::clone(&self.node), Arc::clone(&self.health), redis);
     }
 }
 

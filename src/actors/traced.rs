@@ -25,7 +25,7 @@ use bytes::Bytes;
 
 pub use self::attempt::Attempt;
 pub use self::lookup::resolved;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;
 use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, span_id};
@@ -84,35 +84,41 @@ pub fn submit_span(context: &TraceContext, message: u64) -> SpanId {
 }
 
 /// Decides whether a new message is traced, unless its sender has.
-pub fn pick(hub: &Hub, ratio: Ratio, message: &mut Message) {
+pub fn pick(node: &NodeContext, ratio: Ratio, message: &mut Message) {
     if !message.trace_context.is_empty() {
         if context_of(message).is_some() {
-            hub.traces.count(Reason::Parent);
+            node.traces.count(Reason::Parent);
         }
     } else if ratio.takes(message.id) {
         let trace_id = rand::random::<u128>().max(1).to_be_bytes();
         let context = TraceContext::root(trace_id);
         message.trace_context = Bytes::copy_from_slice(&context.to_octets());
-        hub.traces.count(Reason::Head);
+        node.traces.count(Reason::Head);
     }
 }
 
 /// A submission is answered: durable, or refused with a status.
-pub fn submitted(hub: &Hub, message: &Message, times: Submitted, peer: &str, refused: Option<u32>) {
+pub fn submitted(
+    node: &NodeContext,
+    message: &Message,
+    times: Submitted,
+    peer: &str,
+    refused: Option<u32>,
+) {
     let Some(context) = context_of(message) else {
         return;
     };
     let root = submit_span(&context, message.id);
     let inside = context.below(root);
     let route = Span::leaf(inside, "route", Kind::Internal, (times.read, times.routed))
-        .with("smsc.queue", hub.name_of(message.queue));
+        .with("smsc.queue", node.name_of(message.queue));
     let store = Span::leaf(
         inside,
         "store",
         Kind::Internal,
         (times.routed, times.durable),
     );
-    let operation = match hub.is_account(message.sender) {
+    let operation = match node.is_account(message.sender) {
         true => "submit_sm",
         false => "deliver_sm",
     };
@@ -123,22 +129,22 @@ pub fn submitted(hub: &Hub, message: &Message, times: Submitted, peer: &str, ref
         Kind::Server,
         (times.read, times.durable),
     );
-    let span = described(hub, span, message)
+    let span = described(node, span, message)
         .with("messaging.operation.name", operation)
         .with("messaging.operation.type", "receive")
-        .with("messaging.destination.name", hub.name_of(message.queue));
+        .with("messaging.destination.name", node.name_of(message.queue));
     let span = with_peer(span, peer.parse().ok());
-    hub.traces.emit(route);
+    node.traces.emit(route);
     match refused {
         None => {
-            hub.traces.emit(store);
-            hub.traces
+            node.traces.emit(store);
+            node.traces
                 .emit(span.with("smsc.command_status", "ESME_ROK"));
         }
         Some(status) => {
             let status = status_name(status);
-            hub.traces.emit(store.failed(status.clone()));
-            hub.traces.emit(
+            node.traces.emit(store.failed(status.clone()));
+            node.traces.emit(
                 span.with("smsc.command_status", status.clone())
                     .failed(status),
             );
@@ -156,26 +162,26 @@ pub fn below_submission(message: &Message) -> Bytes {
 }
 
 /// A part of a message has become durable with it.
-pub fn divided(hub: &Hub, part: &Message, times: Submitted) {
-    carried(hub, part, "part", (times.routed, times.durable));
+pub fn divided(node: &NodeContext, part: &Message, times: Submitted) {
+    carried(node, part, "part", (times.routed, times.durable));
 }
 
 /// A message was put together from parts and has become durable.
-pub fn assembled(hub: &Hub, whole: &Message, times: (i64, i64)) {
-    carried(hub, whole, "assemble", times);
+pub fn assembled(node: &NodeContext, whole: &Message, times: (i64, i64)) {
+    carried(node, whole, "assemble", times);
 }
 
 /// The root of all that happens to a message that came of another one.
-fn carried(hub: &Hub, message: &Message, name: &'static str, times: (i64, i64)) {
+fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i64, i64)) {
     let Some(context) = context_of(message) else {
         return;
     };
     let id = submit_span(&context, message.id);
     let span = Span::new(context, id, name, Kind::Internal, times);
-    let span = described(hub, span, message)
-        .with("messaging.destination.name", hub.name_of(message.queue))
-        .with("smsc.queue", hub.name_of(message.queue));
-    hub.traces.emit(span);
+    let span = described(node, span, message)
+        .with("messaging.destination.name", node.name_of(message.queue))
+        .with("smsc.queue", node.name_of(message.queue));
+    node.traces.emit(span);
 }
 
 /// An operator's ESME_ROK is about to be written down; `None` when the message is not traced.
@@ -191,7 +197,7 @@ pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option
 }
 
 /// It is written down.
-pub fn answered(hub: &Hub, answer: Answer) {
+pub fn answered(node: &NodeContext, answer: Answer) {
     let attempt = span_id(
         answer.context.trace_id,
         answer.message,
@@ -212,50 +218,62 @@ pub fn answered(hub: &Hub, answer: Answer) {
         "smsc.operator_message_id",
         crate::domain::address::printable(&answer.theirs),
     );
-    hub.traces.emit(span);
+    node.traces.emit(span);
 }
 
 /// A message that waited again after an attempt is given back to its queue's sessions.
-pub async fn waited_again(hub: &Hub, message: Message, queue: u32) {
+pub async fn waited_again(node: &NodeContext, message: Message, queue: u32) {
     let Some(context) = context_of(&message) else {
         return;
     };
     let until = clock::now_us();
-    let Ok(Some(history)) = hub.store.history(message.id).await else {
+    let Ok(Some(history)) = node.store.history(message.id).await else {
         return;
     };
     let Some(last) = history.attempts.last() else {
         return;
     };
-    waited(hub, &message, context, (last.at * 1_000, until), queue);
+    waited(node, &message, context, (last.at * 1_000, until), queue);
 }
 
-fn waited(hub: &Hub, message: &Message, context: TraceContext, times: (i64, i64), queue: u32) {
+fn waited(
+    node: &NodeContext,
+    message: &Message,
+    context: TraceContext,
+    times: (i64, i64),
+    queue: u32,
+) {
     let parent = submit_span(&context, message.id);
     let span = Span::leaf(context.below(parent), "queue", Kind::Internal, times)
         .with("messaging.system", "smpp")
         .with("messaging.message.id", message.id.to_string())
-        .with("messaging.destination.name", hub.name_of(queue))
-        .with("smsc.queue", hub.name_of(queue));
-    hub.traces.emit(span);
+        .with("messaging.destination.name", node.name_of(queue))
+        .with("smsc.queue", node.name_of(queue));
+    node.traces.emit(span);
 }
 
 /// A message has ended; for one that failed without being traced, its trace is made now.
-pub fn ended(hub: &std::sync::Arc<Hub>, final_state: &Final, started: i64) {
+pub fn ended(node: &std::sync::Arc<NodeContext>, final_state: &Final, started: i64) {
     let Some(message) = &final_state.message else {
         return;
     };
-    let Some(end) = end_of(hub, message, final_state.state(), final_state.at) else {
+    let Some(end) = end_of(node, message, final_state.state(), final_state.at) else {
         return;
     };
     if end.belated {
-        return failure::trace(hub, message, final_state, end);
+        return failure::trace(node, message, final_state, end);
     }
-    let span = end_span(hub, message, final_state, &end, (started, clock::now_us()));
-    hub.traces.emit(span);
+    let span = end_span(node, message, final_state, &end, (started, clock::now_us()));
+    node.traces.emit(span);
 }
 
-fn end_span(hub: &Hub, message: &Message, ended: &Final, end: &End, times: (i64, i64)) -> Span {
+fn end_span(
+    node: &NodeContext,
+    message: &Message,
+    ended: &Final,
+    end: &End,
+    times: (i64, i64),
+) -> Span {
     let (name, kind) = match ended.by_receipt {
         true => ("receipt", Kind::Consumer),
         false => ("finish", Kind::Internal),
@@ -271,14 +289,14 @@ fn end_span(hub: &Hub, message: &Message, ended: &Final, end: &End, times: (i64,
         .linked(link)
         .with("smsc.state", state_name)
         .with("smsc.attempts", i64::from(ended.attempts));
-    span = described(hub, span, message);
+    span = described(node, span, message);
     if ended.by_receipt {
         span = span
             .with("messaging.operation.name", "deliver_sm")
             .with("messaging.operation.type", "settle");
     }
     if ended.operator != 0 {
-        span = span.with("smsc.operator", hub.name_of(ended.operator));
+        span = span.with("smsc.operator", node.name_of(ended.operator));
     }
     if !ended.error.is_empty() {
         let error = crate::domain::address::printable(&ended.error);
@@ -303,17 +321,17 @@ fn cause(context: &TraceContext, message: &Message, ended: &Final) -> SpanId {
 
 /// Where the end of a message belongs, on every node and after every restart the same; `None` when
 /// it is not traced.
-fn end_of(hub: &Hub, message: &Message, state: MessageState, at: i64) -> Option<End> {
+fn end_of(node: &NodeContext, message: &Message, state: MessageState, at: i64) -> Option<End> {
     let (context, belated) = match context_of(message) {
         Some(context) => (context, false),
-        None if is_failure(state) && hub.traces.is_on() => {
+        None if is_failure(state) && node.traces.is_on() => {
             let asked = TraceContext::from_octets(&message.trace_context);
-            let own = || TraceContext::root(hub.traces.of_failure(message.id));
+            let own = || TraceContext::root(node.traces.of_failure(message.id));
             (asked.map_or_else(own, TraceContext::sampled), true)
         }
         None => return None,
     };
-    let old = !belated && is_old(hub, message.accepted_at, at);
+    let old = !belated && is_old(node, message.accepted_at, at);
     let continued = context.go_on(message.id, Step::End, old);
     Some(End {
         id: span_id(continued.context.trace_id, message.id, Step::End, 0),
@@ -324,8 +342,13 @@ fn end_of(hub: &Hub, message: &Message, state: MessageState, at: i64) -> Option<
 }
 
 /// The context that a receipt carries to the account's session.
-pub fn receipt_context(hub: &Hub, message: &Message, state: MessageState, at: i64) -> Bytes {
-    match end_of(hub, message, state, at) {
+pub fn receipt_context(
+    node: &NodeContext,
+    message: &Message,
+    state: MessageState,
+    at: i64,
+) -> Bytes {
+    match end_of(node, message, state, at) {
         Some(end) => Bytes::copy_from_slice(&end.context.below(end.id).to_octets()),
         None => Bytes::new(),
     }
@@ -333,13 +356,13 @@ pub fn receipt_context(hub: &Hub, message: &Message, state: MessageState, at: i6
 
 /// The trace in which a message is found: its own, or that of its failure.
 pub fn shown(
-    hub: &Hub,
+    node: &NodeContext,
     message: &Message,
     end: Option<(MessageState, i64)>,
 ) -> Option<TraceContext> {
     let context = match (context_of(message), end) {
         (Some(context), _) => context,
-        (None, Some((state, at))) => end_of(hub, message, state, at)?.context,
+        (None, Some((state, at))) => end_of(node, message, state, at)?.context,
         (None, None) => return None,
     };
     Some(context.below(submit_span(&context, message.id)))
@@ -356,14 +379,14 @@ fn is_failure(state: MessageState) -> bool {
     )
 }
 
-fn is_old(hub: &Hub, began: i64, now: i64) -> bool {
-    let limit = hub.plan().config.telemetry.trace_link_after;
+fn is_old(node: &NodeContext, began: i64, now: i64) -> bool {
+    let limit = node.plan().config.telemetry.trace_link_after;
     now - began > limit.as_millis() as i64
 }
 
 /// What every span about a message says of it.
-fn described(hub: &Hub, span: Span, message: &Message) -> Span {
-    let sender = hub.name_of(message.sender);
+fn described(node: &NodeContext, span: Span, message: &Message) -> Span {
+    let sender = node.name_of(message.sender);
     let key = match sender.starts_with("account:") {
         true => "smsc.account",
         false => "smsc.operator",
@@ -372,8 +395,8 @@ fn described(hub: &Hub, span: Span, message: &Message) -> Span {
         .with("messaging.system", "smpp")
         .with("messaging.message.id", message.id.to_string())
         .with(key, sender)
-        .with("smsc.source", hub.traces.number(&message.source))
-        .with("smsc.destination", hub.traces.number(&message.destination));
+        .with("smsc.source", node.traces.number(&message.source))
+        .with("smsc.destination", node.traces.number(&message.destination));
     match content::part_of(message) {
         Some(part) => span
             .with("smsc.part", i64::from(part.sequence))

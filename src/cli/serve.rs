@@ -58,7 +58,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let addresses = (config.smpp.listen.clone(), config.http.listen);
         let data_dir = config.data_dir.clone();
         let app = app::start(config, args.config, token.clone()).await?;
-        if demo && app.hub.plan().account(DEMO_ACCOUNT).is_some() {
+        if demo && app.node.plan().account(DEMO_ACCOUNT).is_some() {
             greet(&data_dir, &addresses, &token)?;
         }
         // A demo belongs to the terminal that it was started on, unless nohup says otherwise.

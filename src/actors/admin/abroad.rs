@@ -4,23 +4,23 @@
 
 use prost::Message as _;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::pb::order::What;
 use crate::pb::{Message, Order, Refusal};
 use crate::store::cluster::{Hint, Partition};
 
 /// Leaves a command for every other living node; whether there is one.
-pub(in crate::actors) async fn to_others(hub: &Hub, what: What) -> Result<bool, Refusal> {
-    send(hub, hub.other_nodes(), what).await
+pub(in crate::actors) async fn to_others(node: &NodeContext, what: What) -> Result<bool, Refusal> {
+    send(node, node.other_nodes(), what).await
 }
 
 /// Leaves a command for one node.
-pub async fn to_node(hub: &Hub, node: u8, what: What) -> Result<bool, Refusal> {
-    send(hub, vec![node], what).await
+pub async fn to_node(node: &NodeContext, to: u8, what: What) -> Result<bool, Refusal> {
+    send(node, vec![to], what).await
 }
 
-async fn send(hub: &Hub, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
-    let Some(cluster) = hub.cluster.as_ref().filter(|_| !nodes.is_empty()) else {
+async fn send(node: &NodeContext, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
+    let Some(cluster) = node.cluster.as_ref().filter(|_| !nodes.is_empty()) else {
         return Ok(false);
     };
     let order = Order { what: Some(what) }.encode_to_vec();
@@ -30,13 +30,13 @@ async fn send(hub: &Hub, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
 }
 
 /// The other node that has this message in its queue; `None` for this one.
-pub(super) fn owner_of(hub: &Hub, queue: u32, message: &Message) -> Option<u8> {
-    if !hub.tenure.is_shared() {
+pub(super) fn owner_of(node: &NodeContext, queue: u32, message: &Message) -> Option<u8> {
+    if !node.tenure.is_shared() {
         return None;
     }
-    let part = hub.part_of(queue, &message.destination);
-    hub.tenure
+    let part = node.part_of(queue, &message.destination);
+    node.tenure
         .neighbours()
         .owner_of(Partition { queue, part })
-        .filter(|owner| *owner != hub.ids.node())
+        .filter(|owner| *owner != node.ids.node())
 }

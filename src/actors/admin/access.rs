@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::actors::access::{self, Access};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::access::Role;
 use crate::domain::id;
@@ -14,15 +14,15 @@ use crate::pb::{
 use crate::store::access::{AuditRow, AuditSearch, TokenRow};
 
 /// All tokens, by name.
-pub(super) async fn tokens(hub: Arc<Hub>) -> Result<TokenList, Refusal> {
-    let tokens = hub.store.tokens().await?;
+pub(super) async fn tokens(node: Arc<NodeContext>) -> Result<TokenList, Refusal> {
+    let tokens = node.store.tokens().await?;
     Ok(TokenList {
         tokens: tokens.into_iter().map(view).collect(),
     })
 }
 
 /// Makes a token; it opens the API of this node at once, and of the others within seconds.
-pub(super) async fn add(hub: Arc<Hub>, order: AddToken) -> Result<AddedToken, Refusal> {
+pub(super) async fn add(node: Arc<NodeContext>, order: AddToken) -> Result<AddedToken, Refusal> {
     let (secret, hash) = access::new_token();
     let row = TokenRow {
         name: order.name,
@@ -33,13 +33,13 @@ pub(super) async fn add(hub: Arc<Hub>, order: AddToken) -> Result<AddedToken, Re
         expires_at: order.expires_at,
         used_at: 0,
     };
-    if !hub.store.add_token(row.clone()).await? {
+    if !node.store.add_token(row.clone()).await? {
         return Err(Refusal::conflict(format!(
             "there is a token {:?} already; remove it first, or choose another name",
             row.name
         )));
     }
-    refresh(&hub, &hub.access).await;
+    refresh(&node, &node.access).await;
     Ok(AddedToken {
         token: Some(view(row)),
         secret,
@@ -47,43 +47,46 @@ pub(super) async fn add(hub: Arc<Hub>, order: AddToken) -> Result<AddedToken, Re
 }
 
 /// Ends a token.
-pub(super) async fn remove(hub: Arc<Hub>, order: RemoveToken) -> Result<RemovedToken, Refusal> {
-    if !hub.store.remove_token(order.name.clone()).await? {
+pub(super) async fn remove(
+    node: Arc<NodeContext>,
+    order: RemoveToken,
+) -> Result<RemovedToken, Refusal> {
+    if !node.store.remove_token(order.name.clone()).await? {
         return Err(Refusal::not_found(format!(
             "there is no token {:?}; GET /v1/tokens lists them",
             order.name
         )));
     }
-    refresh(&hub, &hub.access).await;
+    refresh(&node, &node.access).await;
     Ok(RemovedToken {})
 }
 
 /// Reads the tokens of the store again.
-pub(super) async fn refresh(hub: &Hub, access: &Access) {
-    if let Err(error) = access.refresh(hub.store.as_ref()).await {
+pub(super) async fn refresh(node: &NodeContext, access: &Access) {
+    if let Err(error) = access.refresh(node.store.as_ref()).await {
         tracing::warn!(%error, "the tokens of the admin API could not be read again");
     }
 }
 
 /// Writes down what was done.
-pub(super) async fn note(hub: Arc<Hub>, note: NoteAudit) -> Result<NotedAudit, Refusal> {
+pub(super) async fn note(node: Arc<NodeContext>, note: NoteAudit) -> Result<NotedAudit, Refusal> {
     let row = AuditRow {
-        id: hub.ids.next_anyway(clock::now_ms()),
+        id: node.ids.next_anyway(clock::now_ms()),
         token: note.token,
         role: note.role,
         address: note.address,
         method: note.method,
         path: note.path,
         status: note.status as u16,
-        node: hub.ids.node(),
+        node: node.ids.node(),
         detail: note.detail,
     };
-    hub.store.audit(row).await?;
+    node.store.audit(row).await?;
     Ok(NotedAudit {})
 }
 
 /// A page of the audit log, newest first.
-pub(super) async fn audited(hub: Arc<Hub>, ask: ListAudit) -> Result<AuditList, Refusal> {
+pub(super) async fn audited(node: Arc<NodeContext>, ask: ListAudit) -> Result<AuditList, Refusal> {
     let limit = ask.limit as usize;
     let below = match ask.until {
         0 => u64::MAX,
@@ -99,7 +102,7 @@ pub(super) async fn audited(hub: Arc<Hub>, ask: ListAudit) -> Result<AuditList, 
         },
         limit,
     };
-    let rows = hub.store.audited(search).await?;
+    let rows = node.store.audited(search).await?;
     let next_before = match rows.last() {
         Some(last) if rows.len() >= limit => last.id,
         _ => 0,

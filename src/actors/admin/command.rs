@@ -9,7 +9,7 @@ use super::messages;
 use super::orders;
 use super::transfer;
 use crate::actors::alert;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::notification;
 use crate::actors::ports::{BindPort, QueuePort, post};
 use crate::actors::seats;
@@ -24,9 +24,12 @@ use crate::pb::{
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Suspends, resumes or purges a queue.
-pub(super) async fn queue(hub: Arc<Hub>, order: CommandQueue) -> Result<Commanded, Refusal> {
+pub(super) async fn queue(
+    node: Arc<NodeContext>,
+    order: CommandQueue,
+) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let mut result = queue_ordered(&hub, &order, verb).await;
+    let mut result = queue_ordered(&node, &order, verb).await;
     audit(
         &order.by,
         verb.as_str_name(),
@@ -34,17 +37,17 @@ pub(super) async fn queue(hub: Arc<Hub>, order: CommandQueue) -> Result<Commande
         &result,
     );
     if let Ok(done) = &mut result {
-        done.pending |= abroad::to_others(&hub, What::Queue(order)).await?;
+        done.pending |= abroad::to_others(&node, What::Queue(order)).await?;
     }
     result
 }
 
 async fn queue_ordered(
-    hub: &Hub,
+    node: &NodeContext,
     order: &CommandQueue,
     verb: queue_command::Verb,
 ) -> Result<Commanded, Refusal> {
-    let port = hub
+    let port = node
         .queues()
         .into_iter()
         .find(|port| port.name == order.name)
@@ -68,39 +71,39 @@ async fn queue_ordered(
 }
 
 /// Carries out what was ordered on another node.
-pub async fn execute(hub: Arc<Hub>, order: Order) {
+pub async fn execute(node: Arc<NodeContext>, order: Order) {
     match order.what {
         Some(What::Queue(order)) => {
-            let result = queue_ordered(&hub, &order, order.verb()).await;
+            let result = queue_ordered(&node, &order, order.verb()).await;
             let what = format!("queue {}", order.name);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
         Some(What::Operator(order)) => {
-            let result = operator_ordered(&hub, &order, order.verb());
+            let result = operator_ordered(&node, &order, order.verb());
             let what = format!("operator {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
         Some(What::Move(order)) => {
             // Its result is in the log; whoever ordered it has the answer of another node.
-            let _ = transfer::here(&hub, &order).await;
+            let _ = transfer::here(&node, &order).await;
         }
         Some(What::Message(order)) => {
-            let result = orders::carry_out(&hub, &order).await;
+            let result = orders::carry_out(&node, &order).await;
             let what = format!("message {}", order.id);
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
         Some(What::Alert(forward)) if forward.notification.is_some() => {
-            notification::arrived(&hub, forward);
+            notification::arrived(&node, forward);
         }
-        Some(What::ForgetParked(order)) => post(&hub.correlation, order),
-        Some(What::Alert(forward)) => alert::arrived(&hub, &forward),
+        Some(What::ForgetParked(order)) => post(&node.correlation, order),
+        Some(What::Alert(forward)) => alert::arrived(&node, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
-        Some(What::Settings(_)) => drop(settings::follow(&hub, false).await),
+        Some(What::Settings(_)) => drop(settings::follow(&node, false).await),
         Some(What::MakeRoom(order)) => {
-            seats::make_room(&hub, order.account, Duration::from_millis(order.within_ms)).await;
+            seats::make_room(&node, order.account, Duration::from_millis(order.within_ms)).await;
         }
         Some(What::EraseRecords(order)) => {
-            if let Err(error) = messages::erase_records(&hub, order.msisdn).await {
+            if let Err(error) = messages::erase_records(&node, order.msisdn).await {
                 tracing::error!(%error, "a number could not be taken out of the CDR files");
             }
         }
@@ -109,9 +112,12 @@ pub async fn execute(hub: Arc<Hub>, order: Order) {
 }
 
 /// Commands every bind of an operator.
-pub(super) async fn operator(hub: Arc<Hub>, order: CommandOperator) -> Result<Commanded, Refusal> {
+pub(super) async fn operator(
+    node: Arc<NodeContext>,
+    order: CommandOperator,
+) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let mut result = operator_ordered(&hub, &order, verb);
+    let mut result = operator_ordered(&node, &order, verb);
     audit(
         &order.by,
         verb.as_str_name(),
@@ -119,17 +125,17 @@ pub(super) async fn operator(hub: Arc<Hub>, order: CommandOperator) -> Result<Co
         &result,
     );
     if let Ok(done) = &mut result {
-        done.pending |= abroad::to_others(&hub, What::Operator(order)).await?;
+        done.pending |= abroad::to_others(&node, What::Operator(order)).await?;
     }
     result
 }
 
 fn operator_ordered(
-    hub: &Hub,
+    node: &NodeContext,
     order: &CommandOperator,
     verb: bind_command::Verb,
 ) -> Result<Commanded, Refusal> {
-    let owner = hub
+    let owner = node
         .plan()
         .operators()
         .find(|operator| operator.config.id == order.id)
@@ -140,7 +146,7 @@ fn operator_ordered(
                 order.id
             ))
         })?;
-    let binds = hub.binds.all();
+    let binds = node.binds.all();
     let own = binds
         .iter()
         .filter(|port| port.owner.load(Ordering::Relaxed) == owner);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::Addr;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::supervisor::Supervisor;
 use crate::pb::command_drain::Verb;
 use crate::pb::{DrainView, SlotsChanged};
@@ -20,36 +20,40 @@ const BINDS_END: [Duration; 3] = [
 ];
 
 /// Carries out a command, and says how far the drain is.
-pub(super) fn command(hub: &Arc<Hub>, supervisor: &Addr<Supervisor>, verb: Verb) -> DrainView {
+pub(super) fn command(
+    node: &Arc<NodeContext>,
+    supervisor: &Addr<Supervisor>,
+    verb: Verb,
+) -> DrainView {
     match verb {
-        Verb::Begin if !hub.draining.swap(true, Ordering::Relaxed) => {
+        Verb::Begin if !node.draining.swap(true, Ordering::Relaxed) => {
             tracing::info!("draining: intake is stopped, windows are being finished");
             // Binds that wait for their next attempt have nothing to finish.
-            hub.binds.all().iter().for_each(|port| port.wake());
+            node.binds.all().iter().for_each(|port| port.wake());
         }
-        Verb::End if hub.draining.swap(false, Ordering::Relaxed) => {
+        Verb::End if node.draining.swap(false, Ordering::Relaxed) => {
             tracing::info!("the drain has ended: taking messages again");
-            actix::spawn(start_binds(Arc::clone(hub), supervisor.clone()));
+            actix::spawn(start_binds(Arc::clone(node), supervisor.clone()));
         }
         _ => {}
     }
-    look(hub)
+    look(node)
 }
 
-fn look(hub: &Hub) -> DrainView {
+fn look(node: &NodeContext) -> DrainView {
     let held = |queue: &Arc<crate::actors::ports::QueuePort>| queue.held.load(Ordering::Relaxed);
     DrainView {
-        draining: hub.draining.load(Ordering::Relaxed),
-        in_flight: hub.queues().iter().map(held).sum(),
-        sessions: hub.binds.all().len() as u64,
+        draining: node.draining.load(Ordering::Relaxed),
+        in_flight: node.queues().iter().map(held).sum(),
+        sessions: node.binds.all().len() as u64,
     }
 }
 
 /// Starts the binds that have ended.
-async fn start_binds(hub: Arc<Hub>, supervisor: Addr<Supervisor>) {
+async fn start_binds(node: Arc<NodeContext>, supervisor: Addr<Supervisor>) {
     for pause in BINDS_END {
         tokio::time::sleep(pause).await;
-        if hub.draining.load(Ordering::Relaxed) {
+        if node.draining.load(Ordering::Relaxed) {
             return;
         }
         let _ = supervisor.send(SlotsChanged {}).await;

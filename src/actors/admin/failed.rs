@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::Plan;
 use crate::content;
 use crate::domain::state;
@@ -17,21 +17,21 @@ use crate::store::{Search, Stored};
 use super::messages;
 
 /// A page of them, newest first.
-pub(super) async fn list(hub: Arc<Hub>, ask: ListFailed) -> Result<MessageList, Refusal> {
-    let page = hub.store.failed(search(&hub, ask)?).await?;
-    let plan = hub.full_plan();
+pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<MessageList, Refusal> {
+    let page = node.store.failed(search(&node, ask)?).await?;
+    let plan = node.full_plan();
     let ids: Vec<u64> = page
         .messages
         .iter()
         .filter(|stored| !is_carried(&plan, stored))
         .map(|stored| stored.message.id)
         .collect();
-    let histories = hub.store.histories(ids).await?;
+    let histories = node.store.histories(ids).await?;
     Ok(MessageList {
         messages: histories
             .into_iter()
             .flatten()
-            .map(|history| messages::view(&hub, history))
+            .map(|history| messages::view(&node, history))
             .collect(),
         next_before: page.next_before.unwrap_or_default(),
     })
@@ -41,7 +41,7 @@ pub(super) async fn list(hub: Arc<Hub>, ask: ListFailed) -> Result<MessageList, 
 ///
 /// # Errors
 /// A name that does not exist, or a state that is not final.
-pub(super) fn search(hub: &Hub, ask: ListFailed) -> Result<FailedSearch, Refusal> {
+pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch, Refusal> {
     let which: SearchMessages = ask.which.unwrap_or_default();
     let state = match which.state() {
         MessageState::Unspecified => None,
@@ -54,11 +54,11 @@ pub(super) fn search(hub: &Hub, ask: ListFailed) -> Result<FailedSearch, Refusal
     };
     let sender = match which.sender.as_str() {
         "" => None,
-        name => Some(messages::sender(hub, name)?),
+        name => Some(messages::sender(node, name)?),
     };
     let operator = match ask.operator.as_str() {
         "" => None,
-        name => Some(operator(hub, name)?),
+        name => Some(operator(node, name)?),
     };
     Ok(FailedSearch {
         which: Search {
@@ -78,8 +78,8 @@ pub(super) fn search(hub: &Hub, ask: ListFailed) -> Result<FailedSearch, Refusal
 }
 
 /// The number of an operator or queue, named as routes or as the list of queues name it.
-pub(super) fn operator(hub: &Hub, name: &str) -> Result<u32, Refusal> {
-    hub.plan().sender(name).ok_or_else(|| {
+pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    node.plan().sender(name).ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no operator {name:?} and never was; GET /v1/queues lists operators and accounts"
         ))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::abroad;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::traced;
 use crate::clock;
 use crate::domain::address::mask;
@@ -18,14 +18,14 @@ use crate::store::archive::Erased;
 use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
 
 /// One message with all that happened to it.
-pub(super) async fn find(hub: Arc<Hub>, id: u64) -> Result<MessageView, Refusal> {
-    let history = history(&hub, id).await?;
-    Ok(view(&hub, history))
+pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
+    let history = history(&node, id).await?;
+    Ok(view(&node, history))
 }
 
 /// The rows of one message.
-pub async fn history(hub: &Hub, id: u64) -> Result<History, Refusal> {
-    hub.store.history(id).await?.ok_or_else(|| {
+pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
+    node.store.history(id).await?.ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no message {id}; it was never accepted here, or it is older than store.retention"
         ))
@@ -33,16 +33,19 @@ pub async fn history(hub: &Hub, id: u64) -> Result<History, Refusal> {
 }
 
 /// A page of messages, newest first.
-pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<MessageList, Refusal> {
+pub(super) async fn search(
+    node: Arc<NodeContext>,
+    ask: SearchMessages,
+) -> Result<MessageList, Refusal> {
     let state = match ask.state() {
         MessageState::Unspecified => None,
         state => Some(state),
     };
     let sender = match ask.sender.as_str() {
         "" => None,
-        name => Some(sender(&hub, name)?),
+        name => Some(sender(&node, name)?),
     };
-    let page = hub
+    let page = node
         .store
         .search(Search {
             to: (!ask.to.is_empty()).then_some(ask.to),
@@ -59,15 +62,15 @@ pub(super) async fn search(hub: Arc<Hub>, ask: SearchMessages) -> Result<Message
         messages: page
             .messages
             .into_iter()
-            .map(|stored| list_entry(&hub, stored))
+            .map(|stored| list_entry(&node, stored))
             .collect(),
         next_before: page.next_before.unwrap_or_default(),
     })
 }
 
 /// The number of an account or operator that brings messages.
-pub(super) fn sender(hub: &Hub, name: &str) -> Result<u32, Refusal> {
-    hub.plan().sender(name).ok_or_else(|| {
+pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    node.plan().sender(name).ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no account {name:?} and never was; GET /v1/queues lists accounts and operators"
         ))
@@ -75,10 +78,13 @@ pub(super) fn sender(hub: &Hub, name: &str) -> Result<u32, Refusal> {
 }
 
 /// Takes a subscriber's number and texts out of finished messages.
-pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedMessages, Refusal> {
+pub(super) async fn erase(
+    node: Arc<NodeContext>,
+    ask: EraseSubscriber,
+) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
-    hub.networks.forget(ask.msisdn.as_bytes());
-    let result = hub.store.erase_msisdn(ask.msisdn.clone()).await;
+    node.networks.forget(ask.msisdn.as_bytes());
+    let result = node.store.erase_msisdn(ask.msisdn.clone()).await;
     match &result {
         Ok(done) => tracing::info!(
             target: "audit",
@@ -96,8 +102,8 @@ pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedM
     let others = What::EraseRecords(EraseRecords {
         msisdn: msisdn.clone(),
     });
-    abroad::to_others(&hub, others).await?;
-    erase_records(&hub, msisdn).await.map_err(|error| {
+    abroad::to_others(&node, others).await?;
+    erase_records(&node, msisdn).await.map_err(|error| {
         Refusal::unavailable(format!(
             "number and text are gone from {erased} messages, but not from the CDR files: {error}"
         ))
@@ -106,8 +112,8 @@ pub(super) async fn erase(hub: Arc<Hub>, ask: EraseSubscriber) -> Result<ErasedM
 }
 
 /// Takes a number out of the call detail records of this node.
-pub(super) async fn erase_records(hub: &Hub, msisdn: String) -> std::io::Result<()> {
-    let Some(records) = hub.records.get().cloned() else {
+pub(super) async fn erase_records(node: &NodeContext, msisdn: String) -> std::io::Result<()> {
+    let Some(records) = node.records.get().cloned() else {
         return Ok(());
     };
     let erase = move || records.erase(msisdn.as_bytes());
@@ -148,7 +154,7 @@ pub fn due_at(history: &History) -> i64 {
         .map_or(history.stored.message.due_at, |retry| retry.due_at)
 }
 
-pub(super) fn view(hub: &Hub, history: History) -> MessageView {
+pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
     let now = clock::now_ms();
     let stage = stage(&history, now);
     let due_at = due_at(&history);
@@ -166,7 +172,7 @@ pub(super) fn view(hub: &Hub, history: History) -> MessageView {
         history: history
             .attempts
             .into_iter()
-            .map(|attempt| attempt_view(hub, attempt))
+            .map(|attempt| attempt_view(node, attempt))
             .collect(),
         changes: history
             .changes
@@ -175,7 +181,7 @@ pub(super) fn view(hub: &Hub, history: History) -> MessageView {
                 at: change.at,
                 kind: change_name(change.kind).to_owned(),
                 queue: match change.kind {
-                    ChangeKind::Move => hub.name_of(change.queue),
+                    ChangeKind::Move => node.name_of(change.queue),
                     _ => String::new(),
                 },
                 by: change.by,
@@ -183,14 +189,14 @@ pub(super) fn view(hub: &Hub, history: History) -> MessageView {
             .collect(),
         fin: history.stored.fin.as_ref().map(|fin| FinalView {
             given_up,
-            ..final_view(hub, fin, told)
+            ..final_view(node, fin, told)
         }),
-        ..list_entry(hub, history.stored)
+        ..list_entry(node, history.stored)
     }
 }
 
 /// What a list shows; how far an unfinished message has come needs its attempts and is left out.
-fn list_entry(hub: &Hub, stored: Stored) -> MessageView {
+fn list_entry(node: &NodeContext, stored: Stored) -> MessageView {
     let state = stored
         .fin
         .as_ref()
@@ -200,24 +206,24 @@ fn list_entry(hub: &Hub, stored: Stored) -> MessageView {
         None => Stage::Unspecified,
     };
     MessageView {
-        sender: hub.name_of(stored.message.sender),
-        queue: hub.name_of(stored.queue),
+        sender: node.name_of(stored.message.sender),
+        queue: node.name_of(stored.queue),
         state: state.into(),
         stage: stage.into(),
         attempts: stored.attempts,
         replayed_as: stored.replayed_as,
-        fin: stored.fin.as_ref().map(|fin| final_view(hub, fin, false)),
-        trace: trace_view(hub, &stored),
+        fin: stored.fin.as_ref().map(|fin| final_view(node, fin, false)),
+        trace: trace_view(node, &stored),
         message: Some(stored.message),
         ..MessageView::default()
     }
 }
 
-fn trace_view(hub: &Hub, stored: &Stored) -> Option<TraceView> {
+fn trace_view(node: &NodeContext, stored: &Stored) -> Option<TraceView> {
     let end = stored.fin.as_ref().map(|fin| (fin.state, fin.at));
-    let context = traced::shown(hub, &stored.message, end)?;
+    let context = traced::shown(node, &stored.message, end)?;
     let trace_id = to_hex(&context.trace_id);
-    let url = hub.plan().config.telemetry.trace_url.clone();
+    let url = node.plan().config.telemetry.trace_url.clone();
     Some(TraceView {
         traceparent: context.traceparent(context.parent),
         url: url.map_or_else(String::new, |url| url.replace("{trace_id}", &trace_id)),
@@ -225,24 +231,24 @@ fn trace_view(hub: &Hub, stored: &Stored) -> Option<TraceView> {
     })
 }
 
-fn final_view(hub: &Hub, fin: &FinRow, told: bool) -> FinalView {
+fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> FinalView {
     FinalView {
         at: fin.at,
         done_at: fin.done_at,
         error: fin.error.clone(),
-        operator: hub.name_of(fin.operator),
-        tell: hub.name_of(fin.tell),
+        operator: node.name_of(fin.operator),
+        tell: node.name_of(fin.tell),
         told,
         given_up: false,
     }
 }
 
-fn attempt_view(hub: &Hub, attempt: SentRow) -> AttemptView {
+fn attempt_view(node: &NodeContext, attempt: SentRow) -> AttemptView {
     let unanswered = attempt.status == SentRow::NO_ANSWER;
     AttemptView {
         attempt: attempt.attempt,
         at: attempt.at,
-        queue: hub.name_of(attempt.operator),
+        queue: node.name_of(attempt.operator),
         status: if unanswered { 0 } else { attempt.status },
         unanswered,
         operator_message_id: attempt.operator_message_id,

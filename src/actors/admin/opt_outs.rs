@@ -5,13 +5,13 @@ use std::sync::Arc;
 use actix::{Context, Handler, ResponseFuture};
 
 use super::Admin;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::policy;
 use crate::pb::{ChangeOptOut, ChangedOptOut, ListOptOuts, OptOutList, OptOutView, Refusal};
 use crate::store::opt_out::{OptOutRow, OptOutSearch};
 
 /// A page of the lists, newest first.
-async fn list(hub: Arc<Hub>, ask: ListOptOuts) -> Result<OptOutList, Refusal> {
+async fn list(node: Arc<NodeContext>, ask: ListOptOuts) -> Result<OptOutList, Refusal> {
     let given = |text: String| (!text.is_empty()).then_some(text);
     let limit = ask.limit as usize;
     let search = OptOutSearch {
@@ -23,7 +23,7 @@ async fn list(hub: Arc<Hub>, ask: ListOptOuts) -> Result<OptOutList, Refusal> {
         },
         limit,
     };
-    let rows = hub.store.opt_outs(search).await?;
+    let rows = node.store.opt_outs(search).await?;
     let next_before = match rows.last() {
         Some(last) if rows.len() >= limit => last.version,
         _ => 0,
@@ -41,15 +41,15 @@ async fn list(hub: Arc<Hub>, ask: ListOptOuts) -> Result<OptOutList, Refusal> {
 }
 
 /// Puts a number on a list or takes it off: here at once, on other nodes within about a second.
-async fn change(hub: Arc<Hub>, order: ChangeOptOut) -> Result<ChangedOptOut, Refusal> {
+async fn change(node: Arc<NodeContext>, order: ChangeOptOut) -> Result<ChangedOptOut, Refusal> {
     let account = &order.account;
     // Numbers of an account that is gone can still be taken off.
-    if order.out && !account.is_empty() && hub.plan().account(account).is_none() {
+    if order.out && !account.is_empty() && node.plan().account(account).is_none() {
         return Err(Refusal::not_found(format!(
             "there is no account {account:?}; GET /v1/accounts lists them"
         )));
     }
-    let changed = policy::opt(&hub, order.account, order.number, order.out, order.by).await?;
+    let changed = policy::opt(&node, order.account, order.number, order.out, order.by).await?;
     Ok(ChangedOptOut { changed })
 }
 
@@ -57,7 +57,7 @@ impl Handler<ListOptOuts> for Admin {
     type Result = ResponseFuture<Result<OptOutList, Refusal>>;
 
     fn handle(&mut self, ask: ListOptOuts, _: &mut Context<Self>) -> Self::Result {
-        Box::pin(list(Arc::clone(&self.hub), ask))
+        Box::pin(list(Arc::clone(&self.node), ask))
     }
 }
 
@@ -65,6 +65,6 @@ impl Handler<ChangeOptOut> for Admin {
     type Result = ResponseFuture<Result<ChangedOptOut, Refusal>>;
 
     fn handle(&mut self, order: ChangeOptOut, _: &mut Context<Self>) -> Self::Result {
-        Box::pin(change(Arc::clone(&self.hub), order))
+        Box::pin(change(Arc::clone(&self.node), order))
     }
 }

@@ -12,7 +12,7 @@ use super::abroad;
 use super::command::{ask, audit};
 use super::messages::{self, handed_over};
 use super::transfer;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::state;
 use crate::pb::order::What;
@@ -50,9 +50,9 @@ struct Passed {
 }
 
 /// Cancels a message, makes it due now, moves or replaces it.
-pub async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, Refusal> {
+pub async fn message(node: Arc<NodeContext>, order: CommandMessage) -> Result<Commanded, Refusal> {
     let verb = order.verb();
-    let result = carry_out(&hub, &order).await;
+    let result = carry_out(&node, &order).await;
     audit(
         &order.by,
         verb.as_str_name(),
@@ -66,7 +66,7 @@ pub async fn message(hub: Arc<Hub>, order: CommandMessage) -> Result<Commanded, 
 ///
 /// # Errors
 /// The message is not there, is beyond the order, or the store or its queue does not answer.
-pub async fn carry_out(hub: &Hub, order: &CommandMessage) -> Result<Commanded, Refusal> {
+pub async fn carry_out(node: &NodeContext, order: &CommandMessage) -> Result<Commanded, Refusal> {
     let id = order.id;
     let mut tries = 0;
     loop {
@@ -75,19 +75,19 @@ pub async fn carry_out(hub: &Hub, order: &CommandMessage) -> Result<Commanded, R
                 "the order about message {id} came too late"
             )));
         }
-        let history = messages::history(hub, id).await?;
+        let history = messages::history(node, id).await?;
         if let Some(composition) = &history.stored.message.composition
             && !composition.sent_as.is_empty()
             && history.stored.fin.is_none()
             && order.verb() != queue_command::Verb::Replace
         {
-            return parts_ordered(hub, order, &composition.sent_as).await;
+            return parts_ordered(node, order, &composition.sent_as).await;
         }
-        refuse_when_over(hub, &history)?;
-        let passed = pass_to_queue(hub, order, &history).await?;
+        refuse_when_over(node, &history)?;
+        let passed = pass_to_queue(node, order, &history).await?;
         let queue = passed.queue;
         match passed.outcome {
-            Outcome::Done => return wait_for_effect(hub, order, passed.away).await,
+            Outcome::Done => return wait_for_effect(node, order, passed.away).await,
             Outcome::InFlight => {
                 return Err(Refusal::conflict(format!(
                     "message {id} is handed to a session of {queue} and waits for the answer"
@@ -109,7 +109,7 @@ pub async fn carry_out(hub: &Hub, order: &CommandMessage) -> Result<Commanded, R
 
 /// Commands the parts that carry a message; those that are over already are left alone.
 async fn parts_ordered(
-    hub: &Hub,
+    node: &NodeContext,
     order: &CommandMessage,
     parts: &[u64],
 ) -> Result<Commanded, Refusal> {
@@ -120,7 +120,7 @@ async fn parts_ordered(
             id: *part,
             ..order.clone()
         };
-        match Box::pin(carry_out(hub, &order)).await {
+        match Box::pin(carry_out(node, &order)).await {
             Ok(done) => {
                 // One message, in however many parts.
                 all.count = 1;
@@ -137,24 +137,24 @@ async fn parts_ordered(
 
 /// Gives the order to the queue, on this node or through the store on another.
 async fn pass_to_queue(
-    hub: &Hub,
+    node: &NodeContext,
     order: &CommandMessage,
     history: &History,
 ) -> Result<Passed, Refusal> {
     let id = order.id;
     let queue = history.stored.queue;
-    let port = hub.queue(queue).ok_or_else(|| {
+    let port = node.queue(queue).ok_or_else(|| {
         Refusal::conflict(format!(
             "message {id} belongs to the queue {:?}, which does not exist on this node",
-            hub.name_of(queue)
+            node.name_of(queue)
         ))
     })?;
     let to = match order.verb() {
-        queue_command::Verb::Move => transfer::target(hub, &order.to, queue)?,
+        queue_command::Verb::Move => transfer::target(node, &order.to, queue)?,
         _ => 0,
     };
-    if let Some(owner) = abroad::owner_of(hub, queue, &history.stored.message) {
-        abroad::to_node(hub, owner, What::Message(order.clone())).await?;
+    if let Some(owner) = abroad::owner_of(node, queue, &history.stored.message) {
+        abroad::to_node(node, owner, What::Message(order.clone())).await?;
         return Ok(Passed {
             outcome: Outcome::Done,
             queue: port.name.clone(),
@@ -179,7 +179,7 @@ async fn pass_to_queue(
 }
 
 /// A message that is final, or that its operator has, is beyond commands.
-fn refuse_when_over(hub: &Hub, history: &History) -> Result<(), Refusal> {
+fn refuse_when_over(node: &NodeContext, history: &History) -> Result<(), Refusal> {
     let id = history.stored.message.id;
     if let Some(fin) = &history.stored.fin {
         let name = state::name(i32::from(fin.state) as u8);
@@ -188,7 +188,7 @@ fn refuse_when_over(hub: &Hub, history: &History) -> Result<(), Refusal> {
     if let Some(attempt) = handed_over(history) {
         return Err(Refusal::conflict(format!(
             "message {id} was already handed to {}; its receipt is awaited",
-            hub.name_of(attempt.operator)
+            node.name_of(attempt.operator)
         )));
     }
     Ok(())
@@ -196,7 +196,7 @@ fn refuse_when_over(hub: &Hub, history: &History) -> Result<(), Refusal> {
 
 /// Waits until the history of the message shows that the order was carried out.
 async fn wait_for_effect(
-    hub: &Hub,
+    node: &NodeContext,
     order: &CommandMessage,
     away: bool,
 ) -> Result<Commanded, Refusal> {
@@ -215,11 +215,11 @@ async fn wait_for_effect(
     let looking = async {
         let mut pause = LOOK_FIRST;
         loop {
-            let history = messages::history(hub, order.id).await?;
+            let history = messages::history(node, order.id).await?;
             match effect(order, &history) {
                 Effect::Seen => return Ok(commanded(false)),
                 Effect::Never => {
-                    refuse_when_over(hub, &history)?;
+                    refuse_when_over(node, &history)?;
                     return Ok(commanded(true));
                 }
                 Effect::NotYet => tokio::time::sleep(pause).await,

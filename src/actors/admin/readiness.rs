@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use super::{snapshots, whole};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::domain::id;
 use crate::pb::Readiness;
 
@@ -32,8 +32,8 @@ struct Seen {
 
 impl RestartWatch {
     /// Compares every actor's restart counter with the last look.
-    pub(super) fn look(&mut self, hub: &Hub, now: i64) {
-        for actor in snapshots::actors(hub) {
+    pub(super) fn look(&mut self, node: &NodeContext, now: i64) {
+        for actor in snapshots::actors(node) {
             self.note(actor.name, actor.restarts, now);
         }
     }
@@ -60,19 +60,19 @@ impl RestartWatch {
 }
 
 /// Looks at everything that can be in the way.
-pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
+pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Readiness {
     let mut answer = Readiness::default();
-    if hub.draining.load(Ordering::Relaxed) {
+    if node.draining.load(Ordering::Relaxed) {
         answer.not_ready.push(
             "draining: intake is stopped and windows in flight are being finished".to_owned(),
         );
     }
-    let store = snapshots::store(hub);
+    let store = snapshots::store(node);
     if store.below_floor {
         answer.not_ready.push(format!(
             "store: {} MiB free are below the floor of {} MiB; free space or lower store.min_free_mib",
             store.free_mib,
-            hub.config().store.min_free_mib
+            node.config().store.min_free_mib
         ));
     }
     if store.stalled {
@@ -81,7 +81,7 @@ pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
                 .to_owned(),
         );
     }
-    if let Err(ahead) = id::check(hub.ids.last(), now) {
+    if let Err(ahead) = id::check(node.ids.last(), now) {
         answer.not_ready.push(format!(
             "clock: {ahead}, so nothing is accepted; see `smsc repair-ids`"
         ));
@@ -100,7 +100,7 @@ pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
             answer.not_ready.push(said);
         }
     }
-    for operator in whole::operators(hub).operators {
+    for operator in whole::operators(node).operators {
         if operator.bound > 0 {
             continue;
         }
@@ -112,7 +112,7 @@ pub(super) fn check(hub: &Hub, restarts: &RestartWatch, now: i64) -> Readiness {
             .degraded
             .push(format!("operator {}: {state}", operator.id));
     }
-    for queue in snapshots::queues(hub).queues {
+    for queue in snapshots::queues(node).queues {
         if queue.suspended {
             answer
                 .degraded

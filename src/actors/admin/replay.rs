@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::{failed, messages, unmatched};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ingest;
 use crate::actors::ports::QueueKind;
 use crate::clock;
@@ -41,29 +41,36 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 type Outcome = (u64, Result<u64, Refusal>);
 
 /// Sends one failed message again.
-pub(super) async fn one(hub: Arc<Hub>, order: ReplayMessage) -> Result<Replayed, Refusal> {
+pub(super) async fn one(node: Arc<NodeContext>, order: ReplayMessage) -> Result<Replayed, Refusal> {
     let how = order.how.unwrap_or_default();
-    let result = one_ordered(&hub, order.id, &how).await;
+    let result = one_ordered(&node, order.id, &how).await;
     let what = format!("message {}", order.id);
     unmatched::audit(&how.by, "replay", &what, result.as_ref().err());
     result
 }
 
-async fn one_ordered(hub: &Arc<Hub>, id: u64, how: &Replaying) -> Result<Replayed, Refusal> {
-    let to = target(hub, &how.to)?;
+async fn one_ordered(
+    node: &Arc<NodeContext>,
+    id: u64,
+    how: &Replaying,
+) -> Result<Replayed, Refusal> {
+    let to = target(node, &how.to)?;
     let _alone = ONE_AT_A_TIME.lock().await;
-    let stored = messages::history(hub, id).await?.stored;
-    match submit(hub, vec![stored], how, to).await.pop() {
+    let stored = messages::history(node, id).await?.stored;
+    match submit(node, vec![stored], how, to).await.pop() {
         Some((_, outcome)) => outcome.map(|id| Replayed { id }),
         None => Err(Refusal::unavailable("the message got no answer")),
     }
 }
 
 /// Sends failed messages again, the oldest of those found first.
-pub(super) async fn many(hub: Arc<Hub>, order: ReplayMessages) -> Result<ReplayReport, Refusal> {
+pub(super) async fn many(
+    node: Arc<NodeContext>,
+    order: ReplayMessages,
+) -> Result<ReplayReport, Refusal> {
     let how = order.how.clone().unwrap_or_default();
     let dry_run = order.dry_run;
-    let result = many_ordered(&hub, order, &how).await;
+    let result = many_ordered(&node, order, &how).await;
     let what = result.as_ref().map_or_else(
         |_| "many messages".to_owned(),
         |done| {
@@ -76,14 +83,14 @@ pub(super) async fn many(hub: Arc<Hub>, order: ReplayMessages) -> Result<ReplayR
 }
 
 async fn many_ordered(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     order: ReplayMessages,
     how: &Replaying,
 ) -> Result<ReplayReport, Refusal> {
     let started = Instant::now();
-    let to = target(hub, &how.to)?;
+    let to = target(node, &how.to)?;
     let _alone = ONE_AT_A_TIME.lock().await;
-    let (mut found, next_before) = find(hub, &order, how, started).await?;
+    let (mut found, next_before) = find(node, &order, how, started).await?;
     let mut report = ReplayReport {
         matched: found.len() as u64,
         next_before,
@@ -96,7 +103,7 @@ async fn many_ordered(
     found.reverse();
     while !found.is_empty() && started.elapsed() < NO_LONGER {
         let rest = found.split_off(found.len().min(CHUNK));
-        for (id, outcome) in submit(hub, std::mem::replace(&mut found, rest), how, to).await {
+        for (id, outcome) in submit(node, std::mem::replace(&mut found, rest), how, to).await {
             match outcome {
                 Ok(_) => report.replayed += 1,
                 Err(refusal) => {
@@ -115,21 +122,21 @@ async fn many_ordered(
 
 /// Up to as many as were asked for, newest first, and where the older ones begin.
 async fn find(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     order: &ReplayMessages,
     how: &Replaying,
     started: Instant,
 ) -> Result<(Vec<Stored>, u64), Refusal> {
-    let mut search = failed::search(hub, order.which.clone().unwrap_or_default())?;
+    let mut search = failed::search(node, order.which.clone().unwrap_or_default())?;
     if !how.again {
         search.replayed = Some(false);
     }
     let most = search.which.limit;
-    let plan = hub.full_plan();
+    let plan = node.full_plan();
     let mut found: Vec<Stored> = Vec::new();
     loop {
         search.which.limit = most - found.len();
-        let page = hub.store.failed(search.clone()).await?;
+        let page = node.store.failed(search.clone()).await?;
         let whole = |stored: &Stored| !failed::is_carried(&plan, stored);
         found.extend(page.messages.into_iter().filter(whole));
         match page.next_before {
@@ -142,14 +149,19 @@ async fn find(
 }
 
 /// Gives what can be sent again to Ingest, in the order given.
-async fn submit(hub: &Arc<Hub>, found: Vec<Stored>, how: &Replaying, to: u32) -> Vec<Outcome> {
+async fn submit(
+    node: &Arc<NodeContext>,
+    found: Vec<Stored>,
+    how: &Replaying,
+    to: u32,
+) -> Vec<Outcome> {
     let now = clock::now_ms();
     let mut outcomes = Vec::with_capacity(found.len());
     // Each sender's are a batch.
     let mut batches: BTreeMap<u32, Vec<Message>> = BTreeMap::new();
     for stored in found {
         let id = stored.message.id;
-        match refuse(hub, &stored, how) {
+        match refuse(node, &stored, how) {
             Some(reason) => outcomes.push((id, Err(reason))),
             None => {
                 let message = anew(stored.message, how, now);
@@ -176,7 +188,7 @@ async fn submit(hub: &Arc<Hub>, found: Vec<Stored>, how: &Replaying, to: u32) ->
             ..SubmitBatch::default()
         };
         // They go to their queues when this is dropped.
-        let accepted = ingest::accept(Arc::clone(hub), batch).await;
+        let accepted = ingest::accept(Arc::clone(node), batch).await;
         for result in &accepted.reply.results {
             let Some(id) = old.get(result.sequence as usize) else {
                 continue;
@@ -188,7 +200,7 @@ async fn submit(hub: &Arc<Hub>, found: Vec<Stored>, how: &Replaying, to: u32) ->
                     command_status::display(status)
                 ))),
             };
-            hub.metrics.replayed.inc_by(u64::from(outcome.is_ok()));
+            node.metrics.replayed.inc_by(u64::from(outcome.is_ok()));
             outcomes.push((*id, outcome));
         }
     }
@@ -200,7 +212,7 @@ fn replayed_id(message: &Message) -> u64 {
 }
 
 /// Why a message is not sent again; `None` when it is.
-fn refuse(hub: &Hub, stored: &Stored, how: &Replaying) -> Option<Refusal> {
+fn refuse(node: &NodeContext, stored: &Stored, how: &Replaying) -> Option<Refusal> {
     let message = &stored.message;
     let id = message.id;
     let refused = |why: String| Some(Refusal::conflict(format!("message {id} {why}")));
@@ -214,7 +226,7 @@ fn refuse(hub: &Hub, stored: &Stored, how: &Replaying) -> Option<Refusal> {
     if let Some(parent) = content::parent_of(message) {
         return refused(format!("is a part of message {parent}: replay that"));
     }
-    let plan = hub.plan();
+    let plan = node.plan();
     if failed::is_carried(&plan, stored) {
         return refused(
             "is a part of a text that was put together: replay the message that it was sent as"
@@ -230,10 +242,10 @@ fn refuse(hub: &Hub, stored: &Stored, how: &Replaying) -> Option<Refusal> {
             stored.replayed_as
         ));
     }
-    if hub.is_account(message.sender) && plan.account_by_id(message.sender).is_none() {
+    if node.is_account(message.sender) && plan.account_by_id(message.sender).is_none() {
         return refused(format!(
             "cannot be sent again: {} is not configured any more",
-            hub.name_of(message.sender)
+            node.name_of(message.sender)
         ));
     }
     None
@@ -272,15 +284,15 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
 }
 
 /// The number of the queue that messages shall go to, 0 for none in particular.
-fn target(hub: &Hub, name: &str) -> Result<u32, Refusal> {
+fn target(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     if name.is_empty() {
         return Ok(0);
     }
-    let id = hub
+    let id = node
         .plan()
         .queue_of(name)
-        .or_else(|| hub.plan().sender(name));
-    let port = id.and_then(|id| hub.queue(id)).ok_or_else(|| {
+        .or_else(|| node.plan().sender(name));
+    let port = id.and_then(|id| node.queue(id)).ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no queue {name:?}; GET /v1/queues lists them"
         ))

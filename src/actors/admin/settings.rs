@@ -88,12 +88,12 @@ impl Handler<ReadSettings> for Admin {
     type Result = ResponseFuture<Result<SettingsState, SettingsError>>;
 
     fn handle(&mut self, _: ReadSettings, _: &mut Self::Context) -> Self::Result {
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         Box::pin(async move {
             Ok(SettingsState {
-                settings: hub.settings.read(hub.store.as_ref()).await?,
-                applied: hub.settings.applied(),
-                trouble: hub.settings.trouble(),
+                settings: node.settings.read(node.store.as_ref()).await?,
+                applied: node.settings.applied(),
+                trouble: node.settings.trouble(),
             })
         })
     }
@@ -103,9 +103,9 @@ impl Handler<ChangeSettings> for Admin {
     type Result = ResponseFuture<Result<Changed, SettingsError>>;
 
     fn handle(&mut self, ask: ChangeSettings, _: &mut Self::Context) -> Self::Result {
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         Box::pin(async move {
-            settings::change(&hub, ask.wish, ask.condition, ask.dry_run, &ask.by).await
+            settings::change(&node, ask.wish, ask.condition, ask.dry_run, &ask.by).await
         })
     }
 }
@@ -114,10 +114,10 @@ impl Handler<ReadVersions> for Admin {
     type Result = ResponseFuture<Result<Vec<SettingsVersion>, SettingsError>>;
 
     fn handle(&mut self, ask: ReadVersions, _: &mut Self::Context) -> Self::Result {
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         Box::pin(async move {
             let which = (ask.after, ask.below, ask.limit);
-            hub.settings.history(hub.store.as_ref(), which).await
+            node.settings.history(node.store.as_ref(), which).await
         })
     }
 }
@@ -126,8 +126,8 @@ impl Handler<Reseal> for Admin {
     type Result = ResponseFuture<Result<u64, SettingsError>>;
 
     fn handle(&mut self, ask: Reseal, _: &mut Self::Context) -> Self::Result {
-        let hub = Arc::clone(&self.hub);
-        Box::pin(async move { settings::reseal(&hub, &ask.by).await })
+        let node = Arc::clone(&self.node);
+        Box::pin(async move { settings::reseal(&node, &ask.by).await })
     }
 }
 
@@ -135,8 +135,8 @@ impl Handler<CompareFile> for Admin {
     type Result = ResponseFuture<Result<Comparison, SettingsError>>;
 
     fn handle(&mut self, _: CompareFile, _: &mut Self::Context) -> Self::Result {
-        let hub = Arc::clone(&self.hub);
-        Box::pin(async move { settings::compare(&hub).await })
+        let node = Arc::clone(&self.node);
+        Box::pin(async move { settings::compare(&node).await })
     }
 }
 
@@ -144,6 +144,6 @@ impl Handler<ExplainRoute> for Admin {
     type Result = MessageResult<ExplainRoute>;
 
     fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
-        MessageResult(explain(&self.hub, &ask))
+        MessageResult(explain(&self.node, &ask))
     }
 }

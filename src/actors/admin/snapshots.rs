@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::lock;
 use crate::clock;
@@ -15,9 +15,9 @@ use crate::pb::{
 use crate::store::Histogram;
 
 /// Every queue, by name.
-pub(super) fn queues(hub: &Hub) -> QueueList {
+pub(super) fn queues(node: &NodeContext) -> QueueList {
     QueueList {
-        queues: hub
+        queues: node
             .queues()
             .iter()
             .map(|port| QueueSnapshot {
@@ -31,8 +31,8 @@ pub(super) fn queues(hub: &Hub) -> QueueList {
 }
 
 /// Every bind, oldest first.
-pub(super) fn binds(hub: &Hub) -> Vec<BindSnapshot> {
-    hub.binds
+pub(super) fn binds(node: &NodeContext) -> Vec<BindSnapshot> {
+    node.binds
         .all()
         .iter()
         .map(|port| port.snapshot.get().as_ref().clone())
@@ -40,9 +40,9 @@ pub(super) fn binds(hub: &Hub) -> Vec<BindSnapshot> {
 }
 
 /// Every configured operator, by id, with its binds and its queue.
-pub(super) fn operators(hub: &Hub) -> OperatorList {
-    let plan = hub.plan();
-    let ports = hub.binds.all();
+pub(super) fn operators(node: &NodeContext) -> OperatorList {
+    let plan = node.plan();
+    let ports = node.binds.all();
     let mut operators: Vec<OperatorView> = plan
         .operators()
         .map(|operator| {
@@ -51,7 +51,7 @@ pub(super) fn operators(hub: &Hub) -> OperatorList {
                 .filter(|port| port.owner.load(Ordering::Relaxed) == operator.id)
                 .map(|port| port.snapshot.get().as_ref().clone())
                 .collect();
-            let queue = hub
+            let queue = node
                 .queue(operator.id)
                 .map(|port| port.snapshot.get().as_ref().clone());
             view(operator, binds, queue)
@@ -90,9 +90,9 @@ fn view(
 }
 
 /// Health of every actor. Actors of one name (a slot that was replaced) are added up.
-pub(super) fn actors(hub: &Hub) -> Vec<ActorSnapshot> {
+pub(super) fn actors(node: &NodeContext) -> Vec<ActorSnapshot> {
     let mut actors: Vec<ActorSnapshot> = Vec::new();
-    for health in lock(&hub.health).iter() {
+    for health in lock(&node.health).iter() {
         let next = health.snapshot();
         match actors.iter_mut().find(|actor| actor.name == next.name) {
             Some(actor) => {
@@ -109,8 +109,8 @@ pub(super) fn actors(hub: &Hub) -> Vec<ActorSnapshot> {
 }
 
 /// What the store says of itself.
-pub(super) fn store(hub: &Hub) -> StoreSnapshot {
-    let stats = hub.store.stats();
+pub(super) fn store(node: &NodeContext) -> StoreSnapshot {
+    let stats = node.store.stats();
     StoreSnapshot {
         commits_total: stats.commits,
         rows_total: stats.rows,
@@ -145,20 +145,20 @@ fn buckets(histogram: &Histogram) -> Buckets {
 }
 
 /// Everything at once, for a scrape.
-pub(super) fn node(hub: &Hub) -> NodeSnapshot {
+pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
     NodeSnapshot {
-        queues: queues(hub).queues,
-        binds: binds(hub),
-        actors: actors(hub),
-        correlation: Some(*hub.correlation_snapshot.get()),
-        throttle: Some(*hub.throttle_snapshot.get()),
-        store: Some(store(hub)),
-        draining: hub.draining.load(Ordering::Relaxed),
-        traffic: Some(hub.metrics.traffic()),
-        node: hub.ids.node().into(),
-        certificates: hub.certificates.all(),
-        balances: hub.balance.snapshot(hub, clock::now_ms()),
-        ids_ahead_ms: (id::millis(hub.ids.last()) - clock::now_ms()).max(0),
+        queues: queues(node).queues,
+        binds: binds(node),
+        actors: actors(node),
+        correlation: Some(*node.correlation_snapshot.get()),
+        throttle: Some(*node.throttle_snapshot.get()),
+        store: Some(store(node)),
+        draining: node.draining.load(Ordering::Relaxed),
+        traffic: Some(node.metrics.traffic()),
+        node: node.ids.node().into(),
+        certificates: node.certificates.all(),
+        balances: node.balance.snapshot(node, clock::now_ms()),
+        ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }
 }

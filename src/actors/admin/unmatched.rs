@@ -11,9 +11,9 @@ use prost::Message as _;
 
 use super::abroad;
 use super::messages::{self, handed_over};
+use crate::actors::context::NodeContext;
 use crate::actors::correlation;
 use crate::actors::finish;
-use crate::actors::hub::Hub;
 use crate::actors::ports::post;
 use crate::clock;
 use crate::config::OutcomePolicy;
@@ -27,10 +27,13 @@ use crate::store::failed::ParkedSearch;
 use crate::store::{History, ParkedRow, SentRow, WriteBatch};
 
 /// A page of them, newest first.
-pub(super) async fn list(hub: Arc<Hub>, ask: ListUnmatched) -> Result<UnmatchedList, Refusal> {
+pub(super) async fn list(
+    node: Arc<NodeContext>,
+    ask: ListUnmatched,
+) -> Result<UnmatchedList, Refusal> {
     let operator = match ask.operator.as_str() {
         "" => None,
-        name => Some(super::failed::operator(&hub, name)?),
+        name => Some(super::failed::operator(&node, name)?),
     };
     let limit = ask.limit as usize;
     let search = ParkedSearch {
@@ -39,29 +42,32 @@ pub(super) async fn list(hub: Arc<Hub>, ask: ListUnmatched) -> Result<UnmatchedL
         before: (ask.before != 0).then_some(ask.before),
         limit,
     };
-    let rows = hub.store.unmatched(search).await?;
+    let rows = node.store.unmatched(search).await?;
     let next_before = match rows.last() {
         Some(last) if rows.len() >= limit => last.id,
         _ => 0,
     };
     Ok(UnmatchedList {
-        receipts: rows.into_iter().map(|row| view(&hub, row)).collect(),
+        receipts: rows.into_iter().map(|row| view(&node, row)).collect(),
         next_before,
     })
 }
 
 /// Ends a message as this receipt says.
-pub(super) async fn settle(hub: Arc<Hub>, order: MatchReceipt) -> Result<MessageView, Refusal> {
-    let result = matched(&hub, &order).await;
+pub(super) async fn settle(
+    node: Arc<NodeContext>,
+    order: MatchReceipt,
+) -> Result<MessageView, Refusal> {
+    let result = matched(&node, &order).await;
     let what = format!("receipt {} with message {}", order.id, order.message);
     audit(&order.by, "match", &what, result.as_ref().err());
     result
 }
 
-async fn matched(hub: &Arc<Hub>, order: &MatchReceipt) -> Result<MessageView, Refusal> {
-    let row = row(hub, order.id).await?;
-    let history = messages::history(hub, order.message).await?;
-    refuse_unless_sent(hub, &history)?;
+async fn matched(node: &Arc<NodeContext>, order: &MatchReceipt) -> Result<MessageView, Refusal> {
+    let row = row(node, order.id).await?;
+    let history = messages::history(node, order.message).await?;
+    refuse_unless_sent(node, &history)?;
     let receipt = OperatorReceipt::decode(row.receipt.clone()).map_err(|error| {
         Refusal::conflict(format!("receipt {} cannot be read: {error}", row.id))
     })?;
@@ -72,42 +78,45 @@ async fn matched(hub: &Arc<Hub>, order: &MatchReceipt) -> Result<MessageView, Re
         unpark: vec![row.id],
         ..WriteBatch::default()
     };
-    finish::try_finish(hub, &mut batch, &mut vec![ends]).await?;
-    hub.metrics.receipts_matched_by_hand.inc();
-    forget(hub, row.id).await?;
-    messages::find(Arc::clone(hub), order.message).await
+    finish::try_finish(node, &mut batch, &mut vec![ends]).await?;
+    node.metrics.receipts_matched_by_hand.inc();
+    forget(node, row.id).await?;
+    messages::find(Arc::clone(node), order.message).await
 }
 
 /// Takes a receipt away; its message, if it has one, ends UNKNOWN when its own time is over.
-pub(super) async fn drop_one(hub: Arc<Hub>, order: DropReceipt) -> Result<Commanded, Refusal> {
-    let result = dropped(&hub, order.id).await;
+pub(super) async fn drop_one(
+    node: Arc<NodeContext>,
+    order: DropReceipt,
+) -> Result<Commanded, Refusal> {
+    let result = dropped(&node, order.id).await;
     let what = format!("receipt {}", order.id);
     audit(&order.by, "drop", &what, result.as_ref().err());
     result
 }
 
-async fn dropped(hub: &Arc<Hub>, id: u64) -> Result<Commanded, Refusal> {
-    let row = row(hub, id).await?;
+async fn dropped(node: &Arc<NodeContext>, id: u64) -> Result<Commanded, Refusal> {
+    let row = row(node, id).await?;
     let gone = WriteBatch {
         unpark: vec![row.id],
         ..WriteBatch::default()
     };
-    hub.store.write(gone).await?;
-    hub.metrics.receipts_dropped_by_hand.inc();
-    forget(hub, row.id).await?;
+    node.store.write(gone).await?;
+    node.metrics.receipts_dropped_by_hand.inc();
+    forget(node, row.id).await?;
     Ok(Commanded {
         count: 1,
         pending: false,
     })
 }
 
-async fn row(hub: &Hub, id: u64) -> Result<ParkedRow, Refusal> {
+async fn row(node: &NodeContext, id: u64) -> Result<ParkedRow, Refusal> {
     let search = ParkedSearch {
         id: Some(id),
         limit: 1,
         ..ParkedSearch::default()
     };
-    hub.store.unmatched(search).await?.pop().ok_or_else(|| {
+    node.store.unmatched(search).await?.pop().ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no unmatched receipt {id}; it was matched, or dropped after correlation.ttl"
         ))
@@ -116,14 +125,14 @@ async fn row(hub: &Hub, id: u64) -> Result<ParkedRow, Refusal> {
 
 /// A receipt is about a message that an operator has, or may have; which operator is not asked,
 /// because receipts that come by another's bind are one reason why they match nothing.
-fn refuse_unless_sent(hub: &Hub, history: &History) -> Result<(), Refusal> {
+fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refusal> {
     let message = &history.stored.message;
     let id = message.id;
     if let Some(fin) = &history.stored.fin {
         let name = state::name(i32::from(fin.state) as u8);
         return Err(Refusal::conflict(format!("message {id} is final: {name}")));
     }
-    let plan = hub.plan();
+    let plan = node.plan();
     if let Some(attempt) = handed_over(history) {
         if !plan.is_carrier(attempt.operator) {
             return Ok(());
@@ -148,23 +157,23 @@ fn refuse_unless_sent(hub: &Hub, history: &History) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::conflict(format!(
             "message {id} was not handed to any operator yet, so no receipt can be about it; it waits in {}",
-            hub.name_of(history.stored.queue)
+            node.name_of(history.stored.queue)
         ))),
     }
 }
 
 /// Makes all nodes forget a receipt that the store has no more.
-async fn forget(hub: &Hub, row: u64) -> Result<(), Refusal> {
+async fn forget(node: &NodeContext, row: u64) -> Result<(), Refusal> {
     let order = ForgetParked { rows: vec![row] };
-    post(&hub.correlation, order.clone());
-    abroad::to_others(hub, What::ForgetParked(order)).await?;
+    post(&node.correlation, order.clone());
+    abroad::to_others(node, What::ForgetParked(order)).await?;
     Ok(())
 }
 
-fn view(hub: &Hub, row: ParkedRow) -> UnmatchedView {
+fn view(node: &NodeContext, row: ParkedRow) -> UnmatchedView {
     UnmatchedView {
         id: row.id,
-        operator: hub.name_of(row.operator),
+        operator: node.name_of(row.operator),
         at: row.at,
         receipt: Some(OperatorReceipt::decode(row.receipt).unwrap_or_else(|_| {
             // What can be told of it without its body.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use super::snapshots;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::pb::{
     NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode, QueueSnapshot,
 };
@@ -20,67 +20,67 @@ struct Other<'v> {
 }
 
 /// Every queue of this node, with what waits and goes through in it anywhere.
-pub(super) fn queues(hub: &Hub) -> QueueList {
-    let mut list = snapshots::queues(hub);
-    if !hub.tenure.is_shared() {
+pub(super) fn queues(node: &NodeContext) -> QueueList {
+    let mut list = snapshots::queues(node);
+    if !node.tenure.is_shared() {
         return list;
     }
-    let neighbours = hub.tenure.neighbours();
-    let others = others(hub, &neighbours.view.nodes);
-    let ports = hub.queues();
+    let neighbours = node.tenure.neighbours();
+    let others = others(node, &neighbours.view.nodes);
+    let ports = node.queues();
     let ids: HashMap<&str, u32> = ports
         .iter()
         .map(|port| (port.name.as_str(), port.id))
         .collect();
     for queue in &mut list.queues {
         let id = ids.get(queue.name.as_str()).copied();
-        add_queue(hub, queue, id.unwrap_or_default(), &others);
+        add_queue(node, queue, id.unwrap_or_default(), &others);
     }
     list
 }
 
 /// Every configured operator, with its binds on all nodes counted.
-pub(super) fn operators(hub: &Hub) -> OperatorList {
-    let mut list = snapshots::operators(hub);
-    if !hub.tenure.is_shared() {
+pub(super) fn operators(node: &NodeContext) -> OperatorList {
+    let mut list = snapshots::operators(node);
+    if !node.tenure.is_shared() {
         return list;
     }
-    let neighbours = hub.tenure.neighbours();
-    let others = others(hub, &neighbours.view.nodes);
-    let plan = hub.plan();
+    let neighbours = node.tenure.neighbours();
+    let others = others(node, &neighbours.view.nodes);
+    let plan = node.plan();
     for operator in &mut list.operators {
         if let Some(id) = plan.queue_of(&operator.id) {
-            add_operator(hub, operator, id, &others);
+            add_operator(node, operator, id, &others);
         }
     }
     list
 }
 
 /// What [`snapshots::node`] has, with the queues and the traffic of all nodes.
-pub(super) fn node(hub: &Hub) -> NodeSnapshot {
-    let mut node = snapshots::node(hub);
-    if !hub.tenure.is_shared() {
-        return node;
+pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
+    let mut snapshot = snapshots::node(node);
+    if !node.tenure.is_shared() {
+        return snapshot;
     }
-    node.queues = queues(hub).queues;
-    let neighbours = hub.tenure.neighbours();
-    let traffic = node.traffic.get_or_insert_default();
-    for other in others(hub, &neighbours.view.nodes) {
+    snapshot.queues = queues(node).queues;
+    let neighbours = node.tenure.neighbours();
+    let traffic = snapshot.traffic.get_or_insert_default();
+    for other in others(node, &neighbours.view.nodes) {
         let figures = other.figures;
-        node.esmes_elsewhere += figures.esmes;
+        snapshot.esmes_elsewhere += figures.esmes;
         traffic.accepted_total += figures.accepted;
         traffic.refused_total += figures.refused;
         traffic.delivered_total += figures.delivered;
         traffic.failed_total += figures.failed;
         traffic.told_total += figures.told;
     }
-    node.is_whole = true;
-    node
+    snapshot.is_whole = true;
+    snapshot
 }
 
 /// The other nodes that live.
-fn others<'v>(hub: &Hub, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
-    let me = hub.ids.node();
+fn others<'v>(node: &NodeContext, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
+    let me = node.ids.node();
     let live = |node: &&NodeView| node.node != me && node.lives_for.is_some();
     let figures = nodes.iter().filter(live).map(|node| {
         let figures = &node.card.figures;
@@ -93,9 +93,9 @@ fn others<'v>(hub: &Hub, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
     figures.collect()
 }
 
-fn add_queue(hub: &Hub, queue: &mut QueueSnapshot, id: u32, others: &[Other<'_>]) {
+fn add_queue(node: &NodeContext, queue: &mut QueueSnapshot, id: u32, others: &[Other<'_>]) {
     queue.nodes = vec![QueueOnNode {
-        node: hub.ids.node().into(),
+        node: node.ids.node().into(),
         waiting: queue.waiting,
         scheduled: queue.scheduled,
         in_flight: queue.in_flight,
@@ -131,9 +131,9 @@ fn add_queue(hub: &Hub, queue: &mut QueueSnapshot, id: u32, others: &[Other<'_>]
     queue.nodes.sort_unstable_by_key(|share| share.node);
 }
 
-fn add_operator(hub: &Hub, operator: &mut OperatorView, id: u32, others: &[Other<'_>]) {
+fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others: &[Other<'_>]) {
     operator.nodes = vec![OperatorShare {
-        node: hub.ids.node().into(),
+        node: node.ids.node().into(),
         bound: operator.bound,
         binds: operator.binds.len() as u32,
     }];
@@ -161,8 +161,8 @@ fn add_operator(hub: &Hub, operator: &mut OperatorView, id: u32, others: &[Other
     operator.nodes.sort_unstable_by_key(|share| share.node);
     if let Some(queue) = &mut operator.queue {
         // As the list of queues has it: a command is seen there before the snapshot says so.
-        let port = hub.queue(id);
+        let port = node.queue(id);
         queue.suspended |= port.is_some_and(|port| port.suspended.load(Ordering::Relaxed));
-        add_queue(hub, queue, id, others);
+        add_queue(node, queue, id, others);
     }
 }

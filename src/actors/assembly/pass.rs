@@ -6,9 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::actors::content::{self, Way, gather};
+use crate::actors::context::NodeContext;
 use crate::actors::finish;
 use crate::actors::hand_over::{pass_on, write};
-use crate::actors::hub::Hub;
 use crate::actors::stage::{self, Staged, handed_to};
 use crate::actors::traced;
 use crate::clock;
@@ -27,78 +27,78 @@ pub enum Passed {
 }
 
 /// Makes the whole of these parts durable and hands them to it.
-pub async fn put_together(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
+pub async fn put_together(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
     let started = clock::now_us();
     let now = started / 1_000;
     let Some(mut whole) = gather::gather(&parts) else {
         return Passed::Done;
     };
-    whole.id = match hub.next_id(now) {
+    whole.id = match node.next_id(now) {
         Ok(id) => id,
         Err(ahead) => return later(&ahead).await,
     };
     if let Some(first) = parts.first() {
         whole.trace_context = traced::below_submission(first);
     }
-    let Some(queue) = route(&hub, &whole) else {
-        return end(&hub, parts, MessageState::Rejected).await;
+    let Some(queue) = route(&node, &whole) else {
+        return end(&node, parts, MessageState::Rejected).await;
     };
     whole.queue = queue;
     let sender = whole.sender;
-    let mut staged = match Staged::new(&hub, Box::new(whole)) {
+    let mut staged = match Staged::new(&node, Box::new(whole)) {
         Ok(staged) => vec![staged],
         Err(error) => {
             tracing::warn!(%error, "a text cannot be written for its peer");
-            return end(&hub, parts, MessageState::Rejected).await;
+            return end(&node, parts, MessageState::Rejected).await;
         }
     };
-    hub.reserve_parts(sender, 1);
-    let plan = hub.plan();
+    node.reserve_parts(sender, 1);
+    let plan = node.plan();
     let mut batch = stage::rows(staged.iter(), plan.divided, now);
     for whole in &staged {
         let theirs = Bytes::from(whole.id().to_string());
         let handed = |part: &Message| handed_to(part.id, plan.assembly, theirs.clone(), now);
         batch.sent.extend(parts.iter().map(handed));
     }
-    match commit(&hub, batch, &mut staged).await {
+    match commit(&node, batch, &mut staged).await {
         Err(error) => {
             let ids = staged.iter().flat_map(Staged::ids);
-            ids.for_each(|_| hub.release(sender));
+            ids.for_each(|_| node.release(sender));
             later(&error).await
         }
         Ok(rejected) if !rejected.is_empty() => {
             staged
                 .iter()
-                .for_each(|whole| whole.give_up(&hub, &rejected));
-            end(&hub, parts, MessageState::Rejected).await
+                .for_each(|whole| whole.give_up(&node, &rejected));
+            end(&node, parts, MessageState::Rejected).await
         }
         Ok(_) => {
             if parts.len() > 1 {
-                hub.metrics.assembled.inc();
+                node.metrics.assembled.inc();
             }
             let times = (started, clock::now_us());
             let wholes = staged.iter().filter_map(Staged::message);
-            wholes.for_each(|whole| traced::assembled(&hub, whole, times));
-            hand_on(&hub, staged)
+            wholes.for_each(|whole| traced::assembled(&node, whole, times));
+            hand_on(&node, staged)
         }
     }
 }
 
 /// Whether a message has to be divided for the peer that it is routed to.
-pub fn is_too_long(hub: &Hub, message: &Message) -> bool {
-    let plan = hub.plan();
-    let taste = route(hub, message).and_then(|queue| plan.taste_of(queue));
+pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
+    let plan = node.plan();
+    let taste = route(node, message).and_then(|queue| plan.taste_of(queue));
     taste.is_some_and(|to| content::way(message, to) == Way::Divide)
 }
 
 /// Gives parts to the queue that they would have gone to by themselves.
-pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
+pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passed {
     let now = clock::now_ms();
     let mut batch = WriteBatch::default();
     let mut staged = Vec::with_capacity(parts.len());
     let mut homeless = Vec::new();
     for part in parts {
-        let Some(queue) = route(&hub, &part) else {
+        let Some(queue) = route(&node, &part) else {
             homeless.push(part);
             continue;
         };
@@ -107,31 +107,31 @@ pub async fn on(hub: Arc<Hub>, from: u32, parts: Vec<Message>) -> Passed {
             at: now,
             kind: ChangeKind::Move,
             queue,
-            by: hub.name_of(from),
+            by: node.name_of(from),
             expires_at: 0,
             body: bytes::Bytes::new(),
         });
-        staged.push(Staged::single(&hub, Box::new(Message { queue, ..part })));
+        staged.push(Staged::single(&node, Box::new(Message { queue, ..part })));
     }
     if !homeless.is_empty() {
-        end(&hub, homeless, MessageState::Rejected).await;
+        end(&node, homeless, MessageState::Rejected).await;
     }
-    match commit(&hub, batch, &mut staged).await {
-        Ok(_) => hand_on(&hub, staged),
+    match commit(&node, batch, &mut staged).await {
+        Ok(_) => hand_on(&node, staged),
         Err(error) => later(&error).await,
     }
 }
 
 /// Parts of a text that has gone out, or will: nobody gets them twice.
-pub async fn repeated(hub: Arc<Hub>, parts: Vec<Message>) -> Passed {
-    end(&hub, parts, MessageState::Accepted).await
+pub async fn repeated(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
+    end(&node, parts, MessageState::Accepted).await
 }
 
-fn route(hub: &Hub, message: &Message) -> Option<u32> {
-    hub.plan().first_target(message, message.id, hub)
+fn route(node: &NodeContext, message: &Message) -> Option<u32> {
+    node.plan().first_target(message, message.id, node)
 }
 
-async fn end(hub: &Arc<Hub>, parts: Vec<Message>, state: MessageState) -> Passed {
+async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) -> Passed {
     let at = clock::now_ms();
     let finals = parts.into_iter().map(|part| Final {
         id: part.id,
@@ -140,28 +140,28 @@ async fn end(hub: &Arc<Hub>, parts: Vec<Message>, state: MessageState) -> Passed
         message: Some(Box::new(part)),
         ..Final::default()
     });
-    finish::finish(hub, WriteBatch::default(), finals.collect()).await;
+    finish::finish(node, WriteBatch::default(), finals.collect()).await;
     Passed::Done
 }
 
 /// Writes; gives back which of the messages the store has refused.
 async fn commit(
-    hub: &Hub,
+    node: &NodeContext,
     batch: WriteBatch,
     staged: &mut [Staged],
 ) -> Result<Vec<u64>, StoreError> {
     let parcels = staged.iter_mut().flat_map(Staged::parcels_mut);
-    let written = write(hub, batch, parcels).await?;
+    let written = write(node, batch, parcels).await?;
     let ids: Vec<u64> = staged.iter().flat_map(Staged::ids).collect();
     let rejected = written.rejected.iter().map(|row| row.id);
     Ok(rejected.filter(|id| ids.contains(id)).collect())
 }
 
 /// What was written goes to its queues.
-fn hand_on(hub: &Hub, staged: Vec<Staged>) -> Passed {
+fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
     let count = staged.iter().map(Staged::parcels).sum();
     let parcels = staged.into_iter().flat_map(Staged::into_parcels);
-    pass_on(hub, count, parcels);
+    pass_on(node, count, parcels);
     Passed::Done
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Charging, Held};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;
 use crate::domain::price::Purse;
@@ -46,14 +46,18 @@ struct Pays {
 
 impl Cover {
     /// The purses of a sender, with enough in them for these messages where there is enough.
-    pub async fn open(hub: &Hub, sender: u32, messages: impl Iterator<Item = &Message>) -> Self {
-        let Some(charging) = hub.plan().charging(sender).cloned() else {
+    pub async fn open(
+        node: &NodeContext,
+        sender: u32,
+        messages: impl Iterator<Item = &Message>,
+    ) -> Self {
+        let Some(charging) = node.plan().charging(sender).cloned() else {
             return Self::default();
         };
         let pays = |purse: Purse| Pays {
             purse,
-            held: hub.balance.held(purse),
-            floor: match hub.cluster.is_some() {
+            held: node.balance.held(purse),
+            floor: match node.cluster.is_some() {
                 true => 0,
                 false => charging.floor(purse),
             },
@@ -70,7 +74,7 @@ impl Cover {
             rows: Vec::new(),
             handed_over: false,
         };
-        let Some(cluster) = &hub.cluster else {
+        let Some(cluster) = &node.cluster else {
             return cover;
         };
         let prices: Vec<(i64, i64)> = messages.map(|message| cover.cost(message)).collect();
@@ -89,7 +93,7 @@ impl Cover {
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "the database is silent".to_owned(),
             };
-            tracing::warn!(sender = %hub.name_of(sender), error = failure, "a purse cannot be asked");
+            tracing::warn!(sender = %node.name_of(sender), error = failure, "a purse cannot be asked");
             cover.unknown = true;
         }
         cover
@@ -104,10 +108,10 @@ impl Cover {
     ///
     /// # Errors
     /// What it is refused with; nothing is charged then.
-    pub fn charge(&mut self, hub: &Hub, message: &Message) -> Result<(), CommandStatus> {
+    pub fn charge(&mut self, node: &NodeContext, message: &Message) -> Result<(), CommandStatus> {
         let (segments, credits) = self.cost(message);
         let refuse = |reason: &'static str, status: u32| {
-            hub.metrics
+            node.metrics
                 .not_covered
                 .get_or_create_owned(&ReasonLabel { reason })
                 .inc();
@@ -119,7 +123,7 @@ impl Cover {
         if let Some(quota) = &self.quota
             && !quota.held.spend(segments, quota.floor)
         {
-            return Err(refuse("quota", hub.plan().config.smpp.quota_status));
+            return Err(refuse("quota", node.plan().config.smpp.quota_status));
         }
         if let Some(balance) = &self.balance
             && !balance.held.spend(credits, balance.floor)
@@ -127,7 +131,7 @@ impl Cover {
             if let Some(quota) = &self.quota {
                 quota.held.put(segments);
             }
-            return Err(refuse("balance", hub.plan().config.smpp.balance_status));
+            return Err(refuse("balance", node.plan().config.smpp.balance_status));
         }
         for (pays, amount) in [(&self.quota, segments), (&self.balance, credits)] {
             if let Some(pays) = pays.as_ref().filter(|_| amount != 0) {
@@ -157,7 +161,7 @@ impl Cover {
     }
 
     /// One message was refused after all. `charged`: its own row was written, and so was its charge.
-    pub fn give_back(&self, hub: &Arc<Hub>, id: u64, charged: bool) {
+    pub fn give_back(&self, node: &Arc<NodeContext>, id: u64, charged: bool) {
         let own = self.rows.iter().filter(|row| row.id == id);
         if !charged {
             own.for_each(|row| self.put(row));
@@ -176,7 +180,7 @@ impl Cover {
             .iter()
             .filter_map(|row| Some((Arc::clone(&self.pays(row.purse)?.held), -row.amount)))
             .collect();
-        let ticket = hub.store.write(WriteBatch {
+        let ticket = node.store.write(WriteBatch {
             charge,
             ..WriteBatch::default()
         });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use super::Held;
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::price::{Purse, day_of};
 use crate::store::StoreError;
@@ -22,7 +22,7 @@ const KEEP_DAYS: u32 = 7;
 const FORGET_EVERY: u32 = 600;
 
 pub struct Keeper {
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     looking: bool,
     looks: u32,
 }
@@ -30,9 +30,9 @@ pub struct Keeper {
 // === impl Keeper ===
 
 impl Keeper {
-    pub fn new(hub: Arc<Hub>) -> Self {
+    pub fn new(node: Arc<NodeContext>) -> Self {
         Self {
-            hub,
+            node,
             looking: false,
             looks: 0,
         }
@@ -40,16 +40,16 @@ impl Keeper {
 
     fn look(&mut self, ctx: &mut Context<Self>) {
         // Of an account that is not charged any more, blocks may still be here.
-        let has_blocks = self.hub.cluster.is_some() && !self.hub.balance.purses.load().is_empty();
-        if self.looking || !(has_blocks || self.hub.plan().charges()) {
+        let has_blocks = self.node.cluster.is_some() && !self.node.balance.purses.load().is_empty();
+        if self.looking || !(has_blocks || self.node.plan().charges()) {
             return;
         }
         self.looking = true;
         self.looks = self.looks.wrapping_add(1);
-        let forget = self.looks % FORGET_EVERY == 1 && self.hub.tenure.is_janitor();
-        let hub = Arc::clone(&self.hub);
+        let forget = self.looks % FORGET_EVERY == 1 && self.node.tenure.is_janitor();
+        let node = Arc::clone(&self.node);
         let work = async move {
-            if let Err(error) = look(&hub, forget).await {
+            if let Err(error) = look(&node, forget).await {
                 tracing::warn!(%error, "balances are not looked at now");
             }
         };
@@ -60,16 +60,16 @@ impl Keeper {
     }
 }
 
-async fn look(hub: &Hub, forget: bool) -> Result<(), StoreError> {
+async fn look(node: &NodeContext, forget: bool) -> Result<(), StoreError> {
     let today = day_of(clock::now_ms());
-    let balance = &hub.balance;
-    if let Some(cluster) = &hub.cluster {
+    let balance = &node.balance;
+    if let Some(cluster) = &node.cluster {
         let purses = balance.purses.load_full();
         for (purse, held) in purses.iter() {
             let spent = held.spent.swap(0, Ordering::Relaxed);
             held.recent.store(spent, Ordering::Relaxed);
             if held.has_block() {
-                let keep = keep(hub, *purse, held, spent);
+                let keep = keep(node, *purse, held, spent);
                 held.give(cluster.as_ref(), *purse, keep).await?;
             }
         }
@@ -84,25 +84,25 @@ async fn look(hub: &Hub, forget: bool) -> Result<(), StoreError> {
         });
     }
     if forget {
-        hub.store
+        node.store
             .forget_quotas(today.saturating_sub(KEEP_DAYS))
             .await?;
     }
-    balance.saw(&hub.store.purses(None).await?);
+    balance.saw(&node.store.purses(None).await?);
     Ok(())
 }
 
 /// How much of a block stays here: all while there is plenty, what the next seconds need where others
 /// may be short of it, nothing when nobody spends.
-fn keep(hub: &Hub, purse: Purse, held: &Held, spent: i64) -> i64 {
+fn keep(node: &NodeContext, purse: Purse, held: &Held, spent: i64) -> i64 {
     if spent <= 0 {
         return 0;
     }
-    let floor = match hub.plan().charging(purse.account) {
+    let floor = match node.plan().charging(purse.account) {
         Some(charging) => charging.floor(purse),
         None => return 0,
     };
-    let seen = hub.balance.seen.load();
+    let seen = node.balance.seen.load();
     let elsewhere = seen
         .get(&purse)
         .map_or(0, |row| row.left.saturating_sub(floor));

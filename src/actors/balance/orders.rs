@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::plan::account_name;
 use crate::clock;
 use crate::domain::id;
@@ -13,17 +13,17 @@ use crate::pb::{
 use crate::store::balance::{TopUpRow, ToppedUp};
 
 /// What an account has left, over all nodes.
-pub async fn read(hub: Arc<Hub>, ask: ReadBalance) -> Result<BalanceView, Refusal> {
-    let account = known(&hub, &ask.account).await?;
-    view(&hub, account, ask.account).await
+pub async fn read(node: Arc<NodeContext>, ask: ReadBalance) -> Result<BalanceView, Refusal> {
+    let account = known(&node, &ask.account).await?;
+    view(&node, account, ask.account).await
 }
 
 /// Adds to a balance, once per reference.
-pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refusal> {
-    let account = known(&hub, &order.account).await?;
+pub async fn add(node: Arc<NodeContext>, order: AddCredits) -> Result<AddedCredits, Refusal> {
+    let account = known(&node, &order.account).await?;
     let now = clock::now_ms();
     let row = TopUpRow {
-        id: hub
+        id: node
             .next_id(now)
             .map_err(|ahead| Refusal::unavailable(ahead.to_string()))?,
         account,
@@ -31,7 +31,7 @@ pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refus
         reference: (!order.reference.is_empty()).then_some(order.reference),
         by: order.by,
     };
-    let (top_up, repeated) = match top_up(&hub, row.clone()).await? {
+    let (top_up, repeated) = match top_up(&node, row.clone()).await? {
         ToppedUp::Done => (row, false),
         ToppedUp::Repeated(first) if first.amount == row.amount => (first, true),
         ToppedUp::Repeated(first) => {
@@ -42,7 +42,7 @@ pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refus
             )));
         }
         ToppedUp::TooLow => {
-            let view = view(&hub, account, order.account).await?;
+            let view = view(&node, account, order.account).await?;
             let held = match view.reserved {
                 0 => String::new(),
                 held => format!(" (and {held} more that nodes hold for a moment)"),
@@ -57,19 +57,19 @@ pub async fn add(hub: Arc<Hub>, order: AddCredits) -> Result<AddedCredits, Refus
     Ok(AddedCredits {
         top_up: Some(shown(top_up)),
         repeated,
-        balance: Some(view(&hub, account, order.account).await?),
+        balance: Some(view(&node, account, order.account).await?),
     })
 }
 
 /// A page of what was put into a balance, newest first.
-pub async fn top_ups(hub: Arc<Hub>, ask: ListTopUps) -> Result<TopUpList, Refusal> {
-    let account = known(&hub, &ask.account).await?;
+pub async fn top_ups(node: Arc<NodeContext>, ask: ListTopUps) -> Result<TopUpList, Refusal> {
+    let account = known(&node, &ask.account).await?;
     let limit = ask.limit as usize;
     let below = match ask.before {
         0 => u64::MAX,
         before => before,
     };
-    let rows = hub.store.top_ups(account, below, limit).await?;
+    let rows = node.store.top_ups(account, below, limit).await?;
     let next_before = match rows.last() {
         Some(last) if rows.len() >= limit => last.id,
         _ => 0,
@@ -82,14 +82,14 @@ pub async fn top_ups(hub: Arc<Hub>, ask: ListTopUps) -> Result<TopUpList, Refusa
 
 /// With the embedded store the balance is here: what is taken is reserved first, what comes is there
 /// when the store has it.
-async fn top_up(hub: &Hub, row: TopUpRow) -> Result<ToppedUp, Refusal> {
-    if hub.cluster.is_some() {
-        return Ok(hub.store.top_up(row, 0).await?);
+async fn top_up(node: &NodeContext, row: TopUpRow) -> Result<ToppedUp, Refusal> {
+    if node.cluster.is_some() {
+        return Ok(node.store.top_up(row, 0).await?);
     }
-    let held = hub.balance.held(Purse::balance(row.account));
+    let held = node.balance.held(Purse::balance(row.account));
     let amount = row.amount;
     if amount >= 0 {
-        let done = hub.store.top_up(row, 0).await?;
+        let done = node.store.top_up(row, 0).await?;
         if done == ToppedUp::Done {
             held.put(amount);
         }
@@ -97,22 +97,22 @@ async fn top_up(hub: &Hub, row: TopUpRow) -> Result<ToppedUp, Refusal> {
     }
     if !held.spend(-amount, 0) {
         // Asked all the same: a reference that was used before is told.
-        return Ok(hub.store.top_up(row, i64::MAX).await?);
+        return Ok(node.store.top_up(row, i64::MAX).await?);
     }
-    let done = hub.store.top_up(row, 0).await;
+    let done = node.store.top_up(row, 0).await;
     if !matches!(done, Ok(ToppedUp::Done)) {
         held.put(-amount);
     }
     Ok(done?)
 }
 
-async fn view(hub: &Hub, account: u32, name: String) -> Result<BalanceView, Refusal> {
+async fn view(node: &NodeContext, account: u32, name: String) -> Result<BalanceView, Refusal> {
     let now = clock::now_ms();
-    let rows = hub.store.purses(Some(account)).await?;
+    let rows = node.store.purses(Some(account)).await?;
     let of = |purse: Purse| rows.iter().find(|row| row.purse == purse);
     let balance = of(Purse::balance(account));
     let quota = of(Purse::quota(account, now));
-    let plan = hub.plan();
+    let plan = node.plan();
     let charging = plan.charging(account);
     Ok(BalanceView {
         account: name,
@@ -126,8 +126,8 @@ async fn view(hub: &Hub, account: u32, name: String) -> Result<BalanceView, Refu
 }
 
 /// The number of a configured account.
-async fn known(hub: &Hub, name: &str) -> Result<u32, Refusal> {
-    let plan = hub.full_plan();
+async fn known(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    let plan = node.full_plan();
     let mut configured = plan.config.account.iter();
     if !configured.any(|account| account.system_id == name) {
         return Err(Refusal::not_found(format!(
@@ -139,7 +139,7 @@ async fn known(hub: &Hub, name: &str) -> Result<u32, Refusal> {
         return Ok(number);
     }
     // It was never enabled: nobody has asked for its number yet.
-    let store = Arc::clone(&hub.store);
+    let store = Arc::clone(&node.store);
     let interned = tokio::task::spawn_blocking(move || store.intern(&name)).await;
     interned
         .map_err(|error| Refusal::unavailable(error.to_string()))?

@@ -47,7 +47,7 @@ impl Cluster {
             self.counts.members = members;
             self.counts.next = Some(Instant::now() + SETTLED_AFTER);
         }
-        let plan = self.hub.full_plan();
+        let plan = self.node.full_plan();
         let capped: Vec<u32> = plan
             .accounts()
             .filter(|account| account.config.max_waiting.is_some())
@@ -56,7 +56,7 @@ impl Cluster {
         if self.counts.exchanging {
             return;
         }
-        let changes = self.hub.unfinished.take_changes(&capped);
+        let changes = self.node.unfinished.take_changes(&capped);
         if capped.is_empty() {
             return;
         }
@@ -65,10 +65,10 @@ impl Cluster {
         ctx.spawn(reply.into_actor(self).map(move |heard, cluster, _| {
             cluster.counts.exchanging = false;
             match heard {
-                Ok(sums) => cluster.hub.unfinished.heard(&sums),
+                Ok(sums) => cluster.node.unfinished.heard(&sums),
                 Err(error) => {
                     tracing::warn!(%error, "unfinished messages are not exchanged now");
-                    cluster.hub.unfinished.put_back(&changes);
+                    cluster.node.unfinished.put_back(&changes);
                 }
             }
         }));
@@ -76,7 +76,7 @@ impl Cluster {
     }
 
     fn recount(&mut self, capped: Vec<u32>, ctx: &mut Context<Self>) {
-        if !self.hub.tenure.is_janitor() {
+        if !self.node.tenure.is_janitor() {
             // Whoever becomes the janitor begins by counting.
             self.counts.counted.clear();
             return;

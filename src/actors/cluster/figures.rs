@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::QueueKind;
 use crate::pb::{BindState, QueueSnapshot};
 use crate::store::cluster::{Figures, OperatorFigures, QueueFigures};
@@ -14,8 +14,8 @@ const MOST: usize = 512;
 const MAX_ERROR: usize = 200;
 
 /// The figures of this node as they are now.
-pub fn of(hub: &Hub) -> Figures {
-    let binds = hub.binds.all();
+pub fn of(node: &NodeContext) -> Figures {
+    let binds = node.binds.all();
     let mut operators: HashMap<u32, OperatorFigures> = HashMap::new();
     let mut esmes = 0;
     for port in &binds {
@@ -36,9 +36,9 @@ pub fn of(hub: &Hub) -> Figures {
     }
     let mut operators: Vec<OperatorFigures> = operators.into_values().collect();
     operators.sort_unstable_by_key(|figures| figures.operator);
-    let traffic = hub.metrics.traffic();
+    let traffic = node.metrics.traffic();
     Figures {
-        queues: queues(hub),
+        queues: queues(node),
         operators,
         esmes,
         accepted: traffic.accepted_total,
@@ -49,8 +49,8 @@ pub fn of(hub: &Hub) -> Figures {
     }
 }
 
-fn queues(hub: &Hub) -> Vec<QueueFigures> {
-    let mut queues: Vec<(bool, QueueFigures)> = hub
+fn queues(node: &NodeContext) -> Vec<QueueFigures> {
+    let mut queues: Vec<(bool, QueueFigures)> = node
         .queues()
         .iter()
         .map(|port| {

@@ -19,14 +19,14 @@ impl Cluster {
         if self.working || self.given_back.is_empty() {
             return;
         }
-        self.hub.tenure.left(&std::mem::take(&mut self.given_back));
+        self.node.tenure.left(&std::mem::take(&mut self.given_back));
         self.releases += 1;
         self.wanted.adopt.clear();
     }
 
     pub(super) fn give_back(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
         let resources: Vec<Resource> = {
-            let holdings = self.hub.tenure.hold();
+            let holdings = self.node.tenure.hold();
             resources
                 .into_iter()
                 .filter(|resource| holdings.has(resource))
@@ -35,17 +35,17 @@ impl Cluster {
         if resources.is_empty() {
             return;
         }
-        self.hub.tenure.lose(&resources);
-        let (hub, store) = (Arc::clone(&self.hub), Arc::clone(&self.store));
-        let generation = hub.tenure.generation();
+        self.node.tenure.lose(&resources);
+        let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
+        let generation = node.tenure.generation();
         let work = async move {
-            let released = release(&hub, store.as_ref(), generation, &resources).await;
+            let released = release(&node, store.as_ref(), generation, &resources).await;
             (resources, released)
         };
         ctx.spawn(
             work.into_actor(self)
                 .map(move |(resources, released), cluster, _| {
-                    if cluster.hub.tenure.generation() != generation {
+                    if cluster.node.tenure.generation() != generation {
                         return;
                     }
                     cluster.given_back.extend(resources);
@@ -63,12 +63,12 @@ impl Cluster {
 
 /// Drains resources that were given up here, and gives them back to the cluster.
 async fn release(
-    hub: &Hub,
+    node: &NodeContext,
     store: &dyn ClusterStore,
     generation: u64,
     resources: &[Resource],
 ) -> Result<(), StoreError> {
-    if hub.tenure.generation() != generation {
+    if node.tenure.generation() != generation {
         return Err(StoreError::Fenced);
     }
     let mut by_queue: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
@@ -83,40 +83,40 @@ async fn release(
         }
     }
     // Binds first: their answers settle what the queues hold.
-    let free = tokio::time::timeout(DRAIN, slots_are_free(hub, &slots)).await;
-    if hub.tenure.generation() != generation {
+    let free = tokio::time::timeout(DRAIN, slots_are_free(node, &slots)).await;
+    if node.tenure.generation() != generation {
         return Err(StoreError::Fenced);
     }
     let queues: Vec<_> = by_queue
         .into_iter()
         .filter_map(|(queue, parts)| {
             let parts = parts.into_iter().map(u32::from).collect();
-            Some(hub.queue(queue)?.addr.send(ReleasePartitions { parts }))
+            Some(node.queue(queue)?.addr.send(ReleasePartitions { parts }))
         })
         .collect();
     let told = tokio::time::timeout(DRAIN, futures_util::future::join_all(queues)).await;
     if free.is_err() || told.is_err() {
         tracing::warn!("given back although something is still unanswered");
     }
-    settled(hub, store).await?;
+    settled(node, store).await?;
     // Lost and regained meanwhile: then they are not ours to give.
-    if hub.tenure.generation() != generation {
+    if node.tenure.generation() != generation {
         return Err(StoreError::Fenced);
     }
     store.release(resources.to_vec()).await
 }
 
 /// Waits until no session uses these slots any more.
-async fn slots_are_free(hub: &Hub, slots: &[(u32, u32)]) {
+async fn slots_are_free(node: &NodeContext, slots: &[(u32, u32)]) {
     let uses = |port: &Arc<BindPort>| {
         slots.iter().any(|(operator, slot)| {
             port.owner.load(Ordering::Relaxed) == *operator
                 && port.slot.load(Ordering::Relaxed) == *slot
         })
     };
-    while !slots.is_empty() && hub.binds.all().iter().any(uses) {
+    while !slots.is_empty() && node.binds.all().iter().any(uses) {
         // A bind between two attempts looks at once whether it is still wanted.
-        hub.binds
+        node.binds
             .all()
             .iter()
             .filter(|port| uses(port))
@@ -130,16 +130,16 @@ async fn slots_are_free(hub: &Hub, slots: &[(u32, u32)]) {
 }
 
 /// Waits until everything that sessions have reported is in the store.
-async fn settled(hub: &Hub, store: &dyn ClusterStore) -> Result<(), StoreError> {
-    let _ = hub.correlation.send(FlushCorrelation {}).await;
+async fn settled(node: &NodeContext, store: &dyn ClusterStore) -> Result<(), StoreError> {
+    let _ = node.correlation.send(FlushCorrelation {}).await;
     store.barrier().await
 }
 
 /// Gives everything back and ends the membership; sessions have been drained before.
-pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
+pub(super) async fn leave(node: Arc<NodeContext>, store: Arc<dyn ClusterStore>) {
     let mine: Vec<Resource> = {
-        let holdings = hub.tenure.hold();
-        let neighbours = hub.tenure.neighbours();
+        let holdings = node.tenure.hold();
+        let neighbours = node.tenure.neighbours();
         neighbours
             .view
             .held
@@ -148,8 +148,8 @@ pub(super) async fn leave(hub: Arc<Hub>, store: Arc<dyn ClusterStore>) {
             .filter(|resource| holdings.has(resource))
             .collect()
     };
-    hub.tenure.lose(&mine);
-    if let Err(error) = release(&hub, store.as_ref(), hub.tenure.generation(), &mine).await {
+    node.tenure.lose(&mine);
+    if let Err(error) = release(&node, store.as_ref(), node.tenure.generation(), &mine).await {
         tracing::warn!(%error, "other nodes take over when the lease is over");
     }
     match tokio::task::spawn_blocking(move || store.leave()).await {

@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::actors::ports::{BindPort, lock};
-use crate::actors::rig::{self, Node};
 use crate::actors::supervise::{self, Escalate, Health};
+use crate::actors::test_support::{self, TestNode};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
 use crate::store::cluster::{Handed, Held, NodeView, Partition};
@@ -226,9 +226,9 @@ impl BlockStore for Shelf {
 }
 
 /// A node, and the two bind slots of its operator, of which somebody may hold the first.
-async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, Node, [Resource; 2]) {
+async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [Resource; 2]) {
     let shelf = Arc::new(Shelf::default());
-    let node = rig::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
+    let node = test_support::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
     tokio::time::pause();
     let operator = node.operator;
     let slots = [0, 1].map(|slot| Resource::Bind { operator, slot });
@@ -238,12 +238,12 @@ async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, Node, [Resou
     let (_, slot) = supervise::slot(MAILBOX);
     let (supervisor, _) = supervise::slot(1);
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
-    let (hub, store) = (Arc::clone(&node.hub), Arc::<Shelf>::clone(&shelf));
+    let (context, store) = (Arc::clone(&node.context), Arc::<Shelf>::clone(&shelf));
     slot.start(
         &actix::Arbiter::current(),
         Health::new("cluster"),
         escalate,
-        move || Cluster::new(hub, store, supervisor, ME),
+        move || Cluster::new(context, store, supervisor, ME),
     );
     (shelf, node, slots)
 }
@@ -258,9 +258,9 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("in vain: {what}");
 }
 
-impl Node {
+impl TestNode {
     fn has(&self, resource: Resource) -> bool {
-        self.hub.tenure.hold().has(&resource)
+        self.context.tenure.hold().has(&resource)
     }
 
     /// A session that uses a slot until it is removed.
@@ -268,17 +268,17 @@ impl Node {
         let Resource::Bind { operator, slot } = resource else {
             panic!("not a slot: {resource:?}");
         };
-        let session = self.hub.binds.next_session();
+        let session = self.context.binds.next_session();
         let port = BindPort::new(session, None);
         port.owner.store(operator, Ordering::Relaxed);
         port.slot.store(slot, Ordering::Relaxed);
-        self.hub.binds.add(port);
+        self.context.binds.add(port);
         session
     }
 }
 
 /// While time passes, what was given back stays with the other node.
-async fn stays_away(node: &Node, shelf: &Shelf, given_back: Resource) {
+async fn stays_away(node: &TestNode, shelf: &Shelf, given_back: Resource) {
     for _ in 0..1000 {
         assert!(!node.has(given_back), "taken up again");
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -306,7 +306,7 @@ async fn a_view_from_before_a_release_brings_nothing_back() {
     // While its session ends, the next view is asked for: the slot is this node's in it.
     shelf.keep_back(Call::Beat);
     until("a view under way", || shelf.is_waited_for(Call::Beat)).await;
-    node.hub.binds.remove(session);
+    node.context.binds.remove(session);
     until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
     shelf.let_go(Call::Beat);
     stays_away(&node, &shelf, given_back).await;
@@ -319,7 +319,7 @@ async fn a_step_asked_for_before_a_release_brings_nothing_back() {
     shelf.keep_back(Call::Claim);
     until("a claim", || shelf.is_waited_for(Call::Claim)).await;
     lock(&shelf.state).held.remove(&other);
-    tokio::time::sleep(node.hub.config().cluster.heartbeat * 2).await;
+    tokio::time::sleep(node.context.config().cluster.heartbeat * 2).await;
     assert!(!node.has(given_back));
     // The step for that waits for its own claim, and what came by the first one is given back meanwhile.
     shelf.let_go(Call::Claim);
@@ -340,7 +340,7 @@ const SOON: Duration = Duration::from_millis(250);
 async fn a_node_that_is_told_looks_at_once() {
     let (shelf, node, slots) = started(None).await;
     until("both", || slots.iter().all(|slot| node.has(*slot))).await;
-    let heartbeat = node.hub.config().cluster.heartbeat;
+    let heartbeat = node.context.config().cluster.heartbeat;
     assert!(SOON * 2 < heartbeat);
     tokio::time::sleep(heartbeat * 3).await;
     for _ in 0..3 {
@@ -363,7 +363,7 @@ async fn a_node_that_is_told_looks_at_once() {
 async fn orders_are_looked_for_when_told_and_now_and_then() {
     let (shelf, node, slots) = started(None).await;
     until("both", || slots.iter().all(|slot| node.has(*slot))).await;
-    let poll = node.hub.config().cluster.poll;
+    let poll = node.context.config().cluster.poll;
     assert!(SOON * 2 < poll);
     let looked = || std::mem::take(&mut lock(&shelf.state).looked);
     for _ in 0..3 {
@@ -411,7 +411,7 @@ async fn the_inbox_is_emptied_at_once_and_less_often_while_much_comes() {
 #[actix::test]
 async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
     let shelf = Arc::new(Shelf::default());
-    let node = rig::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
+    let node = test_support::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
     lock(&shelf.state).is_gone = true;
     let slot = Resource::Bind {
         operator: node.operator,
@@ -422,7 +422,7 @@ async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
         ..work::Wanted::default()
     };
     let store = Arc::<Shelf>::clone(&shelf);
-    let (done, result) = work::step(Arc::clone(&node.hub), store, wanted).await;
+    let (done, result) = work::step(Arc::clone(&node.context), store, wanted).await;
     assert!(result.is_err() && node.has(slot));
     assert!(done.binds_came, "nobody would be told, now or later");
 }
@@ -440,7 +440,7 @@ async fn where_looking_takes_long_a_hint_waits_for_the_heartbeat() {
     shelf.woken(Hint::Shares).notify_one();
     tokio::time::sleep(SOON).await;
     assert_eq!(lock(&shelf.state).beats, before, "it has just looked");
-    tokio::time::sleep(node.hub.config().cluster.heartbeat).await;
+    tokio::time::sleep(node.context.config().cluster.heartbeat).await;
     assert!(lock(&shelf.state).beats > before, "the heartbeat goes on");
 }
 
@@ -448,15 +448,15 @@ async fn where_looking_takes_long_a_hint_waits_for_the_heartbeat() {
 async fn what_changes_here_the_others_are_told() {
     let (shelf, node, [kept, given_back]) = started(None).await;
     until("both", || node.has(kept) && node.has(given_back)).await;
-    tokio::time::sleep(node.hub.config().cluster.heartbeat * 3).await;
+    tokio::time::sleep(node.context.config().cluster.heartbeat * 3).await;
     assert_eq!(lock(&shelf.state).told, 0, "there is nobody");
     lock(&shelf.state).is_joined = true;
     until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
     tokio::time::sleep(SOON).await;
     assert_eq!(lock(&shelf.state).told, 1, "what was given back");
-    tokio::time::sleep(node.hub.config().cluster.heartbeat * 3).await;
+    tokio::time::sleep(node.context.config().cluster.heartbeat * 3).await;
     assert_eq!(lock(&shelf.state).told, 1, "nothing has changed");
-    node.hub.draining.store(true, Ordering::Relaxed);
+    node.context.draining.store(true, Ordering::Relaxed);
     tokio::time::sleep(SOON).await;
     assert_eq!(lock(&shelf.state).told, 2, "it stops");
 }

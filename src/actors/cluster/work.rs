@@ -74,13 +74,13 @@ impl Cluster {
             || self.working
             || self.leaving
             || self.stood_back
-            || !self.hub.tenure.is_valid()
+            || !self.node.tenure.is_valid()
         {
             return;
         }
         self.working = true;
         let wanted = std::mem::take(&mut self.wanted);
-        let work = step(Arc::clone(&self.hub), Arc::clone(&self.store), wanted);
+        let work = step(Arc::clone(&self.node), Arc::clone(&self.store), wanted);
         ctx.spawn(work.into_actor(self).map(|(done, result), cluster, ctx| {
             cluster.working = false;
             cluster.forget_given_back();
@@ -124,52 +124,52 @@ struct Collected {
 }
 
 pub(super) async fn step(
-    hub: Arc<Hub>,
+    node: Arc<NodeContext>,
     store: Arc<dyn ClusterStore>,
     wanted: Wanted,
 ) -> (Done, Result<(), StoreError>) {
     let mut done = Done::default();
-    let result = take_steps(&hub, store.as_ref(), wanted, &mut done).await;
+    let result = take_steps(&node, store.as_ref(), wanted, &mut done).await;
     (done, result)
 }
 
 async fn take_steps(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     store: &dyn ClusterStore,
     wanted: Wanted,
     done: &mut Done,
 ) -> Result<(), StoreError> {
-    let generation = hub.tenure.generation();
+    let generation = node.tenure.generation();
     let mut gained = wanted.adopt;
     if !wanted.claim.is_empty() {
         gained.extend(store.claim(wanted.claim).await?);
     }
     {
         // Since the view was read, an earlier step may have brought them, or they are given back.
-        let holdings = hub.tenure.hold();
+        let holdings = node.tenure.hold();
         gained.retain(|resource| !holdings.has(resource) && !holdings.is_leaving(resource));
     }
     done.is_richer = !gained.is_empty();
     let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
         .into_iter()
         .partition(|resource| matches!(resource, Resource::Queue(_)));
-    if !hub.tenure.gain(generation, &others, || {}) {
+    if !node.tenure.gain(generation, &others, || {}) {
         return Err(StoreError::Fenced);
     }
     let is_bind = |resource: &Resource| matches!(resource, Resource::Bind { .. });
     done.binds_came = others.iter().any(is_bind);
     if !partitions.is_empty() {
-        adopt(hub, store, generation, partitions).await?;
+        adopt(node, store, generation, partitions).await?;
     }
-    done.collected = collect(hub, store).await?;
+    done.collected = collect(node, store).await?;
     if wanted.orders {
-        take_orders(hub, store).await?;
+        take_orders(node, store).await?;
     }
     Ok(())
 }
 
 async fn adopt(
-    hub: &Hub,
+    node: &NodeContext,
     store: &dyn ClusterStore,
     generation: u64,
     resources: Vec<Resource>,
@@ -184,7 +184,7 @@ async fn adopt(
     let began = Instant::now();
     // What was decided while this node had them before is in the snapshot then.
     store.barrier().await?;
-    let mut seeds = Seeds::new(&hub.config());
+    let mut seeds = Seeds::new(&node.config());
     for active in store.take_over(partitions.clone()).await? {
         seeds.add(active);
     }
@@ -199,11 +199,11 @@ async fn adopt(
         .into_iter()
         .filter_map(|(queue, parts)| {
             let seeds = seeds.queues.remove(&queue).unwrap_or_default();
-            Some((hub.queue(queue)?, AdoptPartitions { parts, seeds }))
+            Some((node.queue(queue)?, AdoptPartitions { parts, seeds }))
         })
         .collect();
     // Only from here on does work for them come in memory: first what was there before.
-    let gained = hub.tenure.gain(generation, &resources, || {
+    let gained = node.tenure.gain(generation, &resources, || {
         for (port, adoption) in adoptions {
             in_order(&port.addr, adoption);
         }
@@ -235,17 +235,17 @@ where
     queue.do_send(message);
 }
 
-async fn take_orders(hub: &Arc<Hub>, store: &dyn ClusterStore) -> Result<(), StoreError> {
+async fn take_orders(node: &Arc<NodeContext>, store: &dyn ClusterStore) -> Result<(), StoreError> {
     for octets in store.orders().await? {
         match <Order as prost::Message>::decode(octets.as_slice()) {
-            Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(hub), order))),
+            Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(node), order))),
             Err(error) => tracing::warn!(%error, "an order that cannot be read is dropped"),
         }
     }
     Ok(())
 }
 
-async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<Collected, StoreError> {
+async fn collect(node: &NodeContext, store: &dyn ClusterStore) -> Result<Collected, StoreError> {
     let mut collected = Collected::default();
     for _ in 0..ROUNDS {
         let rows = store.collect(INBOX).await?;
@@ -259,7 +259,7 @@ async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<Collected, Store
             items.sort_unstable_by_key(|item| item.id);
             collected.items += items.len();
             // Taken in this step, before which the partition was read: so it is in no reading yet.
-            let holdings = hub.tenure.hold();
+            let holdings = node.tenure.hold();
             items.retain_mut(|item| {
                 let term = holdings.term(queue, item.part as u8);
                 item.term = term.unwrap_or_default();
@@ -267,8 +267,8 @@ async fn collect(hub: &Hub, store: &dyn ClusterStore) -> Result<Collected, Store
                 term.is_some()
             });
             drop(holdings);
-            hub.metrics.handed_over.inc_by(items.len() as u64);
-            hub.enqueue(queue, items);
+            node.metrics.handed_over.inc_by(items.len() as u64);
+            node.enqueue(queue, items);
         }
         if !collected.more {
             break;

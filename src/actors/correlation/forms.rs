@@ -71,11 +71,11 @@ impl Correlation {
         let before = self.learned.remove(&operator);
         let mut warned = before.as_ref().and_then(|before| before.warned);
         if let Some(before) = &before {
-            self.hub.metrics.id_forms_changed.inc();
+            self.node.metrics.id_forms_changed.inc();
             if warned.is_none_or(|at| now.duration_since(at) >= WARN_AGAIN) {
                 warned = Some(now);
                 tracing::warn!(
-                    operator = %self.hub.name_of(operator),
+                    operator = %self.node.name_of(operator),
                     before = before.form.in_words(),
                     now = form.in_words(),
                     "a receipt was found by another form of its message id; if both forms occur, \
@@ -90,7 +90,10 @@ impl Correlation {
         };
         self.learned.insert(operator, learned);
         self.parked_due = true;
-        let kept = self.hub.store.keep_message_id_form(operator, form.number());
+        let kept = self
+            .node
+            .store
+            .keep_message_id_form(operator, form.number());
         actix::spawn(async move {
             if let Err(error) = kept.await {
                 tracing::warn!(%error, "the form of an operator's message ids is not kept");
@@ -127,8 +130,8 @@ impl Correlation {
         if keys.iter().all(Vec::is_empty) {
             return self.keep(receipts, ctx);
         }
-        let hub = Arc::clone(&self.hub);
-        let stored: Vec<Key> = match self.index.spilled == 0 && !hub.tenure.is_shared() {
+        let node = Arc::clone(&self.node);
+        let stored: Vec<Key> = match self.index.spilled == 0 && !node.tenure.is_shared() {
             true => Vec::new(),
             false => keys.iter().flatten().map(|(_, key)| *key).collect(),
         };
@@ -140,7 +143,7 @@ impl Correlation {
         let look = async move {
             let mut found = match stored.is_empty() {
                 true => Vec::new(),
-                false => hub
+                false => node
                     .store
                     .find_correlations(stored, oldest)
                     .await
@@ -169,7 +172,7 @@ impl Correlation {
             let ids = candidates.iter().map(|one| one.id).collect();
             let loaded = match candidates.is_empty() {
                 true => Vec::new(),
-                false => hub.store.load(ids).await.unwrap_or_default(),
+                false => node.store.load(ids).await.unwrap_or_default(),
             };
             (candidates, loaded, rest)
         };
@@ -260,7 +263,7 @@ impl Correlation {
         if !matches.is_empty() {
             self.settle(matches, ctx);
         }
-        if self.index.spilled > 0 || self.hub.tenure.is_shared() {
+        if self.index.spilled > 0 || self.node.tenure.is_shared() {
             let rest = self.parked.since(0, usize::MAX);
             self.find_all_parked(rest, ctx);
         }

@@ -14,8 +14,8 @@ impl Correlation {
             }
             self.answer(found.session, vec![ok(&found.receipt)]);
             match self.recent.get(&found.id) {
-                Some(recent) if notification::is_wanted(&self.hub, &recent.message) => {
-                    notification::pass_on(&self.hub, &recent.message, &found.receipt);
+                Some(recent) if notification::is_wanted(&self.node, &recent.message) => {
+                    notification::pass_on(&self.node, &recent.message, &found.receipt);
                 }
                 Some(_) => {}
                 None => elsewhere.push(found),
@@ -25,7 +25,7 @@ impl Correlation {
             return;
         }
         let ids = elsewhere.iter().map(|found| found.id).collect();
-        let reply = self.hub.store.load(ids);
+        let reply = self.node.store.load(ids);
         ctx.spawn(reply.into_actor(self).map(move |loaded, correlation, _| {
             for (found, stored) in elsewhere.iter().zip(loaded.unwrap_or_default()) {
                 // The receipt may have come meanwhile, and be on its way.
@@ -37,8 +37,8 @@ impl Correlation {
                 let Some(stored) = stored.filter(|stored| is_open && stored.fin.is_none()) else {
                     continue;
                 };
-                if notification::is_wanted(&correlation.hub, &stored.message) {
-                    notification::pass_on(&correlation.hub, &stored.message, &found.receipt);
+                if notification::is_wanted(&correlation.node, &stored.message) {
+                    notification::pass_on(&correlation.node, &stored.message, &found.receipt);
                 }
             }
         }));

@@ -5,9 +5,9 @@ use super::*;
 impl Supervised for Correlation {
     /// The index is read from the store again; what arrives meanwhile waits in the mailbox.
     fn restarting(&mut self, ctx: &mut Self::Context) {
-        let hub = Arc::clone(&self.hub);
-        let store = Arc::clone(&hub.store);
-        let (shared, config) = (hub.tenure.is_shared(), hub.config());
+        let node = Arc::clone(&self.node);
+        let store = Arc::clone(&node.store);
+        let (shared, config) = (node.tenure.is_shared(), node.config());
         let read = tokio::task::spawn_blocking(move || {
             if shared {
                 // Found in the store when a receipt asks for it.
@@ -17,7 +17,7 @@ impl Supervised for Correlation {
             let parked = store.parked(usize::MAX)?;
             Ok::<_, crate::store::StoreError>((seeds.sent, parked))
         });
-        *self = Self::new(hub, Arc::clone(&self.health), Vec::new(), Vec::new());
+        *self = Self::new(node, Arc::clone(&self.health), Vec::new(), Vec::new());
         ctx.wait(
             read.into_actor(self)
                 .map(|read, correlation, _| match read {
@@ -25,7 +25,7 @@ impl Supervised for Correlation {
                         // Read since this began, too.
                         let learned = std::mem::take(&mut correlation.learned);
                         *correlation = Self::new(
-                            Arc::clone(&correlation.hub),
+                            Arc::clone(&correlation.node),
                             Arc::clone(&correlation.health),
                             sent,
                             parked,

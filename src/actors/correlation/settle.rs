@@ -24,7 +24,7 @@ impl Correlation {
         }
         let now = clock::now_ms();
         self.counters.matched += matches.len() as u64;
-        self.hub
+        self.node
             .metrics
             .receipts_matched
             .inc_by(matches.len() as u64);
@@ -34,7 +34,7 @@ impl Correlation {
         let mut keys = Vec::with_capacity(matches.len());
         let mut ids = Vec::with_capacity(matches.len());
         let mut settled = Vec::new();
-        let is_shared = self.hub.tenure.is_shared();
+        let is_shared = self.node.tenure.is_shared();
         for found in matches {
             self.settling.entry(found.id).or_default();
             ids.push(found.id);
@@ -62,9 +62,9 @@ impl Correlation {
                 ..final_of(found.id, found.receipt, found.operator, now)
             });
         }
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         let settle = async move {
-            let done = finish::try_finish(&hub, &mut rows, &mut finals).await;
+            let done = finish::try_finish(&node, &mut rows, &mut finals).await;
             (done, answers)
         };
         ctx.spawn(
@@ -104,7 +104,7 @@ impl Correlation {
     /// The operator said the same again.
     pub(super) fn repeated(&mut self, count: u64) {
         self.counters.repeated += count;
-        self.hub.metrics.receipts_repeated.inc_by(count);
+        self.node.metrics.receipts_repeated.inc_by(count);
     }
 
     /// The answer to a receipt that repeats what was said of a message; nothing while the first one is
@@ -146,7 +146,7 @@ impl Correlation {
             // Answered already.
             self.look_further(operator, 0, strangers, ctx);
         }
-        let reply = self.hub.store.load(lost.to_vec());
+        let reply = self.node.store.load(lost.to_vec());
         ctx.spawn(reply.into_actor(self).map(|loaded, correlation, _| {
             let ended = |stored: &crate::store::Stored| stored.fin.as_ref().map(|fin| fin.state);
             let states: Vec<MessageState> = loaded
@@ -160,7 +160,7 @@ impl Correlation {
                 matches!(state, Unknown | Expired | Deleted)
             };
             let late = states.iter().filter(is_ours).count();
-            correlation.hub.metrics.receipts_late.inc_by(late as u64);
+            correlation.node.metrics.receipts_late.inc_by(late as u64);
             correlation.repeated((states.len() - late) as u64);
         }));
     }

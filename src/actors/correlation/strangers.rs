@@ -21,7 +21,7 @@ impl Correlation {
         strangers: Vec<Stranger>,
         ctx: &mut Context<Self>,
     ) {
-        if self.index.spilled == 0 && !self.hub.tenure.is_shared() {
+        if self.index.spilled == 0 && !self.node.tenure.is_shared() {
             let receipts = strangers.into_iter().map(|one| one.receipt).collect();
             self.hold(operator, session, receipts, ctx);
             return;
@@ -34,7 +34,7 @@ impl Correlation {
                 owners.push(at);
             }
         }
-        let reply = self.hub.store.find_correlations(keys, self.oldest());
+        let reply = self.node.store.find_correlations(keys, self.oldest());
         ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
             let mut ids: Vec<Option<u64>> = vec![None; strangers.len()];
             for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
@@ -75,7 +75,7 @@ impl Correlation {
     /// When a message was accepted at the earliest (Unix ms) that a receipt is still waited for: it may
     /// have waited for its delivery as long as it may live.
     pub(super) fn oldest(&self) -> i64 {
-        let longest = self.hub.plan().longest_correlation_ttl() + self.hub.config().validity.max;
+        let longest = self.node.plan().longest_correlation_ttl() + self.node.config().validity.max;
         clock::now_ms().saturating_sub(i64::try_from(longest.as_millis()).unwrap_or(i64::MAX))
     }
 
@@ -87,11 +87,11 @@ impl Correlation {
         ctx: &mut Context<Self>,
     ) {
         self.counters.early += receipts.len() as u64;
-        self.hub
+        self.node
             .metrics
             .receipts_early
             .inc_by(receipts.len() as u64);
-        let until = Instant::now() + self.hub.config().correlation.early_hold;
+        let until = Instant::now() + self.node.config().correlation.early_hold;
         let room = EARLY.saturating_sub(self.early.len());
         let mut receipts = receipts.into_iter();
         self.early
@@ -151,7 +151,7 @@ impl Correlation {
     /// that they neither show nor drop what it has settled.
     pub(super) fn retry_parked(&mut self, ctx: &mut Context<Self>) {
         self.retries = self.retries.wrapping_add(1);
-        let is_janitor = self.hub.tenure.is_janitor();
+        let is_janitor = self.node.tenure.is_janitor();
         if is_janitor && self.retries.is_multiple_of(RETRY_ALL) {
             return self.retry_all_parked(ctx);
         }
@@ -165,8 +165,8 @@ impl Correlation {
 
     /// Compares what all nodes have parked, those that are lost too, and drops what is beyond the limit.
     fn retry_all_parked(&mut self, ctx: &mut Context<Self>) {
-        let store = Arc::clone(&self.hub.store);
-        let most = self.hub.config().correlation.parked_max;
+        let store = Arc::clone(&self.node.store);
+        let most = self.node.config().correlation.parked_max;
         let limit = most.saturating_add(DROPPED_AT_ONCE);
         let read = tokio::task::spawn_blocking(move || store.parked(limit));
         ctx.spawn(read.into_actor(self).map(move |read, correlation, ctx| {
@@ -176,8 +176,8 @@ impl Correlation {
                 .into_iter()
                 .filter_map(|row| correlation.park_in_memory(row))
                 .collect();
-            let hub = Arc::clone(&correlation.hub);
-            ctx.spawn(async move { drop_parked(&hub, beyond).await }.into_actor(correlation));
+            let node = Arc::clone(&correlation.node);
+            ctx.spawn(async move { drop_parked(&node, beyond).await }.into_actor(correlation));
             let rows = correlation.parked.since(0, usize::MAX);
             correlation.find_all_parked(rows, ctx);
         }));
@@ -196,7 +196,7 @@ impl Correlation {
             return;
         }
         let keys = rows.iter().flat_map(|late| late.keys.clone()).collect();
-        let reply = self.hub.store.find_correlations(keys, self.oldest());
+        let reply = self.node.store.find_correlations(keys, self.oldest());
         ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
             let mut found = found.unwrap_or_default().into_iter();
             let (mut sure, mut unsure) = (Vec::new(), Vec::new());
@@ -222,7 +222,7 @@ impl Correlation {
             return;
         }
         let ids = unsure.iter().flat_map(|(_, ids)| ids.clone()).collect();
-        let reply = self.hub.store.load(ids);
+        let reply = self.node.store.load(ids);
         ctx.spawn(reply.into_actor(self).map(|loaded, correlation, ctx| {
             let now = clock::now_ms();
             let mut loaded = loaded.unwrap_or_default().into_iter();
@@ -266,7 +266,7 @@ impl Correlation {
         // While they were looked for in the store they were in no list: the answer may have come.
         let mut receipts = self.try_again(receipts, ctx);
         for early in receipts.extract_if(.., |early| !is_final(early.receipt.state())) {
-            self.hub.metrics.notifications_dropped.inc();
+            self.node.metrics.notifications_dropped.inc();
             self.answer(early.session, vec![ok(&early.receipt)]);
         }
         if receipts.is_empty() {
@@ -274,7 +274,7 @@ impl Correlation {
         }
         let now = clock::now_ms();
         self.counters.unmatched += receipts.len() as u64;
-        self.hub
+        self.node
             .metrics
             .receipts_unmatched
             .inc_by(receipts.len() as u64);
@@ -282,7 +282,7 @@ impl Correlation {
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
         for early in receipts {
             let answer = answers.entry(early.session).or_default();
-            let Ok(id) = self.hub.next_id(now) else {
+            let Ok(id) = self.node.next_id(now) else {
                 // The operator keeps it and brings it again.
                 answer.push(ReceiptResult {
                     status: CommandStatus::ESME_RX_T_APPN.0,
@@ -301,7 +301,7 @@ impl Correlation {
             rows.unpark.extend(self.park_in_memory(row.clone()));
             rows.park.push(row);
         }
-        let ticket = self.hub.store.write(rows);
+        let ticket = self.node.store.write(rows);
         ctx.spawn(ticket.into_actor(self).map(|written, correlation, _| {
             for (session, mut results) in answers {
                 if written.is_err() {
@@ -320,7 +320,7 @@ impl Correlation {
             Ok(receipt) => receipt,
             Err(error) => {
                 tracing::error!(%error, row = row.id, "a parked receipt cannot be read");
-                self.hub.metrics.receipts_dropped.inc();
+                self.node.metrics.receipts_dropped.inc();
                 return Some(row.id);
             }
         };
@@ -331,7 +331,7 @@ impl Correlation {
             .collect();
         let dropped = self.parked.add(row.id, row.at, row.operator, keys, receipt);
         if dropped.is_some() {
-            self.hub.metrics.receipts_dropped.inc();
+            self.node.metrics.receipts_dropped.inc();
         }
         dropped
     }

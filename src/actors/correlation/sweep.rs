@@ -8,7 +8,7 @@ impl Correlation {
             return;
         };
         let count = sorted.len();
-        let reply = self.hub.store.spill_correlations(hour, sorted);
+        let reply = self.node.store.spill_correlations(hour, sorted);
         ctx.spawn(
             reply
                 .into_actor(self)
@@ -25,24 +25,24 @@ impl Correlation {
     /// parked receipts of that age, and spilled hours that no operator is waited for any more.
     pub(super) fn sweep(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
-        let hub = Arc::clone(&self.hub);
-        let ttl = hub.config().correlation.ttl.as_millis() as i64;
+        let node = Arc::clone(&self.node);
+        let ttl = node.config().correlation.ttl.as_millis() as i64;
         let dropped = self.parked.drop_before(now - ttl);
         if !dropped.is_empty() {
-            self.hub
+            self.node
                 .metrics
                 .receipts_dropped
                 .inc_by(dropped.len() as u64);
         }
         let work = async move {
-            drop_parked(&hub, dropped).await;
-            let plan = hub.plan();
+            drop_parked(&node, dropped).await;
+            let plan = node.plan();
             let longest = plan.longest_correlation_ttl().as_millis() as i64;
-            let _ = hub
+            let _ = node
                 .store
                 .drop_correlations_before((now - longest) / 3_600_000)
                 .await;
-            let store = Arc::clone(&hub.store);
+            let store = Arc::clone(&node.store);
             let late = tokio::task::spawn_blocking(move || {
                 let (mut late, mut divided) = (Vec::new(), Vec::new());
                 let read = store.recover(None, &mut |active| {
@@ -72,9 +72,9 @@ impl Correlation {
                 Err(_) => return,
             };
             for some in divided.chunks(1000) {
-                parts::conclude(&hub, some.to_vec()).await;
+                parts::conclude(&node, some.to_vec()).await;
             }
-            hub.metrics.receipts_overdue.inc_by(late.len() as u64);
+            node.metrics.receipts_overdue.inc_by(late.len() as u64);
             for chunk in late.chunks(1000) {
                 let finals = chunk
                     .iter()
@@ -87,7 +87,7 @@ impl Correlation {
                         ..Final::default()
                     })
                     .collect();
-                finish::finish(&hub, WriteBatch::default(), finals).await;
+                finish::finish(&node, WriteBatch::default(), finals).await;
             }
         };
         ctx.spawn(work.into_actor(self));
@@ -95,11 +95,11 @@ impl Correlation {
 }
 
 /// Takes parked receipts out of the store.
-pub(super) async fn drop_parked(hub: &Hub, rows: Vec<u64>) {
+pub(super) async fn drop_parked(node: &NodeContext, rows: Vec<u64>) {
     if rows.is_empty() {
         return;
     }
-    let ticket = hub.store.write(WriteBatch {
+    let ticket = node.store.write(WriteBatch {
         unpark: rows,
         ..WriteBatch::default()
     });

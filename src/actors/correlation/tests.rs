@@ -2,31 +2,31 @@
 
 use super::*;
 use crate::actors::cluster::tests::Shelf;
-use crate::actors::rig::{self, Node};
 use crate::actors::supervise::Health;
+use crate::actors::test_support::{self, TestNode};
 use crate::config::Config;
 use crate::store::cluster::Resource;
 
 /// The gauge of parked receipts, which is published many times a second, comes to this within minutes.
-async fn shows(hub: &Hub, parked: u64) {
+async fn shows(context: &NodeContext, parked: u64) {
     for _ in 0..6_000 {
-        if hub.correlation_snapshot.get().parked == parked {
+        if context.correlation_snapshot.get().parked == parked {
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let shown = hub.correlation_snapshot.get().parked;
+    let shown = context.correlation_snapshot.get().parked;
     panic!("{shown} parked receipts instead of {parked}");
 }
 
 /// A node with the actor, and with receipts in its store that were parked so many seconds ago.
-async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> Node {
-    let node = rig::node_with(1, Some(Arc::new(Shelf::default())), change).await;
-    let hub = &node.hub;
+async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
+    let node = test_support::node_with(1, Some(Arc::new(Shelf::default())), change).await;
+    let context = &node.context;
     let row = |age: &u64| {
         let at = clock::now_ms() - *age as i64 * 1000;
         ParkedRow {
-            id: hub.ids.next(at).unwrap(),
+            id: context.ids.next(at).unwrap(),
             operator: node.operator,
             operator_message_id: age.to_string().into(),
             at,
@@ -38,15 +38,15 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> Node {
         park: rows.clone(),
         ..WriteBatch::default()
     };
-    hub.store.write(batch).await.expect("written");
+    context.store.write(batch).await.expect("written");
     tokio::time::pause();
     let health = Health::new("correlation");
-    Correlation::new(Arc::clone(hub), health, Vec::new(), rows).start();
+    Correlation::new(Arc::clone(context), health, Vec::new(), rows).start();
     node
 }
 
-fn make_janitor(hub: &Hub) {
-    let tenure = &hub.tenure;
+fn make_janitor(context: &NodeContext) {
+    let tenure = &context.tenure;
     tenure.renew(Instant::now() + Duration::from_secs(3600));
     assert!(tenure.gain(tenure.generation(), &[Resource::Janitor], || {}));
 }
@@ -54,10 +54,10 @@ fn make_janitor(hub: &Hub) {
 #[actix::test]
 async fn after_a_minute_parked_receipts_are_the_janitors() {
     let node = started(&[61, 0], |_| {}).await;
-    shows(&node.hub, 1).await;
-    shows(&node.hub, 0).await;
-    make_janitor(&node.hub);
-    shows(&node.hub, 2).await;
+    shows(&node.context, 1).await;
+    shows(&node.context, 0).await;
+    make_janitor(&node.context);
+    shows(&node.context, 2).await;
 }
 
 #[actix::test]
@@ -66,16 +66,16 @@ async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
         config.correlation.parked_max = 2;
     })
     .await;
-    shows(&node.hub, 1).await;
-    make_janitor(&node.hub);
-    shows(&node.hub, 2).await;
+    shows(&node.context, 1).await;
+    make_janitor(&node.context);
+    shows(&node.context, 2).await;
     // What the store is given later is done later.
     let last = WriteBatch {
         unpark: vec![1],
         ..WriteBatch::default()
     };
-    node.hub.store.write(last).await.expect("written");
-    let store = Arc::clone(&node.hub.store);
+    node.context.store.write(last).await.expect("written");
+    let store = Arc::clone(&node.context.store);
     let kept = tokio::task::spawn_blocking(move || store.parked(10)).await;
     let kept = kept.expect("no panic").expect("it is read");
     let kept: Vec<_> = kept
@@ -103,9 +103,9 @@ impl Handler<ReceiptReply> for Bind {
 #[actix::test]
 async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
     const SESSION: u64 = 7;
-    let node = rig::node(1, None).await;
-    let hub = &node.hub;
-    let id = hub.ids.next(clock::now_ms()).unwrap();
+    let node = test_support::node(1, None).await;
+    let context = &node.context;
+    let id = context.ids.next(clock::now_ms()).unwrap();
     let sent = vec![Awaited {
         id,
         operator: node.operator,
@@ -113,13 +113,13 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
         at: clock::now_ms(),
     }];
     let health = Health::new("correlation");
-    let correlation = Correlation::new(Arc::clone(hub), health, sent, Vec::new()).start();
+    let correlation = Correlation::new(Arc::clone(context), health, sent, Vec::new()).start();
     let answers = Arc::default();
     let bind = Bind(Arc::clone(&answers)).start();
     let port = crate::actors::ports::BindPort::new(SESSION, None);
     *port.replies.lock().expect("nobody panics") = Some(bind.recipient());
-    hub.binds.add(port);
-    let store = Arc::clone(&hub.store);
+    context.binds.add(port);
+    let store = Arc::clone(&context.store);
     let closed = tokio::task::spawn_blocking(move || store.close()).await;
     closed.expect("no panic");
     let receipt = |sequence| OperatorReceipt {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Claim, First, millis};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::domain::duplicate::Key;
 use crate::smpp::CommandStatus;
 use crate::store::redis::Marked;
@@ -18,8 +18,8 @@ const PENDING: Duration = Duration::from_secs(10);
 
 /// Asks Redis for all that is new here. What another node has accepted becomes a duplicate. What is on
 /// its way there is refused with ESME_RTHROTTLED: its outcome is not known, and the sender asks again.
-pub(super) async fn ask(hub: &Hub, found: &mut [Result<Box<Claim>, First>]) {
-    let Some(redis) = hub.duplicates.redis.get() else {
+pub(super) async fn ask(node: &NodeContext, found: &mut [Result<Box<Claim>, First>]) {
+    let Some(redis) = node.duplicates.redis.get() else {
         return;
     };
     let keys: Vec<Key> = found.iter().flatten().map(|claim| claim.key).collect();
@@ -27,7 +27,7 @@ pub(super) async fn ask(hub: &Hub, found: &mut [Result<Box<Claim>, First>]) {
         return;
     }
     let Ok(marks) = redis.mark_submissions(&keys, PENDING).await else {
-        hub.metrics.duplicates_unshared.inc_by(keys.len() as u64);
+        node.metrics.duplicates_unshared.inc_by(keys.len() as u64);
         return;
     };
     let claims = found.iter_mut().filter(|found| found.is_ok());
@@ -55,8 +55,8 @@ pub(super) async fn ask(hub: &Hub, found: &mut [Result<Box<Claim>, First>]) {
 }
 
 /// Gives the marks of accepted submissions their ids. Nobody waits for it.
-pub(super) fn publish(hub: &Hub, marks: Vec<(Key, u64, Duration)>) {
-    let Some(redis) = hub.duplicates.redis.get().map(Arc::clone) else {
+pub(super) fn publish(node: &NodeContext, marks: Vec<(Key, u64, Duration)>) {
+    let Some(redis) = node.duplicates.redis.get().map(Arc::clone) else {
         return;
     };
     if marks.is_empty() {
@@ -73,8 +73,8 @@ pub(super) fn publish(hub: &Hub, marks: Vec<(Key, u64, Duration)>) {
 }
 
 /// Takes the mark of a refused submission back.
-pub(super) fn withdraw(hub: &Hub, key: Key) {
-    let Some(redis) = hub.duplicates.redis.get().map(Arc::clone) else {
+pub(super) fn withdraw(node: &NodeContext, key: Key) {
+    let Some(redis) = node.duplicates.redis.get().map(Arc::clone) else {
         return;
     };
     spawn(async move {

@@ -16,7 +16,7 @@ impl EsmeSession {
         bind: Bind,
         ctx: &mut Context<Self>,
     ) {
-        let plan = self.hub.full_plan();
+        let plan = self.node.full_plan();
         let name = String::from_utf8_lossy(&bind.system_id).into_owned();
         let Some(account) = plan.account(&name).cloned() else {
             return self.refuse_stranger(sequence, &bind.system_id, Stranger::Unknown, ctx);
@@ -29,16 +29,16 @@ impl EsmeSession {
         }
         let stored = account.config.password.clone();
         if let Some(known) =
-            self.hub
+            self.node
                 .passwords
                 .verify_cached(&name, stored.expose_secret(), &bind.password)
         {
             self.verdict(known, sequence, bind_type, bind, account, ctx);
             return;
         }
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         let (peer, given) = (self.peer.ip(), bind.password.clone());
-        let verify = async move { hub.verifier.verify(peer, name, stored, given).await };
+        let verify = async move { node.verifier.verify(peer, name, stored, given).await };
         // Nothing else of this socket is looked at before the verdict.
         ctx.spawn(
             verify
@@ -75,19 +75,21 @@ impl EsmeSession {
         if !known {
             return self.refuse_stranger(sequence, &bind.system_id, Stranger::Password, ctx);
         }
-        self.hub.doorkeeper.forgive(self.peer.ip(), &bind.system_id);
+        self.node
+            .doorkeeper
+            .forgive(self.peer.ip(), &bind.system_id);
         if let Some(wanted) = &account.config.system_type
             && wanted.as_bytes() != &bind.system_type[..]
         {
             return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
         }
-        if seats::admit_now(&self.hub, self.port.session, &account) {
+        if seats::admit_now(&self.node, self.port.session, &account) {
             return self.admitted(sequence, bind_type, account, ctx);
         }
-        let hub = Arc::clone(&self.hub);
+        let node = Arc::clone(&self.node);
         let session = self.port.session;
         let admit = async move {
-            let admitted = seats::admit(&hub, session, &account).await;
+            let admitted = seats::admit(&node, session, &account).await;
             (account, admitted)
         };
         ctx.wait(
@@ -101,7 +103,7 @@ impl EsmeSession {
                     Err(()) => {
                         let system_id = &account.config.system_id;
                         let most = account.config.max_binds;
-                        if session.hub.doorkeeper.may_log(session.peer.ip()) {
+                        if session.node.doorkeeper.may_log(session.peer.ip()) {
                             tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
                         }
                         session.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
@@ -131,12 +133,12 @@ impl EsmeSession {
         }
         self.write(|core, out| core.accept_bind(Instant::now().into_std(), sequence, out));
         if bind_type.receives()
-            && let Some(queue) = self.hub.queue(account.id)
+            && let Some(queue) = self.node.queue(account.id)
         {
             let addr = ctx.address();
             *lock(&self.port.alerts) = Some(addr.clone().recipient());
             self.serving = Some(Serving::join(
-                &self.hub,
+                &self.node,
                 self.port.session,
                 queue,
                 addr.clone().recipient(),
@@ -161,7 +163,7 @@ impl EsmeSession {
     }
 
     fn reject(&mut self, sequence: u32, status: CommandStatus) {
-        self.hub
+        self.node
             .metrics
             .binds_refused
             .get_or_create(&status_label(status.0))
@@ -180,9 +182,9 @@ impl EsmeSession {
         ctx: &mut Context<Self>,
     ) {
         self.count_refusal(why.reason());
-        let config = self.hub.config();
+        let config = self.node.config();
         let peer = self.peer;
-        let door = &self.hub.doorkeeper;
+        let door = &self.node.doorkeeper;
         let delay = door.refuse(&config.smpp, peer.ip(), system_id);
         if door.may_log(peer.ip()) {
             let system_id = String::from_utf8_lossy(system_id);
@@ -210,7 +212,7 @@ impl EsmeSession {
             return;
         }
         self.count_refusal("busy");
-        if self.hub.doorkeeper.may_log(self.peer.ip()) {
+        if self.node.doorkeeper.may_log(self.peer.ip()) {
             let system_id = String::from_utf8_lossy(system_id);
             tracing::warn!(%system_id, peer = %self.peer, "bind refused: too many passwords wait to be checked");
         }
@@ -218,7 +220,7 @@ impl EsmeSession {
     }
 
     fn count_refusal(&self, reason: &'static str) {
-        let metrics = &self.hub.metrics;
+        let metrics = &self.node.metrics;
         let label = ReasonLabel { reason };
         metrics.binds_refused_by_reason.get_or_create(&label).inc();
     }

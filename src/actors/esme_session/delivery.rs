@@ -60,7 +60,7 @@ impl Handler<DeliverBatch> for EsmeSession {
                 }
             });
         });
-        self.hub.metrics.characters_changed.inc_by(changed as u64);
+        self.node.metrics.characters_changed.inc_by(changed as u64);
     }
 }
 

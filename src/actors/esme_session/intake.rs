@@ -65,7 +65,7 @@ impl EsmeSession {
         };
         let request = self
             .ingest
-            .send(Posted::new(batch, &self.hub.mailboxes.ingest));
+            .send(Posted::new(batch, &self.node.mailboxes.ingest));
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
             session.intake -= count;
             match reply {
@@ -130,7 +130,7 @@ impl EsmeSession {
         if results.iter().any(is_refusal) {
             return Some(CONGESTED);
         }
-        let share = (self.intake * 100 / INTAKE).max(self.hub.filled(account.id));
+        let share = (self.intake * 100 / INTAKE).max(self.node.filled(account.id));
         (share >= BUSY).then(|| share.min(usize::from(CONGESTED)) as u8)
     }
 }

@@ -67,7 +67,7 @@ impl EsmeSession {
             serving.flush();
         }
         self.seat = None;
-        self.hub.binds.remove(self.port.session);
+        self.node.binds.remove(self.port.session);
     }
 
     /// A session that ends waits for its last answers and writes them first; a peer that does not read
@@ -89,7 +89,7 @@ impl EsmeSession {
         }
         if does_not_read {
             tracing::warn!(peer = %self.peer, name = %self.snapshot.name, "session ended: the peer does not read");
-            self.hub.metrics.slow_readers.inc();
+            self.node.metrics.slow_readers.inc();
         }
         ctx.stop();
     }
@@ -97,7 +97,7 @@ impl EsmeSession {
     /// While the node drains: nothing new is taken from the queue, the windows of both directions are
     /// finished, then the peer is unbound. When the time for that is over, it is unbound as it is.
     pub(super) fn finish_if_draining(&mut self, now: Instant) {
-        if !self.hub.draining.load(Ordering::Relaxed) {
+        if !self.node.draining.load(Ordering::Relaxed) {
             if self.draining_since.take().is_some() {
                 // Its queue was told that it takes no more; only a new bind takes that back.
                 self.write(|core, out| core.unbind(now.into_std(), out));
@@ -110,7 +110,7 @@ impl EsmeSession {
             }
             now
         });
-        let time_is_over = now.duration_since(since) >= self.hub.config().smpp.drain_timeout;
+        let time_is_over = now.duration_since(since) >= self.node.config().smpp.drain_timeout;
         let is_finished = self.has_answered() && self.core.in_flight() == 0;
         match self.core.state() {
             State::Bound(_) if is_finished || time_is_over => {
@@ -129,7 +129,7 @@ impl EsmeSession {
     /// binds: who rotates it must not lose what is bound.
     pub(super) fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
-        match self.hub.plan().account_by_id(account.id).cloned() {
+        match self.node.plan().account_by_id(account.id).cloned() {
             Some(current) => {
                 self.account = Some(current);
                 self.judge_strictly();
@@ -155,11 +155,11 @@ impl EsmeSession {
         let (Some(seat), Some(account)) = (&self.seat, &self.account) else {
             return;
         };
-        if !seat.is_lost() || !self.hub.tenure.is_valid() {
+        if !seat.is_lost() || !self.node.tenure.is_valid() {
             return;
         }
         self.seat = None;
-        let again = seats::take_again(self.hub.clone(), account.id, account.config.max_binds);
+        let again = seats::take_again(self.node.clone(), account.id, account.config.max_binds);
         ctx.spawn(again.into_actor(self).map(|seat, session, _| {
             session.seat = seat;
         }));
@@ -181,7 +181,7 @@ impl Handler<BindCommand> for EsmeSession {
             Verb::Replace if self.core.is_enquiring() => {
                 let silent = now.saturating_duration_since(self.port.heard_at());
                 tracing::warn!(name = %self.snapshot.name, peer = %self.peer, ?silent, "session ended: silent, and another bind of its account needs the room");
-                self.hub.metrics.binds_replaced.inc();
+                self.node.metrics.binds_replaced.inc();
                 self.leave();
                 ctx.stop();
             }

@@ -145,7 +145,7 @@ impl EsmeSession {
         queue.running = true;
         queue.holding = operation.is_about_others();
         let asker = Asker {
-            hub: Arc::clone(&self.hub),
+            node: Arc::clone(&self.node),
             account: account.id,
             interface_version: self.core.peer_version(),
             alphabet: self.alphabet,
@@ -171,7 +171,7 @@ impl EsmeSession {
             operation,
             status: status_label(answer.status.0).status,
         };
-        self.hub.metrics.operations.get_or_create(&label).inc();
+        self.node.metrics.operations.get_or_create(&label).inc();
         if !answer.status.is_ok() {
             self.snapshot.errors_total += 1;
         }

@@ -2,7 +2,7 @@
 //!
 //! Called by ingest for each message of a batch, before it has an id.
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::policy;
 use crate::actors::ports::lock;
 use crate::actors::posted::Posted;
@@ -25,13 +25,13 @@ impl Tokens {
         burst: 0,
     };
 
-    pub(super) async fn take(hub: &Hub, sender: u32, submissions: &[Submission]) -> Self {
-        let limit = hub.plan().rate_of(sender);
+    pub(super) async fn take(node: &NodeContext, sender: u32, submissions: &[Submission]) -> Self {
+        let limit = node.plan().rate_of(sender);
         let mut tokens = Self {
             burst: limit.map_or(0, |(_, burst)| burst),
             ..Self::UNLIMITED
         };
-        if limit.is_none() || !hub.is_account(sender) {
+        if limit.is_none() || !node.is_account(sender) {
             return tokens;
         }
         let messages = submissions.iter().filter_map(|one| one.message.as_ref());
@@ -39,8 +39,8 @@ impl Tokens {
             key: sender,
             wanted: messages.map(|message| tokens.price(message)).sum(),
         };
-        let ask = Posted::new(ask, &hub.mailboxes.throttle);
-        tokens.left = Some(match hub.throttle.send(ask).await {
+        let ask = Posted::new(ask, &node.mailboxes.throttle);
+        tokens.left = Some(match node.throttle.send(ask).await {
             Ok(taken) => taken.granted,
             // Throttle is restarting: refusing is safe, the sender tries again.
             Err(_) => 0,
@@ -69,13 +69,13 @@ impl Tokens {
 /// Validates one submission and gives it its times, priority and first queue: that of its route, or,
 /// for a message that is sent again, the one that was ordered.
 pub(super) fn check(
-    hub: &Hub,
+    node: &NodeContext,
     sender: u32,
     message: &mut Message,
     replay: Option<&ReplayOrder>,
     now: i64,
 ) -> Result<(), CommandStatus> {
-    let plan = hub.plan();
+    let plan = node.plan();
     if message.destination.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
@@ -95,15 +95,15 @@ pub(super) fn check(
     message.expires_at = times.expires_at;
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
-        policy::check(hub, account, message)?;
+        policy::check(node, account, message)?;
     }
     let to = replay.map_or(0, |order| order.to);
-    let target = match to == 0 && plan.wants_network(message) && !hub.networks.tell(&plan, message)
+    let target = match to == 0 && plan.wants_network(message) && !node.networks.tell(&plan, message)
     {
         // It is accepted now, and routed when its network is known.
         true => plan.resolve_queue,
         false if to != 0 => Some(to),
-        false => plan.first_target(message, 0, hub),
+        false => plan.first_target(message, 0, node),
     };
     let Some(queue) = target else {
         let what = match plan.is_transit(message) {
@@ -112,32 +112,32 @@ pub(super) fn check(
         };
         tracing::warn!(
             to = %address::mask(&message.destination),
-            sender = %hub.name_of(sender),
+            sender = %node.name_of(sender),
             "{what}"
         );
-        hub.metrics.no_route.inc();
+        node.metrics.no_route.inc();
         return Err(CommandStatus(plan.no_route_status()));
     };
     if plan.account_by_id(sender).is_none() && replay.is_none() && plan.is_transit(message) {
-        refuse_circles(hub, message, now)?;
+        refuse_circles(node, message, now)?;
     }
     message.queue = queue;
-    if let Some(port) = hub.queue(queue)
+    if let Some(port) = node.queue(queue)
         && port.is_full_for(sender, &plan)
     {
-        hub.metrics.queue_full.inc();
+        node.metrics.queue_full.inc();
         return Err(CommandStatus::ESME_RMSGQFUL);
     }
-    if !hub.reserve(sender) {
-        hub.metrics.account_full.inc();
+    if !node.reserve(sender) {
+        node.metrics.account_full.inc();
         return Err(CommandStatus::ESME_RMSGQFUL);
     }
     Ok(())
 }
 
 /// Refuses what comes again and again: the peer that it is sent on to brings it back.
-fn refuse_circles(hub: &Hub, message: &Message, now: i64) -> Result<(), CommandStatus> {
-    let limit = hub.config().policy.mobile_originated_repeats;
+fn refuse_circles(node: &NodeContext, message: &Message, now: i64) -> Result<(), CommandStatus> {
+    let limit = node.config().policy.mobile_originated_repeats;
     let mut hasher = siphasher::sip::SipHasher13::new();
     let same = (
         &message.source,
@@ -148,24 +148,24 @@ fn refuse_circles(hub: &Hub, message: &Message, now: i64) -> Result<(), CommandS
     );
     std::hash::Hash::hash(&same, &mut hasher);
     let hash = std::hash::Hasher::finish(&hasher);
-    if limit == 0 || lock(&hub.circles).admits(hash, limit, now) {
+    if limit == 0 || lock(&node.circles).admits(hash, limit, now) {
         return Ok(());
     }
     tracing::warn!(
         to = %address::mask(&message.destination),
-        sender = %hub.name_of(message.sender),
+        sender = %node.name_of(message.sender),
         "goes round in a circle"
     );
-    hub.metrics.circles.inc();
+    node.metrics.circles.inc();
     Err(CommandStatus::ESME_RX_R_APPN)
 }
 
 /// Weighted sharing goes by the id, which is known only now; without weights nothing changes.
-pub(super) fn route_by_id(hub: &Hub, message: &mut Message) {
-    let plan = hub.plan();
+pub(super) fn route_by_id(node: &NodeContext, message: &mut Message) {
+    let plan = node.plan();
     if plan.shares()
         && Some(message.queue) != plan.resolve_queue
-        && let Some(queue) = plan.first_target(message, message.id, hub)
+        && let Some(queue) = plan.first_target(message, message.id, node)
     {
         message.queue = queue;
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::QueuePort;
 use crate::actors::queue::{Compare, Compared, Missed, Seed, Seeds, items_of};
 use crate::clock;
@@ -35,16 +35,16 @@ const TRY_AGAIN: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// The store cannot be read; what was done until then stands.
-pub async fn compare(hub: &Arc<Hub>, round: u64) -> Result<u64, StoreError> {
+pub async fn compare(node: &Arc<NodeContext>, round: u64) -> Result<u64, StoreError> {
     let mut ids = 0..id::lowest_at(clock::now_ms() - SETTLE_MS);
     let mut put_back = 0;
     while !ids.is_empty() {
         let began = Instant::now();
-        let (active, next) = page(hub, ids.clone()).await?;
-        let mut seeds = Seeds::new(&hub.config());
+        let (active, next) = page(node, ids.clone()).await?;
+        let mut seeds = Seeds::new(&node.config());
         active.into_iter().for_each(|one| seeds.add(one));
         for (queue, expected) in seeds.queues {
-            put_back += compare_queue(hub, queue, expected, round).await?;
+            put_back += compare_queue(node, queue, expected, round).await?;
         }
         ids.start = next.unwrap_or(ids.end);
         tokio::time::sleep(began.elapsed() * SHARE).await;
@@ -53,12 +53,15 @@ pub async fn compare(hub: &Arc<Hub>, round: u64) -> Result<u64, StoreError> {
 }
 
 /// What is active and should be in a queue of this node.
-async fn page(hub: &Hub, ids: Range<u64>) -> Result<(Vec<Active>, Option<u64>), StoreError> {
+async fn page(
+    node: &NodeContext,
+    ids: Range<u64>,
+) -> Result<(Vec<Active>, Option<u64>), StoreError> {
     // What has been answered or decided is in the page then.
-    let _ = hub.correlation.send(FlushCorrelation {}).await;
-    hub.store.barrier().await?;
-    let mut page = hub.store.active_page(ids, PAGE).await?;
-    let holdings = hub.tenure.hold();
+    let _ = node.correlation.send(FlushCorrelation {}).await;
+    node.store.barrier().await?;
+    let mut page = node.store.active_page(ids, PAGE).await?;
+    let holdings = node.tenure.hold();
     page.active.retain_mut(|active| {
         let queue = match active.stage {
             Stage::Untold { tell, .. } => tell,
@@ -66,7 +69,7 @@ async fn page(hub: &Hub, ids: Range<u64>) -> Result<(Vec<Active>, Option<u64>), 
             Stage::Sent { .. } => return false,
             _ => active.queue,
         };
-        if !hub.is_split(queue) {
+        if !node.is_split(queue) {
             active.part = partition::WHOLE;
         }
         holdings.owns(queue, active.part)
@@ -75,18 +78,18 @@ async fn page(hub: &Hub, ids: Range<u64>) -> Result<(Vec<Active>, Option<u64>), 
 }
 
 async fn compare_queue(
-    hub: &Arc<Hub>,
+    node: &Arc<NodeContext>,
     queue: u32,
     expected: Vec<Seed>,
     round: u64,
 ) -> Result<u64, StoreError> {
-    let Some(port) = queue_of(hub, queue).await else {
+    let Some(port) = queue_of(node, queue).await else {
         return Ok(0);
     };
     let Some(compared) = ask(&port, &expected).await else {
         return Ok(0);
     };
-    let seeds = not_spilled(hub, queue, compared).await?;
+    let seeds = not_spilled(node, queue, compared).await?;
     if seeds.is_empty() {
         return Ok(0);
     }
@@ -95,16 +98,16 @@ async fn compare_queue(
 }
 
 /// The queue's actor; made when there is none, because nobody names it any more.
-async fn queue_of(hub: &Arc<Hub>, queue: u32) -> Option<Arc<QueuePort>> {
-    if hub.queue(queue).is_none() {
-        let plan = hub.full_plan();
+async fn queue_of(node: &Arc<NodeContext>, queue: u32) -> Option<Arc<QueuePort>> {
+    if node.queue(queue).is_none() {
+        let plan = node.full_plan();
         tracing::error!(
             queue = plan.name_of(queue),
             "messages wait in a queue that is not there"
         );
-        hub.settings.make_queues(&plan, Some(queue)).await.ok()?;
+        node.settings.make_queues(&plan, Some(queue)).await.ok()?;
     }
-    hub.queue(queue)
+    node.queue(queue)
 }
 
 /// `None` when the queue was reading all the time.
@@ -121,13 +124,17 @@ async fn ask(port: &QueuePort, expected: &[Seed]) -> Option<Compared> {
 }
 
 /// Those that are in no block out of memory either.
-async fn not_spilled(hub: &Hub, queue: u32, compared: Compared) -> Result<Vec<Seed>, StoreError> {
+async fn not_spilled(
+    node: &NodeContext,
+    queue: u32,
+    compared: Compared,
+) -> Result<Vec<Seed>, StoreError> {
     let mut missing = compared.missing;
     for block in compared.blocks {
         if missing.is_empty() {
             break;
         }
-        let Some(octets) = hub.store.read_block(queue, block).await? else {
+        let Some(octets) = node.store.read_block(queue, block).await? else {
             // In memory again: nobody knows which.
             return Ok(Vec::new());
         };

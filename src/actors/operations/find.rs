@@ -40,7 +40,7 @@ pub(super) async fn own(
         None => shown_id::parse(message_id),
     };
     let id = id.ok_or(unknown)?;
-    let lead = match admin::history(&asker.hub, id).await {
+    let lead = match admin::history(&asker.node, id).await {
         Ok(history) => history,
         Err(refusal) => match trouble(&refusal) {
             Some(status) => return Err(status),
@@ -57,7 +57,7 @@ pub(super) async fn own(
         return Err(unknown);
     }
     let others = (id..id + u64::from(message.group_size)).filter(|other| *other != message.id);
-    let others = join_all(others.map(|other| admin::history(&asker.hub, other))).await;
+    let others = join_all(others.map(|other| admin::history(&asker.node, other))).await;
     let mut own = vec![lead];
     for other in others {
         match other {
@@ -73,10 +73,15 @@ pub(super) async fn own(
 /// Another message of a submit_multi that is known by this id.
 async fn follower_of(asker: &Asker, id: u64) -> Result<Option<History>, CommandStatus> {
     let next = (1..=FOLLOWERS).filter_map(|step| id.checked_add(step));
-    let loaded = asker.hub.store.load(next.collect()).await.map_err(failed)?;
+    let loaded = asker
+        .node
+        .store
+        .load(next.collect())
+        .await
+        .map_err(failed)?;
     let mut loaded = loaded.into_iter().flatten();
     match loaded.find(|stored| shown_id::number(&stored.message) == id) {
-        Some(stored) => Ok(admin::history(&asker.hub, stored.message.id).await.ok()),
+        Some(stored) => Ok(admin::history(&asker.node, stored.message.id).await.ok()),
         None => Ok(None),
     }
 }
@@ -88,14 +93,14 @@ async fn by_short_id(
     source: &Bytes,
 ) -> Result<Option<u64>, CommandStatus> {
     // Without TON and NPI nobody knows what its rules would make of the source.
-    let is_rewritten = asker.hub.plan().rewrite_in(asker.account).is_some();
+    let is_rewritten = asker.node.plan().rewrite_in(asker.account).is_some();
     let search = Search {
         from: text(source).filter(|_| !is_rewritten),
         sender: Some(asker.account),
         limit: NEWEST,
         ..Search::default()
     };
-    let page = asker.hub.store.search(search).await.map_err(failed)?;
+    let page = asker.node.store.search(search).await.map_err(failed)?;
     Ok(page
         .messages
         .iter()
@@ -118,7 +123,7 @@ pub(super) async fn waiting(
         destination,
     } = between;
     let stored = rewrite::stored_as(
-        &asker.hub.plan(),
+        &asker.node.plan(),
         asker.account,
         source.clone(),
         destination.clone(),
@@ -132,7 +137,7 @@ pub(super) async fn waiting(
         limit: PAGE,
         ..Search::default()
     };
-    let mut page = asker.hub.store.search(search).await.map_err(failed)?;
+    let mut page = asker.node.store.search(search).await.map_err(failed)?;
     page.messages.retain(|stored| {
         let message = &stored.message;
         // What others carry or are carried by is not the sender's business.

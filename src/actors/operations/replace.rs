@@ -6,7 +6,7 @@ use super::find::Between;
 use super::{Asker, find};
 use crate::actors::admin;
 use crate::actors::content::{self as actors_content, Way};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::rewrite;
 use crate::actors::shown_id::{self, Form};
 use crate::clock;
@@ -55,7 +55,7 @@ pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), Comman
 /// # Errors
 /// ESME_RINVSUBREP when messages cannot be searched for, else as [`replace_sm`].
 pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced, CommandStatus> {
-    let hub = &asker.hub;
+    let node = &asker.node;
     let now = clock::now_ms();
     let between = Between {
         source: rewrite::original_source(&message),
@@ -77,14 +77,14 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
             now,
             wished(&message.schedule_delivery_time).map_err(|_| CommandStatus::ESME_RINVSCHED)?,
             wished(&message.validity_period).map_err(|_| CommandStatus::ESME_RINVEXPIRY)?,
-            hub.plan().lifetime(),
+            node.plan().lifetime(),
         )
         .map_err(|error| CommandStatus(error.command_status()))?;
         let id = old.message.id;
-        let in_place = content::parts(&old.message) == 1 && is_single(hub, old.queue, &message);
+        let in_place = content::parts(&old.message) == 1 && is_single(node, old.queue, &message);
         let ordered = match in_place {
             true => {
-                let new = replacement(hub, message.clone(), times);
+                let new = replacement(node, message.clone(), times);
                 asker.order(id, Verb::Replace, Some(new)).await
             }
             // Parts cannot become others: the old one goes, the new one is a message of its own.
@@ -109,8 +109,8 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
 }
 
 /// Whether a message goes to the peer of a queue as one message.
-fn is_single(hub: &Hub, queue: u32, message: &Message) -> bool {
-    let plan = hub.plan();
+fn is_single(node: &NodeContext, queue: u32, message: &Message) -> bool {
+    let plan = node.plan();
     plan.taste_of(queue)
         .is_none_or(|taste| actors_content::way(message, taste) == Way::Single)
 }
@@ -126,7 +126,7 @@ fn changed(
     history: &History,
     replace: &ReplaceSm,
 ) -> Result<Replacement, CommandStatus> {
-    let hub = &asker.hub;
+    let node = &asker.node;
     let now = clock::now_ms();
     let mut message = history.stored.message.clone();
     let schedule = time::parse_time(&replace.schedule_delivery_time, now)
@@ -140,7 +140,7 @@ fn changed(
     if schedule.is_some() || valid_until.is_some() {
         let due_at = schedule.unwrap_or(times.due_at);
         let expires_at = valid_until.unwrap_or(times.expires_at);
-        times = validity::times(now, Some(due_at), Some(expires_at), hub.plan().lifetime())
+        times = validity::times(now, Some(due_at), Some(expires_at), node.plan().lifetime())
             .map_err(|error| CommandStatus(error.command_status()))?;
     }
     if schedule.is_some() {
@@ -164,18 +164,18 @@ fn changed(
         }
         message.tlvs = tlvs.raw().clone();
         message.set_alphabet(asker.alphabet());
-        if !is_single(hub, history.stored.queue, &message) {
+        if !is_single(node, history.stored.queue, &message) {
             return Err(CommandStatus::ESME_RINVMSGLEN);
         }
     }
-    Ok(replacement(hub, message, times))
+    Ok(replacement(node, message, times))
 }
 
 /// The values of a message that a replacement has. Each order has a number of its own.
-fn replacement(hub: &Hub, message: Message, times: Times) -> Replacement {
+fn replacement(node: &NodeContext, message: Message, times: Times) -> Replacement {
     let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
     Replacement {
-        order: hub.ids.next_anyway(clock::now_ms()),
+        order: node.ids.next_anyway(clock::now_ms()),
         short_message: own(&message.short_message),
         tlvs: own(&message.tlvs),
         esm_class: message.esm_class,

@@ -23,10 +23,10 @@ impl OperatorSession {
             return;
         };
         self.state(BindState::Connecting);
-        let hub = Arc::clone(self.hub());
+        let node = Arc::clone(self.node());
         let within = plan.config.bind_timeout;
         let connect = async move {
-            match tokio::time::timeout(within, dial::dial(&hub, &plan.config)).await {
+            match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
                 Ok(connected) => connected,
                 Err(_) => Err("connect: no connection in time".to_owned()),
             }
@@ -111,11 +111,11 @@ impl OperatorSession {
         self.snapshot.since = clock::now_ms();
         tracing::info!(operator = %self.snapshot.name, peer = %self.snapshot.peer, bind = %self.snapshot.bind_type, session = self.port.session, "bound");
         if self.options.bind_type.transmits()
-            && let Some(queue) = self.hub().queue(self.options.operator)
+            && let Some(queue) = self.node().queue(self.options.operator)
         {
             let addr = ctx.address();
             self.serving = Some(Serving::join(
-                &self.options.hub,
+                &self.options.node,
                 self.port.session,
                 queue,
                 addr.clone().recipient(),
@@ -192,7 +192,7 @@ impl OperatorSession {
         }
         self.snapshot.last_error = why.to_owned();
         self.snapshot.reconnect_attempts = self.failures;
-        self.hub().metrics.binds_lost.inc();
+        self.node().metrics.binds_lost.inc();
         self.leave();
         let wish = if self.is_leaving() {
             self.state(BindState::Closed);

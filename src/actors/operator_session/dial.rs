@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::link::{Wire, tune};
 use crate::config::Operator;
 use crate::tls::{self, Identity, Named};
@@ -19,24 +19,27 @@ use crate::tls::{self, Identity, Named};
 ///
 /// # Errors
 /// Why not, for people.
-pub(super) async fn dial(hub: &Hub, operator: &Operator) -> Result<(Wire, String), String> {
+pub(super) async fn dial(
+    node: &NodeContext,
+    operator: &Operator,
+) -> Result<(Wire, String), String> {
     let socket = TcpStream::connect(&operator.address)
         .await
         .map_err(|error| format!("connect: {error}"))?;
-    tune(&socket, &hub.config().smpp);
+    tune(&socket, &node.config().smpp);
     let peer = socket
         .peer_addr()
         .map_or_else(|_| operator.address.clone(), |peer| peer.to_string());
     let certificate = format!("operator:{}", operator.id);
     if !operator.tls {
-        hub.certificates.show(certificate, None);
+        node.certificates.show(certificate, None);
         return Ok((Wire::Plain(socket), peer));
     }
     let for_reading = operator.clone();
     // Files, and the authorities of the machine, are read on a thread that may wait for them.
     let read = tokio::task::spawn_blocking(move || read(&for_reading)).await;
     let (config, expires_at) = read.map_err(|error| format!("TLS: {error}"))??;
-    hub.certificates.show(certificate, expires_at);
+    node.certificates.show(certificate, expires_at);
     let name = server_name(operator)?;
     let stream = TlsConnector::from(Arc::new(config))
         .connect(name.clone(), socket)

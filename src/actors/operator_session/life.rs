@@ -31,7 +31,7 @@ impl OperatorSession {
             self.retired = true;
         }
         // Fewer binds are wanted, or another node shall have this one: there is no hurry.
-        let draining = self.hub().draining.load(Ordering::Relaxed);
+        let draining = self.node().draining.load(Ordering::Relaxed);
         let time_is_over = (draining || self.departing) && self.left_long_enough();
         if draining && time_is_over && self.core.state() == State::Unbinding {
             return self.come_back("unbound at the end of the drain", ctx);
@@ -44,7 +44,7 @@ impl OperatorSession {
     /// Whether the time to finish windows, which begins with the first call, is over.
     pub(super) fn left_long_enough(&mut self) -> bool {
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
-        since.elapsed() >= self.hub().config().smpp.drain_timeout
+        since.elapsed() >= self.node().config().smpp.drain_timeout
     }
 
     /// Ends the bind in good order; at once when there is none, or when it is ordered again.
@@ -63,7 +63,7 @@ impl OperatorSession {
     /// shall have this slot, or there are to be fewer.
     pub(super) fn is_leaving(&self) -> bool {
         let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
-        self.hub().draining.load(Ordering::Relaxed)
+        self.node().draining.load(Ordering::Relaxed)
             || !self.holds_slot()
             || self.plan.as_ref().is_some_and(is_beyond)
     }
@@ -71,13 +71,13 @@ impl OperatorSession {
     /// What does not need another bind is as the newest plan says. An operator that is gone is the
     /// Supervisor's business.
     pub(super) fn take_plan(&mut self) {
-        if let Some(plan) = self.hub().plan().operator(self.options.operator).cloned() {
+        if let Some(plan) = self.node().plan().operator(self.options.operator).cloned() {
             self.plan = Some(plan);
         }
     }
 
     pub(super) fn holds_slot(&self) -> bool {
-        self.hub()
+        self.node()
             .tenure
             .holds_bind(self.options.operator, self.options.slot)
     }

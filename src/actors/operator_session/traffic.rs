@@ -44,14 +44,14 @@ impl OperatorSession {
             }
             Body::DeliverSm(deliver) => {
                 self.snapshot.received_total += 1;
-                let kind = ingest::kind_of(self.hub(), self.options.operator, &deliver);
+                let kind = ingest::kind_of(self.node(), self.options.operator, &deliver);
                 self.submissions.push(Submission {
                     sequence,
                     message: Some(Box::new(convert::message_of(deliver, kind))),
                 });
             }
             Body::AlertNotification(alert) => {
-                alert::pass_on(self.hub(), self.options.operator, alert);
+                alert::pass_on(self.node(), self.options.operator, alert);
             }
             Body::Outbind(_) => {}
             _ => {
@@ -134,7 +134,7 @@ impl OperatorSession {
             _ => Bytes::new(),
         };
         if late {
-            self.options.hub.metrics.late_answers.inc();
+            self.options.node.metrics.late_answers.inc();
         }
         serving.done(&context, elapsed, !late);
         self.sent.push(Sent {
@@ -153,11 +153,11 @@ impl OperatorSession {
     /// its answer always finds it.
     pub(super) fn hand_over(&mut self, ctx: &mut Context<Self>) {
         let operator = self.options.operator;
-        let hub = Arc::clone(self.hub());
+        let node = Arc::clone(self.node());
         if !self.sent.is_empty() {
             let sent = std::mem::take(&mut self.sent);
             let session = self.port.session;
-            hub.tell_sent(SentBatch {
+            node.tell_sent(SentBatch {
                 operator,
                 sent,
                 session,
@@ -169,7 +169,7 @@ impl OperatorSession {
         if !self.receipts.is_empty() {
             let receipts = std::mem::take(&mut self.receipts);
             self.intake += receipts.len();
-            hub.tell_correlation(ReceiptBatch {
+            node.tell_correlation(ReceiptBatch {
                 operator,
                 receipts,
                 session: self.port.session,
@@ -189,7 +189,7 @@ impl OperatorSession {
             let request = self
                 .options
                 .ingest
-                .send(Posted::new(batch, &hub.mailboxes.ingest));
+                .send(Posted::new(batch, &node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.intake = session.intake.saturating_sub(count);
                 session.answer_mo(

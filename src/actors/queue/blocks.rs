@@ -31,7 +31,7 @@ impl Queue {
         if waiting.len() > 1 {
             return;
         }
-        let reply = self.hub.store.read_block(self.port.id, number);
+        let reply = self.node.store.read_block(self.port.id, number);
         self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
             let waiting = queue.fetching.remove(&number).unwrap_or_default();
             let is_here = match octets {
@@ -63,7 +63,7 @@ impl Queue {
     /// Forgets blocks that are in memory again, or mean nothing any more.
     pub(super) fn forget_blocks(&self, numbers: std::ops::Range<u64>) {
         if !numbers.is_empty() {
-            drop(self.hub.store.forget_blocks(self.port.id, numbers));
+            drop(self.node.store.forget_blocks(self.port.id, numbers));
         }
     }
 }

@@ -116,7 +116,7 @@ impl Handler<Missed> for Queue {
             let key = (seed.item.id, seed.item.what);
             match self.missed.get(&key) {
                 Some((before, in_round)) if *before == seed && *in_round < round => {
-                    let is_ours = self.hub.tenure.hold().owns(self.port.id, seed.item.part);
+                    let is_ours = self.node.tenure.hold().owns(self.port.id, seed.item.part);
                     if is_ours && !self.is_leaving(&seed.item) {
                         put_back.push(seed);
                     }
@@ -130,7 +130,7 @@ impl Handler<Missed> for Queue {
         let count = put_back.len() as u64;
         let first = put_back.first().map(|seed| seed.item.id);
         tracing::error!(queue = %self.port.name, messages = count, first, "messages that no queue knew are put back");
-        self.hub.metrics.put_back.inc_by(count);
+        self.node.metrics.put_back.inc_by(count);
         put_back.into_iter().for_each(|seed| self.plant(seed));
         self.pump(ctx);
         self.publish();

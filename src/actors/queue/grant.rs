@@ -54,8 +54,8 @@ impl Queue {
     pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
         if !self.phase.running()
             || self.port.suspended.load(Ordering::Relaxed)
-            || self.hub.draining.load(Ordering::Relaxed)
-            || !self.hub.tenure.is_valid()
+            || self.node.draining.load(Ordering::Relaxed)
+            || !self.node.tenure.is_valid()
         {
             return;
         }
@@ -63,13 +63,13 @@ impl Queue {
         if self.hold_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
-        if self.hub.store.is_stalled() {
+        if self.node.store.is_stalled() {
             // What is handed out now would not be known after a crash. The timer looks again.
             return;
         }
         self.read_ahead(ctx);
         // An account's rate is for what it submits.
-        let limited = self.is_operator() && self.hub.plan().rate_of(self.port.id).is_some();
+        let limited = self.is_operator() && self.node.plan().rate_of(self.port.id).is_some();
         self.drop_dead_tokens();
         let mut quota = self.quota();
         let mut expired = Vec::new();
@@ -78,7 +78,7 @@ impl Queue {
             let mut spent = 0;
             let session = self.sessions[at].session;
             let mut deliveries = Vec::with_capacity((room as usize).min(self.lists.ready()));
-            let tenure = Arc::clone(&self.hub.tenure);
+            let tenure = Arc::clone(&self.node.tenure);
             let holdings = tenure.hold();
             while deliveries.len() < room as usize && quota.left > 0 {
                 let price = match limited {
@@ -154,7 +154,7 @@ impl Queue {
     /// windows of the sessions, one commit, and what becomes durable in a moment.
     pub(super) fn room_for_unwritten(&self) -> u32 {
         let windows = self.sessions.iter().map(|slot| u64::from(slot.window));
-        let commits = self.hub.commit_rows() as u64 + self.pace.in_a_moment();
+        let commits = self.node.commit_rows() as u64 + self.pace.in_a_moment();
         let most = windows.sum::<u64>() + commits;
         let made = self.held.len() as u64 + self.port.unwritten.count();
         u32::try_from(most.saturating_sub(made)).unwrap_or(u32::MAX)
@@ -164,14 +164,14 @@ impl Queue {
     /// to know what may have reached the operator.
     fn notes_tries(&self) -> bool {
         self.port.kind == QueueKind::Operator
-            && self.hub.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
+            && self.node.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
     }
 
     fn hand_over(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
         match self.port.session(session) {
             Some(port) => post_to(
                 &port.deliver,
-                Posted::new(batch, &self.hub.mailboxes.session),
+                Posted::new(batch, &self.node.mailboxes.session),
             ),
             // It left after it was asked; what it had sent before is settled by its own word.
             None => {
@@ -211,7 +211,7 @@ impl Queue {
                 operator: self.port.id,
             })
             .collect();
-        let ticket = self.hub.store.write(WriteBatch {
+        let ticket = self.node.store.write(WriteBatch {
             tries,
             ..WriteBatch::default()
         });
@@ -256,7 +256,7 @@ impl Queue {
         let Some((_, message)) = self.lists.front() else {
             return 1;
         };
-        let plan = self.hub.plan();
+        let plan = self.node.plan();
         let burst = plan.rate_of(self.port.id).map_or(1, |(_, burst)| burst);
         content::segments(message).min(burst)
     }
@@ -268,7 +268,7 @@ impl Queue {
         if self.reading || (self.sessions.is_empty() && self.lists.ready() > 0) {
             return;
         }
-        let page = self.hub.config().queue.page;
+        let page = self.node.config().queue.page;
         let Some((level, next)) = self.lists.next_page(page, PAGE) else {
             return;
         };
@@ -286,7 +286,7 @@ impl Queue {
         }
         (self.reading, self.being_read) = (true, page.len());
         let reply = self
-            .hub
+            .node
             .store
             .load(page.iter().map(|item| item.id).collect());
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
@@ -318,7 +318,7 @@ impl Queue {
                 // Cancelled, finished or moved meanwhile.
                 (What::Message, _) => continue,
                 (What::Receipt, Some(fin)) => {
-                    receipts::receipt_for(&self.hub, &stored.message, fin)
+                    receipts::receipt_for(&self.node, &stored.message, fin)
                 }
                 (What::Receipt, None) => continue,
             };
@@ -338,10 +338,10 @@ impl Queue {
         if attempts == 0 || what != What::Message || traced::context_of(message).is_none() {
             return;
         }
-        let (hub, message, queue) = (self.hub(), message.clone(), self.port.id);
+        let (node, message, queue) = (self.node(), message.clone(), self.port.id);
         self.run(
             ctx,
-            async move { traced::waited_again(&hub, message, queue).await },
+            async move { traced::waited_again(&node, message, queue).await },
             |_, (), _| {},
         );
     }
@@ -350,7 +350,7 @@ impl Queue {
     pub(super) fn spill(&mut self, ctx: &mut Context<Self>) {
         let in_memory = self.lists.levels().iter();
         let in_memory: usize = in_memory.map(Level::in_memory_len).sum();
-        if self.spilling || in_memory <= self.hub.config().queue.memory_items {
+        if self.spilling || in_memory <= self.node.config().queue.memory_items {
             return;
         }
         let number = self.next_block;
@@ -361,7 +361,7 @@ impl Queue {
         };
         self.next_block += 1;
         self.spilling = true;
-        let reply = self.hub.store.spill_block(self.port.id, number, octets);
+        let reply = self.node.store.spill_block(self.port.id, number, octets);
         self.run_on_lists(ctx, reply, move |queue, written, ctx| {
             queue.spilling = false;
             if !queue
@@ -388,12 +388,12 @@ impl Queue {
             return;
         }
         self.asking = true;
-        let throttle = self.hub.throttle.clone();
+        let throttle = self.node.throttle.clone();
         let ask = TakeTokens {
             key: self.port.id,
             wanted: wanted - self.tokens,
         };
-        let ask = Posted::new(ask, &self.hub.mailboxes.throttle);
+        let ask = Posted::new(ask, &self.node.mailboxes.throttle);
         self.run(
             ctx,
             async move { throttle.send(ask).await },
@@ -407,7 +407,7 @@ impl Queue {
                 if taken.granted > 0 {
                     queue.pump(ctx);
                 } else {
-                    queue.hub.metrics.throttle_waits.inc();
+                    queue.node.metrics.throttle_waits.inc();
                     // Meanwhile nobody asks again: one timer per pause, not one per message.
                     queue.asking = true;
                     let pause = Duration::from_millis(u64::from(taken.retry_in_ms.max(1)));
@@ -447,8 +447,8 @@ impl Queue {
         }
     }
 
-    /// The hub, for futures that outlive a borrow of the queue.
-    pub(super) fn hub(&self) -> Arc<crate::actors::hub::Hub> {
-        Arc::clone(&self.hub)
+    /// The node context, for futures that outlive a borrow of the queue.
+    pub(super) fn node(&self) -> Arc<crate::actors::context::NodeContext> {
+        Arc::clone(&self.node)
     }
 }

@@ -92,7 +92,7 @@ impl Queue {
     /// Looks after the operator, and tells routes how it stands. Called by the timer and whenever
     /// sessions come or go.
     pub(super) fn watch_target(&mut self) {
-        let plan = self.hub.plan();
+        let plan = self.node.plan();
         let bound = self.port.bound.load(Ordering::Relaxed).max(1);
         let Some(operator) = plan.operator(self.port.id) else {
             let account = plan.account_by_id(self.port.id);
@@ -127,7 +127,7 @@ impl Queue {
             failback_after: config.failback_after,
         };
         self.tell_breaker(now);
-        let served = self.hub.is_served(&self.port);
+        let served = self.node.is_served(&self.port);
         // Also while nothing depends on it: patience may come with a reload.
         let there = self.guard.presence.see(served, now, patience);
         if patience.is_none() && !self.guard.breaker.is_on() {
@@ -141,12 +141,12 @@ impl Queue {
             Stand::HalfOpen => !self.has_something_to_send(),
         };
         let bound_here = self.port.is_bound();
-        let elsewhere = self.hub.tenure.is_shared()
+        let elsewhere = self.node.tenure.is_shared()
             && self
-                .hub
+                .node
                 .tenure
                 .neighbours()
-                .lets(self.port.id, self.hub.ids.node());
+                .lets(self.port.id, self.node.ids.node());
         let counts = match there && (!served || (bound_here && lets) || elsewhere) {
             true => Counts::There,
             false => Counts::Away,
@@ -157,10 +157,10 @@ impl Queue {
     /// Whether what waits here goes out, now or as soon as there are tokens and credit.
     pub(super) fn sends(&self) -> bool {
         match self.port.standing.counts() {
-            Counts::AsItIs => self.hub.available(self.port.id),
+            Counts::AsItIs => self.node.available(self.port.id),
             Counts::There | Counts::Away => {
                 !self.port.suspended.load(Ordering::Relaxed)
-                    && self.hub.is_served(&self.port)
+                    && self.node.is_served(&self.port)
                     && self.guard.breaker.room(Instant::now().into_std()) > 0
             }
         }
@@ -224,7 +224,12 @@ impl Queue {
             // A lost bind has its own way of being away.
             Why::Unknown if failure.lost => Went::Unseen,
             Why::Unknown => Went::Badly,
-            Why::Status => match self.hub.plan().retry_of(self.port.id).class(failure.status) {
+            Why::Status => match self
+                .node
+                .plan()
+                .retry_of(self.port.id)
+                .class(failure.status)
+            {
                 Class::Temporary => Went::Badly,
                 Class::Permanent => Went::Well,
                 Class::Throttled => Went::Unseen,
@@ -234,7 +239,7 @@ impl Queue {
 
     /// The operator says that it is sent too much; whether its pace is adapted to that.
     pub(super) fn slow_down(&mut self, status: u32) -> bool {
-        let plan = self.hub.plan();
+        let plan = self.node.plan();
         let Some(operator) = plan.operator(self.port.id) else {
             return false;
         };

@@ -29,7 +29,7 @@ impl Queue {
     pub(super) fn expire(&mut self, now: i64, ctx: &mut Context<Self>) {
         let seconds = super::to_seconds(now);
         // Nothing could end while nothing is written; it does not go out meanwhile either.
-        if seconds == self.expired_upto || self.hub.store.is_stalled() {
+        if seconds == self.expired_upto || self.node.store.is_stalled() {
             return;
         }
         let mut expired = self.lists.take_if(|item| item.expires <= seconds);
@@ -50,7 +50,7 @@ impl Queue {
 
     pub(super) fn expire_items(&mut self, items: Vec<Withdrawn>, ctx: &mut Context<Self>) {
         self.counters.expired += items.len() as u64;
-        self.hub.metrics.expired.inc_by(items.len() as u64);
+        self.node.metrics.expired.inc_by(items.len() as u64);
         let mut items = items.into_iter();
         // All that had gathered while nobody looked may be late at once.
         while items.len() > 0 {
@@ -92,7 +92,7 @@ impl Queue {
         for (item, message) in items {
             match item.what {
                 What::Receipt => {
-                    self.hub.metrics.receipts_given_up.inc();
+                    self.node.metrics.receipts_given_up.inc();
                     batch.give_up(item.id, at, by);
                 }
                 What::Message => {
@@ -132,7 +132,7 @@ impl Queue {
         let Some(by) = self.purging.clone() else {
             return;
         };
-        if self.hub.store.is_stalled() {
+        if self.node.store.is_stalled() {
             // Nothing could end.
             ctx.run_later(PURGE_EVERY, Self::purge_step);
             return;
@@ -170,15 +170,15 @@ impl Queue {
 
     /// Holds a message of unknown outcome until its receipt comes or its time is over.
     pub(super) fn wait_for_receipt(&mut self, item: Item, now: i64) {
-        self.hub.metrics.outcome_unknown.inc();
-        let ttl = self.hub.plan().correlation_ttl(self.port.id);
+        self.node.metrics.outcome_unknown.inc();
+        let ttl = self.node.plan().correlation_ttl(self.port.id);
         self.unsure
             .insert(item.id, (now + ttl.as_millis() as i64, item));
     }
 
     /// Ends what no answer and no receipt ever came for.
     pub(super) fn give_up_unsure(&mut self, now: i64, ctx: &mut Context<Self>) {
-        if self.unsure.is_empty() || self.hub.store.is_stalled() {
+        if self.unsure.is_empty() || self.node.store.is_stalled() {
             return;
         }
         let late: Vec<u64> = self
@@ -193,7 +193,7 @@ impl Queue {
             .map(|(_, item)| (item, None))
             .collect();
         if !items.is_empty() {
-            let state = match self.hub.plan().outcome_policy(self.port.id) {
+            let state = match self.node.plan().outcome_policy(self.port.id) {
                 OutcomePolicy::Fail => MessageState::Undeliverable,
                 _ => MessageState::Unknown,
             };
@@ -202,12 +202,12 @@ impl Queue {
     }
 
     pub(super) fn has_alternative(&self) -> bool {
-        self.hub.plan().has_alternative(self.port.id)
+        self.node.plan().has_alternative(self.port.id)
     }
 
     /// Gives a message that failed here to the next target of its route, if there is one.
     pub(super) fn fail_over(&mut self, item: Item, due_at: i64, ctx: &mut Context<Self>) {
-        let reply = self.hub.store.load(vec![item.id]);
+        let reply = self.node.store.load(vec![item.id]);
         let generation = self.generation;
         self.writing += 1;
         self.run(ctx, reply, move |queue, loaded, ctx| {
@@ -231,9 +231,9 @@ impl Queue {
 
     /// Another target of this message's route that could take it now.
     fn alternative(&self, message: &Message) -> Option<u32> {
-        self.hub
+        self.node
             .plan()
-            .next_target(message, self.port.id, self.hub.as_ref())
+            .next_target(message, self.port.id, self.node.as_ref())
     }
 
     /// Gives messages to other queues; those that have none come back to the front.
@@ -245,7 +245,7 @@ impl Queue {
         due_at: i64,
         ctx: &mut Context<Self>,
     ) -> usize {
-        let plan = self.hub.plan();
+        let plan = self.node.plan();
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
         let mut moved: Vec<(Item, Parcel)> = Vec::new();
@@ -270,14 +270,14 @@ impl Queue {
                 },
                 ..item.for_another_queue()
             };
-            moved.push((item, Parcel::new(&self.hub, queue, message, queued)));
+            moved.push((item, Parcel::new(&self.node, queue, message, queued)));
         }
         let count = moved.len();
         if count == 0 {
             return 0;
         }
         moved.reverse();
-        self.hub.metrics.failovers.inc_by(count as u64);
+        self.node.metrics.failovers.inc_by(count as u64);
         self.pass_over(moved, batch, ctx);
         count
     }
@@ -289,7 +289,7 @@ impl Queue {
         batch: WriteBatch,
         ctx: &mut Context<Self>,
     ) {
-        let hub = self.hub();
+        let node = self.node();
         // What an actor of ours gives to other queues is made again, too.
         let attempts = match self.port.kind {
             QueueKind::Internal => moved.len(),
@@ -297,7 +297,7 @@ impl Queue {
         };
         let counted = Counted::new(&self.port, attempts);
         let parcels = moved.iter_mut().map(|(_, parcel)| parcel);
-        let ticket = hand_over::write(&hub, batch, parcels);
+        let ticket = hand_over::write(&node, batch, parcels);
         self.writing += 1;
         let generation = self.generation;
         self.run(ctx, ticket, move |queue, written, ctx| {
@@ -314,7 +314,7 @@ impl Queue {
             } else {
                 let count = moved.len();
                 let parcels = moved.into_iter().map(|(_, parcel)| parcel);
-                hand_over::pass_on(&hub, count, parcels);
+                hand_over::pass_on(&node, count, parcels);
             }
             queue.check_released(ctx);
         });
@@ -327,11 +327,11 @@ impl Queue {
             return;
         }
         let since = *self.unserved_since.get_or_insert_with(Instant::now);
-        if self.hub.available(self.port.id) && !self.guard.breaker.is_open() {
+        if self.node.available(self.port.id) && !self.guard.breaker.is_open() {
             // New messages still come here: it is away for a moment only.
             return;
         }
-        let after = self.hub.config().queue.failover_after;
+        let after = self.node.config().queue.failover_after;
         if since.elapsed() < after || self.reading || !self.phase.running() {
             return;
         }
@@ -372,7 +372,7 @@ impl Queue {
         }
         (self.reading, self.being_read) = (true, items.len() + page.len());
         let reply = self
-            .hub
+            .node
             .store
             .load(page.iter().map(|item| item.id).collect());
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {

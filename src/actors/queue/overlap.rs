@@ -48,7 +48,7 @@ impl Queue {
         term: u64,
         known: HashSet<(u64, What), ahash::RandomState>,
     ) {
-        self.hub.tenure.begin_term(self.port.id);
+        self.node.tenure.begin_term(self.port.id);
         self.overlap = Some(Overlap {
             term,
             known,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 
 use super::{HeldItem, Item, PRIORITIES, Queue};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::actors::ports::post_to;
 use crate::clock;
 use crate::config::{Config, OutcomePolicy, Validity};
@@ -187,7 +187,7 @@ impl Queue {
     pub(super) fn plant(&mut self, seed: Seed) {
         self.not_missed(seed.item.id, seed.item.what);
         let now = clock::now_ms();
-        let policy = self.hub.plan().outcome_policy(self.port.id);
+        let policy = self.node.plan().outcome_policy(self.port.id);
         if seed.unsure && policy == OutcomePolicy::Fail {
             self.unsure.insert(seed.item.id, (now, seed.item));
         } else if seed.unsure && policy == OutcomePolicy::Wait {
@@ -205,7 +205,7 @@ impl Queue {
     /// Throws the lists away; gives back how it was. What is under way for them means nothing any
     /// more, except for writes, which are waited for.
     pub(super) fn renew(&mut self) -> Self {
-        let fresh = Self::new(Arc::clone(&self.hub), Arc::clone(&self.port), Vec::new());
+        let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
         let mut before = std::mem::replace(self, fresh);
         self.generation = before.generation + 1;
         self.next_block = before.next_block;
@@ -236,7 +236,7 @@ impl Queue {
         settled.iter_mut().for_each(|batch| batch.room = 0);
         let sessions = self.port.sessions();
         self.phase = Phase::Reading {
-            term: self.hub.tenure.begin_term(self.port.id),
+            term: self.node.tenure.begin_term(self.port.id),
             asked: false,
             arrived: Vec::new(),
             held: HashMap::new(),
@@ -269,7 +269,7 @@ impl Queue {
         if std::mem::replace(asked, true) {
             return;
         }
-        let reading = read_queue(self.hub(), self.port.id);
+        let reading = read_queue(self.node(), self.port.id);
         self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
             Ok(read) => {
                 if let Phase::Reading { seeds, .. } = &mut queue.phase {
@@ -277,7 +277,7 @@ impl Queue {
                 }
                 queue.finish_recovery(ctx);
             }
-            Err(error) if queue.hub.cluster.is_some() => {
+            Err(error) if queue.node.cluster.is_some() => {
                 tracing::warn!(queue = %queue.port.name, %error, "the queue is read again in a moment");
                 let generation = queue.generation;
                 ctx.run_later(READ_AGAIN, move |queue, ctx| {
@@ -380,14 +380,14 @@ impl Queue {
 }
 
 /// What waits in this node's part of a queue.
-async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
+async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, StoreError> {
     // Answers that sessions have reported are in what is read then.
-    let _ = hub.correlation.send(FlushCorrelation {}).await;
-    hub.store.barrier().await?;
-    let mut seeds = Seeds::new(&hub.config());
-    match &hub.cluster {
+    let _ = node.correlation.send(FlushCorrelation {}).await;
+    node.store.barrier().await?;
+    let mut seeds = Seeds::new(&node.config());
+    match &node.cluster {
         Some(cluster) => {
-            let partitions: Vec<Partition> = hub
+            let partitions: Vec<Partition> = node
                 .tenure
                 .hold()
                 .parts_of(own)
@@ -401,7 +401,7 @@ async fn read_queue(hub: Arc<Hub>, own: u32) -> Result<Vec<Seed>, StoreError> {
             active.into_iter().for_each(|active| seeds.add(active));
         }
         None => {
-            let store = Arc::clone(&hub.store);
+            let store = Arc::clone(&node.store);
             let read = move || {
                 store.recover(Some(own), &mut |active| seeds.add(active))?;
                 Ok(seeds)

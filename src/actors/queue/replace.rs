@@ -42,7 +42,7 @@ impl Queue {
         if item.is_some_and(|item| self.is_leaving(&item)) {
             return Outcome::NotHere;
         }
-        let ticket = self.hub.store.write(WriteBatch {
+        let ticket = self.node.store.write(WriteBatch {
             change: vec![ChangeRow {
                 id,
                 at: clock::now_ms(),

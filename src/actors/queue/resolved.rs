@@ -26,7 +26,7 @@ impl Queue {
         let at = clock::now_ms();
         let mut rows = WriteBatch::default();
         let (mut moved, mut finals) = (Vec::new(), Vec::new());
-        let tenure = Arc::clone(&self.hub.tenure);
+        let tenure = Arc::clone(&self.node.tenure);
         for one in batch.resolved {
             let Some(item) = self.taken_back(batch.session, &one) else {
                 continue;
@@ -66,8 +66,8 @@ impl Queue {
     /// Where it goes; `None` when it goes nowhere.
     fn target_of(&self, one: &Resolved) -> Option<u32> {
         let message = one.message.as_ref().filter(|_| !one.refused)?;
-        let (hub, plan) = (&self.hub, self.hub.plan());
-        let queue = plan.first_target(message, message.id, hub.as_ref())?;
+        let (node, plan) = (&self.node, self.node.plan());
+        let queue = plan.first_target(message, message.id, node.as_ref())?;
         let way = plan.taste_of(queue).map(|to| content::way(message, to));
         Some(match way {
             // It is given the form that its peer wants there, durable as here.
@@ -96,19 +96,19 @@ impl Queue {
         });
         // As it will be read from the store.
         message.queue = queue;
-        traced::resolved(&self.hub, &message, &one.origin);
+        traced::resolved(&self.node, &message, &one.origin);
         let queued = item.for_another_queue();
-        (item, Parcel::new(&self.hub, queue, message, queued))
+        (item, Parcel::new(&self.node, queue, message, queued))
     }
 
     fn ended(&self, item: Item, one: Resolved, at: i64) -> Final {
         let error = match one.refused {
             true => String::new(),
             // As the answer would have been, had the network been known then.
-            false => self.hub.plan().no_route_status().to_string(),
+            false => self.node.plan().no_route_status().to_string(),
         };
         if !one.refused {
-            self.hub.metrics.no_route.inc();
+            self.node.metrics.no_route.inc();
         }
         Final {
             id: item.id,

@@ -114,7 +114,7 @@ impl Queue {
     /// may be that of another clock, or of ours before it stepped: no pause is longer than those that
     /// are configured.
     pub(super) fn pause(&mut self, item: Item, at: i64) {
-        let longest = self.hub.plan().longest_pause.as_millis();
+        let longest = self.node.plan().longest_pause.as_millis();
         let left = (at - clock::now_ms()).min(i64::try_from(longest).unwrap_or(i64::MAX));
         let due = Due::Pause(self.elapsed_ms() + left);
         self.scheduled.push(item, due);

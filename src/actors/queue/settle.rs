@@ -65,9 +65,9 @@ impl Queue {
             }
         }
         if !told.is_empty() {
-            self.hub.metrics.receipts_told.inc_by(told.len() as u64);
+            self.node.metrics.receipts_told.inc_by(told.len() as u64);
             let counted = Counted::new(&self.port, told.len());
-            let ticket = self.hub.store.write(WriteBatch {
+            let ticket = self.node.store.write(WriteBatch {
                 told,
                 ..WriteBatch::default()
             });
@@ -86,16 +86,16 @@ impl Queue {
     /// deliver_sm_resp with ESME_ROK from an account: an MO message has arrived; an MT message is
     /// in the hands of the peer.
     fn delivered_to_account(&mut self, session: u64, items: Vec<Item>, ctx: &mut Context<Self>) {
-        let hub = self.hub();
+        let node = self.node();
         let queue = self.port.id;
-        let by = bind::number(hub.ids.node(), session);
+        let by = bind::number(node.ids.node(), session);
         let at = clock::now_ms();
         let counted = Counted::new(&self.port, items.len());
         self.write(ctx, async move {
             // Until these rows are durable, or cannot be.
             let _counted = counted;
             let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
-            let Some(loaded) = finish::load(&hub, ids).await else {
+            let Some(loaded) = finish::load(&node, ids).await else {
                 return;
             };
             let mut batch = WriteBatch::default();
@@ -127,7 +127,7 @@ impl Queue {
                     ..Final::default()
                 });
             }
-            finish::finish(&hub, batch, finals).await;
+            finish::finish(&node, batch, finals).await;
         });
     }
 
@@ -178,7 +178,7 @@ impl Queue {
         let Some((_, item)) = self.unsure.remove(&failure.id) else {
             return;
         };
-        self.hub.metrics.late_answers.inc();
+        self.node.metrics.late_answers.inc();
         let held = HeldItem {
             session,
             item,
@@ -196,7 +196,7 @@ impl Queue {
         finals: &mut Vec<Final>,
         ctx: &mut Context<Self>,
     ) {
-        let plan = self.hub.plan();
+        let plan = self.node.plan();
         let HeldItem { item, session, .. } = held;
         let attempt = u32::from(item.attempts) + 1;
         let status = match failure.why() {
@@ -212,7 +212,7 @@ impl Queue {
             operator_message_id: bytes::Bytes::new(),
             latency_ms: failure.latency_ms,
             correlation: 0,
-            bind: bind::number(self.hub.ids.node(), session),
+            bind: bind::number(self.node.ids.node(), session),
         };
         let decision = match failure.why() {
             Why::NotSent => {
@@ -241,12 +241,12 @@ impl Queue {
             },
         };
         if failure.why() == Why::Unknown {
-            self.hub.metrics.outcome_unknown.inc();
+            self.node.metrics.outcome_unknown.inc();
             self.remember_timed_out(&item);
         }
         match decision {
             Decision::Throttled { after } => {
-                self.hub.metrics.throttled_by_operator.inc();
+                self.node.metrics.throttled_by_operator.inc();
                 // Where there is a pace, all others go on at it.
                 let is_paced = self.slow_down(failure.status);
                 let is_throttled = failure.status == CommandStatus::ESME_RTHROTTLED.0;
@@ -261,7 +261,7 @@ impl Queue {
             }
             Decision::Temporary { after } => {
                 self.counters.retried += 1;
-                self.hub.metrics.retries.inc();
+                self.node.metrics.retries.inc();
                 let again = Item {
                     attempts: attempt.min(u32::from(u16::MAX)) as u16,
                     ..item
@@ -288,7 +288,7 @@ impl Queue {
             Decision::Permanent if item.what == What::Receipt => {
                 // The account refuses its receipt for good: asking again would never end.
                 self.counters.failed += 1;
-                self.hub.metrics.receipts_refused.inc();
+                self.node.metrics.receipts_refused.inc();
                 let refused = command_status::display(failure.status);
                 batch.give_up(item.id, now, &format!("refused with {refused}"));
             }

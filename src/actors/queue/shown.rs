@@ -47,7 +47,7 @@ impl Queue {
             granted_total: self.counters.granted,
             breaker: self.guard.breaker_state().to_owned(),
             breaker_opened_total: self.guard.opened(),
-            available: self.hub.available(self.port.id),
+            available: self.node.available(self.port.id),
             rate: self.rate(),
             slowed: self.guard.pace().is_some(),
             unwritten: self.port.unwritten.count(),
@@ -63,7 +63,7 @@ impl Queue {
     /// How many wait of each sender, where one of them may have its share.
     fn waiting_by_sender(&self, depth: u64) -> HashMap<u32, u64, ahash::RandomState> {
         let mut counts = HashMap::default();
-        let least = self.hub.plan().most_of_one() / 2;
+        let least = self.node.plan().most_of_one() / 2;
         if depth < least && depth > COUNTED {
             return counts;
         }
@@ -80,7 +80,7 @@ impl Queue {
     /// Messages per second that an operator is sent at most; 0 without a limit.
     fn rate(&self) -> f64 {
         let configured = || match self.is_operator() {
-            true => self.hub.plan().rate_of(self.port.id),
+            true => self.node.plan().rate_of(self.port.id),
             false => None,
         };
         let pace = self.guard.pace();

@@ -10,8 +10,8 @@ use actix::{Addr, Recipient};
 use super::*;
 use crate::actors::ports::{SessionPort, lock};
 use crate::actors::posted::Posted;
-use crate::actors::rig::{self, Node};
 use crate::actors::supervise::{self, Escalate};
+use crate::actors::test_support::{self, TestNode};
 use crate::config::Config;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
@@ -76,35 +76,35 @@ impl Handler<ReportHeld> for Listening {
     }
 }
 
-struct Rig {
-    hub: Arc<Hub>,
+struct Fixture {
+    context: Arc<NodeContext>,
     port: Arc<QueuePort>,
     got: Arc<Mutex<Vec<u64>>>,
     holds: Arc<Mutex<Vec<u64>>>,
-    node: Node,
+    node: TestNode,
 }
 
 const SESSION: u64 = 7;
 
-async fn rig() -> Rig {
-    rig_with(|_| {}).await
+async fn fixture() -> Fixture {
+    fixture_with(|_| {}).await
 }
 
-async fn rig_with(change: impl FnOnce(&mut Config)) -> Rig {
-    let node = rig::node_with(1, None, change).await;
-    let hub = Arc::clone(&node.hub);
+async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
+    let node = test_support::node_with(1, None, change).await;
+    let context = Arc::clone(&node.context);
     let (addr, slot) = supervise::slot::<Queue>(MAILBOX);
     let port = Arc::new(QueuePort::new(
         node.operator,
         "operator:up".to_owned(),
         QueueKind::Operator,
         addr.clone(),
-        Arc::clone(&hub.tenure),
-        &hub.metrics,
+        Arc::clone(&context.tenure),
+        &context.metrics,
     ));
-    hub.add_queue(Arc::clone(&port));
+    context.add_queue(Arc::clone(&port));
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
-    let (for_queue, for_port) = (Arc::clone(&hub), Arc::clone(&port));
+    let (for_queue, for_port) = (Arc::clone(&context), Arc::clone(&port));
     slot.start(
         &actix::Arbiter::current(),
         Arc::clone(&port.health),
@@ -122,8 +122,8 @@ async fn rig_with(change: impl FnOnce(&mut Config)) -> Rig {
     let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
     let report: Recipient<ReportHeld> = session.recipient();
     port.join(SESSION, SessionPort::new(deliver, report));
-    Rig {
-        hub,
+    Fixture {
+        context,
         port,
         got,
         holds,
@@ -131,7 +131,7 @@ async fn rig_with(change: impl FnOnce(&mut Config)) -> Rig {
     }
 }
 
-impl Rig {
+impl Fixture {
     /// Makes messages durable and puts them into the queue, as Ingest does.
     async fn accept(&self, count: usize, priority: u32) -> Vec<u64> {
         self.accept_in(0, count, priority).await
@@ -140,7 +140,7 @@ impl Rig {
     async fn accept_in(&self, part: u32, count: usize, priority: u32) -> Vec<u64> {
         let now = clock::now_ms();
         let messages: Vec<Message> = self
-            .hub
+            .context
             .ids
             .take(now, count)
             .unwrap()
@@ -162,7 +162,7 @@ impl Rig {
             accept: messages.clone(),
             ..WriteBatch::default()
         };
-        self.hub.store.write(rows).await.expect("written");
+        self.context.store.write(rows).await.expect("written");
         let items = messages.into_iter().map(|message| QueueItem {
             id: message.id,
             priority,
@@ -181,7 +181,7 @@ impl Rig {
 
     /// In which the hand-overs of this moment are decided.
     fn term(&self, part: u32) -> u64 {
-        let holdings = self.hub.tenure.hold();
+        let holdings = self.context.tenure.hold();
         holdings.term(self.port.id, part as u8).expect("owned")
     }
 
@@ -217,39 +217,41 @@ impl Rig {
 
 #[actix::test]
 async fn a_session_gets_what_it_has_credit_for_and_no_more() {
-    let rig = rig().await;
-    let ids = rig.accept(10, 0).await;
-    rig.credit(3).await;
-    assert_eq!(rig.given(3).await, ids[..3]);
-    rig.send(SettleBatch {
-        session: SESSION,
-        done: ids[..2].to_vec(),
-        room: 2,
-        ..SettleBatch::default()
-    })
-    .await;
-    assert_eq!(rig.given(5).await, ids[..5]);
+    let fixture = fixture().await;
+    let ids = fixture.accept(10, 0).await;
+    fixture.credit(3).await;
+    assert_eq!(fixture.given(3).await, ids[..3]);
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: ids[..2].to_vec(),
+            room: 2,
+            ..SettleBatch::default()
+        })
+        .await;
+    assert_eq!(fixture.given(5).await, ids[..5]);
 }
 
 #[actix::test]
 async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
-    let rig = rig().await;
-    let low = rig.accept(3, 0).await;
-    let high = rig.accept(2, 3).await;
-    rig.credit(3).await;
-    assert_eq!(rig.given(3).await, [high[0], high[1], low[0]]);
-    rig.send(SettleBatch {
-        session: SESSION,
-        done: high.clone(),
-        failed: vec![Failed {
-            id: low[0],
-            why: Why::NotSent.into(),
-            ..Failed::default()
-        }],
-        room: 3,
-    })
-    .await;
-    let again = rig.given(6).await;
+    let fixture = fixture().await;
+    let low = fixture.accept(3, 0).await;
+    let high = fixture.accept(2, 3).await;
+    fixture.credit(3).await;
+    assert_eq!(fixture.given(3).await, [high[0], high[1], low[0]]);
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: high.clone(),
+            failed: vec![Failed {
+                id: low[0],
+                why: Why::NotSent.into(),
+                ..Failed::default()
+            }],
+            room: 3,
+        })
+        .await;
+    let again = fixture.given(6).await;
     let mut rest = again[3..].to_vec();
     rest.sort_unstable();
     assert_eq!(rest, low, "none is lost, none comes twice");
@@ -257,42 +259,50 @@ async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
 
 #[actix::test]
 async fn a_restarted_queue_grants_what_nobody_holds_and_nothing_else() {
-    let rig = rig().await;
-    let ids = rig.accept(6, 1).await;
-    rig.credit(2).await;
-    assert_eq!(rig.given(2).await, ids[..2]);
-    lock(&rig.holds).extend(&ids[..2]);
+    let fixture = fixture().await;
+    let ids = fixture.accept(6, 1).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids[..2]);
+    lock(&fixture.holds).extend(&ids[..2]);
 
-    let exploded = rig.port.addr.send(Explode).await;
+    let exploded = fixture.port.addr.send(Explode).await;
     assert!(exploded.is_err());
     // Comes while the queue is down or reading: it must be neither lost nor doubled.
-    let late = rig.accept(2, 1).await;
-    rig.credit(10).await;
-    let given = rig.given(8).await;
+    let late = fixture.accept(2, 1).await;
+    fixture.credit(10).await;
+    let given = fixture.given(8).await;
     let mut after = given[2..].to_vec();
     after.sort_unstable();
     let expected: Vec<u64> = ids[2..].iter().chain(&late).copied().collect();
     assert_eq!(after, expected);
-    assert_eq!(rig.port.health.restarts(), 1);
+    assert_eq!(fixture.port.health.restarts(), 1);
 }
 
 #[actix::test]
 async fn a_cancelled_message_is_final_and_never_granted() {
-    let rig = rig().await;
-    let ids = rig.accept(3, 0).await;
+    let fixture = fixture().await;
+    let ids = fixture.accept(3, 0).await;
     let cancel = |id: u64| QueueCommand {
         verb: Verb::Cancel.into(),
         id,
         by: "a test".to_owned(),
         ..QueueCommand::default()
     };
-    let reply = rig.send(cancel(ids[1])).await;
+    let reply = fixture.send(cancel(ids[1])).await;
     assert_eq!(reply.outcome(), Outcome::Done);
-    rig.credit(10).await;
-    assert_eq!(rig.given(2).await, [ids[0], ids[2]]);
-    assert_eq!(rig.send(cancel(ids[0])).await.outcome(), Outcome::InFlight);
+    fixture.credit(10).await;
+    assert_eq!(fixture.given(2).await, [ids[0], ids[2]]);
+    assert_eq!(
+        fixture.send(cancel(ids[0])).await.outcome(),
+        Outcome::InFlight
+    );
     for _ in 0..2000 {
-        let history = rig.hub.store.history(ids[1]).await.expect("answered");
+        let history = fixture
+            .context
+            .store
+            .history(ids[1])
+            .await
+            .expect("answered");
         if let Some(fin) = history.expect("known").stored.fin {
             assert_eq!(fin.state, MessageState::Deleted);
             return;
@@ -304,44 +314,45 @@ async fn a_cancelled_message_is_final_and_never_granted() {
 
 #[actix::test]
 async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
-    let rig = rig().await;
-    let ids = rig.accept(4, 0).await;
-    rig.credit(2).await;
-    assert_eq!(rig.given(2).await, ids[..2]);
-    rig.port.leave(SESSION);
-    rig.send(SessionDown { session: SESSION }).await;
+    let fixture = fixture().await;
+    let ids = fixture.accept(4, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids[..2]);
+    fixture.port.leave(SESSION);
+    fixture.send(SessionDown { session: SESSION }).await;
     tokio::time::sleep(TICK * 2).await;
-    let snapshot = rig.port.snapshot.get();
+    let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (4, 0));
 }
 
 #[actix::test]
 async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
-    let rig = rig().await;
-    let leaving = rig.accept_in(1, 3, 0).await;
-    let staying = rig.accept_in(2, 2, 0).await;
-    rig.credit(1).await;
-    assert_eq!(rig.given(1).await, leaving[..1]);
+    let fixture = fixture().await;
+    let leaving = fixture.accept_in(1, 3, 0).await;
+    let staying = fixture.accept_in(2, 2, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, leaving[..1]);
 
-    let release = rig.port.addr.send(ReleasePartitions { parts: vec![1] });
+    let release = fixture.port.addr.send(ReleasePartitions { parts: vec![1] });
     let mut release = Box::pin(release);
     assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
-    rig.credit(10).await;
+    fixture.credit(10).await;
     // The rest of what leaves is not granted any more, the other partition is.
-    assert_eq!(rig.given(3).await[1..], staying);
+    assert_eq!(fixture.given(3).await[1..], staying);
     assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
 
-    rig.send(SettleBatch {
-        session: SESSION,
-        done: leaving[..1].to_vec(),
-        ..SettleBatch::default()
-    })
-    .await;
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: leaving[..1].to_vec(),
+            ..SettleBatch::default()
+        })
+        .await;
     release.await.expect("released");
 
     // Back again, with what the store says.
-    let before = rig.term(1);
-    rig.hub.tenure.begin_term(rig.port.id);
+    let before = fixture.term(1);
+    fixture.context.tenure.begin_term(fixture.port.id);
     let seeds = leaving[1..].iter().map(|id| Seed {
         item: Item {
             id: *id,
@@ -356,11 +367,12 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
         unsure: false,
     });
     let parts = vec![1];
-    rig.send(AdoptPartitions {
-        parts,
-        seeds: seeds.collect(),
-    })
-    .await;
+    fixture
+        .send(AdoptPartitions {
+            parts,
+            seeds: seeds.collect(),
+        })
+        .await;
     // A hand-over in memory that was under way meanwhile brings nothing twice.
     let late = QueueItem {
         id: leaving[1],
@@ -369,71 +381,74 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
         term: before,
         ..QueueItem::default()
     };
-    rig.send(Enqueue { items: vec![late] }).await;
-    assert_eq!(rig.given(5).await[3..], leaving[1..]);
+    fixture.send(Enqueue { items: vec![late] }).await;
+    assert_eq!(fixture.given(5).await[3..], leaving[1..]);
     tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got).len(), 5);
+    assert_eq!(lock(&fixture.got).len(), 5);
 
     // One that has been to another queue meanwhile, and comes back, is no such thing.
-    rig.send(SettleBatch {
-        session: SESSION,
-        done: vec![leaving[1]],
-        room: 1,
-        ..SettleBatch::default()
-    })
-    .await;
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: vec![leaving[1]],
+            room: 1,
+            ..SettleBatch::default()
+        })
+        .await;
     let back = QueueItem {
         id: leaving[1],
         expires_at: i64::MAX,
         part: 1,
-        term: rig.term(1),
+        term: fixture.term(1),
         ..QueueItem::default()
     };
-    rig.send(Enqueue { items: vec![back] }).await;
-    assert_eq!(rig.given(6).await[5..], leaving[1..2]);
+    fixture.send(Enqueue { items: vec![back] }).await;
+    assert_eq!(fixture.given(6).await[5..], leaving[1..2]);
 }
 
 #[actix::test]
 async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
-    let rig = rig().await;
-    let ids = rig.accept(4, 0).await;
-    rig.credit(2).await;
-    assert_eq!(rig.given(2).await, ids[..2]);
-    rig.port.retire(SESSION);
-    rig.send(Credit {
-        session: SESSION,
-        room: 0,
-        retire: true,
-    })
-    .await;
-    rig.send(SettleBatch {
-        session: SESSION,
-        done: ids[..2].to_vec(),
-        room: 2,
-        ..SettleBatch::default()
-    })
-    .await;
+    let fixture = fixture().await;
+    let ids = fixture.accept(4, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids[..2]);
+    fixture.port.retire(SESSION);
+    fixture
+        .send(Credit {
+            session: SESSION,
+            room: 0,
+            retire: true,
+        })
+        .await;
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: ids[..2].to_vec(),
+            room: 2,
+            ..SettleBatch::default()
+        })
+        .await;
     tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got).len(), 2);
-    assert!(!rig.port.available());
-    let snapshot = rig.port.snapshot.get();
+    assert_eq!(lock(&fixture.got).len(), 2);
+    assert!(!fixture.port.available());
+    let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (2, 0));
 }
 
 #[actix::test]
 async fn without_a_lease_nothing_is_granted_and_everything_forgotten() {
-    let rig = rig().await;
-    rig.accept(3, 0).await;
-    rig.send(DisownPartitions {}).await;
-    rig.credit(10).await;
+    let fixture = fixture().await;
+    fixture.accept(3, 0).await;
+    fixture.send(DisownPartitions {}).await;
+    fixture.credit(10).await;
     tokio::time::sleep(TICK * 2).await;
-    assert!(lock(&rig.got).is_empty());
-    assert_eq!(rig.port.snapshot.get().waiting, 0);
+    assert!(lock(&fixture.got).is_empty());
+    assert_eq!(fixture.port.snapshot.get().waiting, 0);
 }
 
 #[actix::test]
 async fn no_pause_is_longer_than_those_that_are_configured() {
-    let rig = rig_with(|config| config.retry.delays = vec![Duration::from_secs(2)]).await;
+    let fixture = fixture_with(|config| config.retry.delays = vec![Duration::from_secs(2)]).await;
     let in_an_hour = Seed {
         item: Item {
             id: 7,
@@ -448,7 +463,11 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
         unsure: false,
     };
     let seeds = vec![in_an_hour];
-    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), seeds);
+    let mut queue = Queue::new(
+        Arc::clone(&fixture.context),
+        Arc::clone(&fixture.port),
+        seeds,
+    );
     let now = clock::now_ms();
     assert!(queue.scheduled.pop_due(now, 1_500).is_none());
     let due = queue.scheduled.pop_due(now, 2_500);
@@ -457,8 +476,12 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
 
 #[actix::test]
 async fn tokens_that_live_in_time_are_lost_with_it() {
-    let rig = rig().await;
-    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), Vec::new());
+    let fixture = fixture().await;
+    let mut queue = Queue::new(
+        Arc::clone(&fixture.context),
+        Arc::clone(&fixture.port),
+        Vec::new(),
+    );
     queue.take_tokens(5, 0);
     queue.drop_dead_tokens();
     assert_eq!((queue.tokens, queue.tokens_until), (5, None), "kept");

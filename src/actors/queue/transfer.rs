@@ -103,7 +103,7 @@ impl Queue {
             return self.transfer_items(items, transfer, ctx);
         }
         let rest = candidates.split_off(candidates.len().min(STEP));
-        let reply = self.hub.store.load(candidates);
+        let reply = self.node.store.load(candidates);
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| match loaded {
             Ok(loaded) => {
                 let theirs = loaded.into_iter().flatten();
@@ -137,7 +137,7 @@ impl Queue {
         }
         let rest = items.split_off(items.len().min(STEP));
         let reply = self
-            .hub
+            .node
             .store
             .load(items.iter().map(|item| item.id).collect());
         let generation = self.generation;
@@ -187,7 +187,7 @@ impl Queue {
                 body: Bytes::new(),
             });
             let queued = item.for_another_queue();
-            let parcel = Parcel::new(&self.hub, transfer.to, Box::new(message), queued);
+            let parcel = Parcel::new(&self.node, transfer.to, Box::new(message), queued);
             moved.push((item, parcel));
         }
         if !moved.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Desk, SettingsError, TRIES};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::config::{Kept, Keyring, Unopened};
 use crate::domain::settings::{Change, Key, Resources};
 use crate::store::Store;
@@ -128,8 +128,8 @@ fn look(keys: &Keyring, settings: &Settings) -> Kept {
 ///
 /// # Errors
 /// There is no key; the key of a password is gone; the store does not answer.
-pub async fn reseal(hub: &Arc<Hub>, by: &str) -> Result<u64, SettingsError> {
-    let keys = hub.settings.keys.load_full();
+pub async fn reseal(node: &Arc<NodeContext>, by: &str) -> Result<u64, SettingsError> {
+    let keys = node.settings.keys.load_full();
     if keys.is_empty() {
         let said =
             "there is no key to seal with: set secrets.key_file on every node, and restart them";
@@ -137,8 +137,8 @@ pub async fn reseal(hub: &Arc<Hub>, by: &str) -> Result<u64, SettingsError> {
     }
     let (after, below, limit) = ALL;
     for _ in 0..TRIES {
-        let kept = hub.store.settings().await?;
-        let history = hub.store.settings_versions(after, below, limit).await?;
+        let kept = node.store.settings().await?;
+        let history = node.store.settings_versions(after, below, limit).await?;
         let mut count = 0;
         // A text that comes twice is sealed once: the resources are what their history ends with.
         let mut known: HashMap<(Key, String), String> = HashMap::new();
@@ -175,7 +175,7 @@ pub async fn reseal(hub: &Arc<Hub>, by: &str) -> Result<u64, SettingsError> {
         if count == 0 {
             return Ok(0);
         }
-        if hub.store.reword_settings(rewording).await? {
+        if node.store.reword_settings(rewording).await? {
             tracing::info!(target: "audit", by, command = "reseal", count, "command carried out");
             return Ok(count);
         }

@@ -57,14 +57,14 @@ impl Handler<Ask> for Counter {
     }
 }
 
-struct Rig {
+struct Fixture {
     addr: Addr<Counter>,
     health: Arc<Health>,
     starts: Arc<AtomicUsize>,
     escalated: Arc<AtomicUsize>,
 }
 
-fn rig() -> Rig {
+fn fixture() -> Fixture {
     let (addr, slot) = slot::<Counter>(64);
     let health = Health::new("counter");
     let starts = Arc::new(AtomicUsize::new(0));
@@ -85,7 +85,7 @@ fn rig() -> Rig {
             health: for_actor,
         },
     );
-    Rig {
+    Fixture {
         addr,
         health,
         starts,
@@ -93,7 +93,7 @@ fn rig() -> Rig {
     }
 }
 
-impl Rig {
+impl Fixture {
     /// Asks until the actor is back.
     async fn count(&self) -> u32 {
         tokio::time::timeout(Duration::from_secs(30), self.addr.send(Ask::Count))
@@ -106,11 +106,11 @@ impl Rig {
 #[actix::test]
 async fn survives_a_panic_in_a_handler_with_address_and_queued_messages() {
     tokio::time::pause();
-    let rig = rig();
-    assert_eq!(rig.count().await, 1);
+    let fixture = fixture();
+    assert_eq!(fixture.count().await, 1);
     let queued = {
-        let panicking = rig.addr.send(Ask::PanicInHandler);
-        let queued = rig.addr.send(Ask::Count);
+        let panicking = fixture.addr.send(Ask::PanicInHandler);
+        let queued = fixture.addr.send(Ask::Count);
         assert!(panicking.await.is_err(), "its sender hears of the panic");
         queued
     };
@@ -119,101 +119,105 @@ async fn survives_a_panic_in_a_handler_with_address_and_queued_messages() {
         1,
         "with fresh state"
     );
-    assert_eq!(rig.starts.load(Ordering::Relaxed), 2);
-    let snapshot = rig.health.snapshot();
+    assert_eq!(fixture.starts.load(Ordering::Relaxed), 2);
+    let snapshot = fixture.health.snapshot();
     assert_eq!((snapshot.restarts, snapshot.panics), (1, 1));
     assert_eq!(snapshot.last_panic, "in the handler");
-    assert!(rig.addr.connected());
+    assert!(fixture.addr.connected());
 }
 
 #[actix::test]
 async fn survives_a_panic_in_a_spawned_future() {
     tokio::time::pause();
-    let rig = rig();
-    let _ = rig.addr.send(Ask::PanicInFuture).await;
-    assert_eq!(rig.count().await, 1);
-    assert_eq!(rig.health.snapshot().last_panic, "in a future");
-    assert_eq!(rig.health.restarts(), 1);
+    let fixture = fixture();
+    let _ = fixture.addr.send(Ask::PanicInFuture).await;
+    assert_eq!(fixture.count().await, 1);
+    assert_eq!(fixture.health.snapshot().last_panic, "in a future");
+    assert_eq!(fixture.health.restarts(), 1);
 }
 
 #[actix::test]
 async fn survives_a_stop() {
     tokio::time::pause();
-    let rig = rig();
-    assert_eq!(rig.addr.send(Ask::Stop).await.expect("handled"), 1);
-    assert_eq!(rig.count().await, 1);
-    let snapshot = rig.health.snapshot();
+    let fixture = fixture();
+    assert_eq!(fixture.addr.send(Ask::Stop).await.expect("handled"), 1);
+    assert_eq!(fixture.count().await, 1);
+    let snapshot = fixture.health.snapshot();
     assert_eq!((snapshot.restarts, snapshot.panics), (1, 0));
 }
 
 #[actix::test]
 async fn pauses_grow_and_a_spent_budget_escalates() {
     tokio::time::pause();
-    let rig = rig();
+    let fixture = fixture();
     let mut pauses = Vec::new();
     for _ in 0..5 {
-        let _ = rig.addr.send(Ask::PanicInHandler).await;
+        let _ = fixture.addr.send(Ask::PanicInHandler).await;
         let failed = Instant::now();
-        rig.count().await;
+        fixture.count().await;
         pauses.push(failed.elapsed());
     }
     assert!(pauses[0] < pauses[2] && pauses[2] < pauses[4], "{pauses:?}");
-    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
-    let _ = rig.addr.send(Ask::PanicInHandler).await;
+    assert_eq!(fixture.escalated.load(Ordering::Relaxed), 0);
+    let _ = fixture.addr.send(Ask::PanicInHandler).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(rig.escalated.load(Ordering::Relaxed), 1);
-    assert!(!rig.addr.connected(), "given up");
-    assert_eq!(rig.health.restarts(), 5);
+    assert_eq!(fixture.escalated.load(Ordering::Relaxed), 1);
+    assert!(!fixture.addr.connected(), "given up");
+    assert_eq!(fixture.health.restarts(), 5);
 }
 
 #[actix::test]
 async fn failures_far_apart_never_escalate() {
     tokio::time::pause();
-    let rig = rig();
+    let fixture = fixture();
     for _ in 0..20 {
-        let _ = rig.addr.send(Ask::PanicInHandler).await;
-        rig.count().await;
+        let _ = fixture.addr.send(Ask::PanicInHandler).await;
+        fixture.count().await;
         tokio::time::sleep(Duration::from_secs(11)).await;
     }
-    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
-    assert_eq!(rig.health.restarts(), 20);
+    assert_eq!(fixture.escalated.load(Ordering::Relaxed), 0);
+    assert_eq!(fixture.health.restarts(), 20);
 }
 
 #[actix::test]
 async fn an_expected_stop_waits_its_pause_and_never_counts() {
     tokio::time::pause();
-    let rig = rig();
+    let fixture = fixture();
     for _ in 0..20 {
         let wish = AfterStop::Again(Some(Duration::from_secs(60)));
-        let _ = rig.addr.send(Ask::StopFor(wish)).await;
+        let _ = fixture.addr.send(Ask::StopFor(wish)).await;
         let stopped = Instant::now();
-        tokio::time::timeout(Duration::from_secs(90), rig.addr.send(Ask::Count))
+        tokio::time::timeout(Duration::from_secs(90), fixture.addr.send(Ask::Count))
             .await
             .expect("back in time")
             .expect("alive");
         assert!(stopped.elapsed() >= Duration::from_secs(60));
     }
-    assert_eq!(rig.health.restarts(), 0);
-    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
+    assert_eq!(fixture.health.restarts(), 0);
+    assert_eq!(fixture.escalated.load(Ordering::Relaxed), 0);
 }
 
 #[actix::test]
 async fn a_paused_actor_comes_back_when_woken() {
     tokio::time::pause();
-    let rig = rig();
-    let _ = rig.addr.send(Ask::StopFor(AfterStop::Again(None))).await;
-    let waiting = tokio::time::timeout(Duration::from_secs(3600), rig.addr.send(Ask::Count)).await;
+    let fixture = fixture();
+    let _ = fixture
+        .addr
+        .send(Ask::StopFor(AfterStop::Again(None)))
+        .await;
+    let waiting =
+        tokio::time::timeout(Duration::from_secs(3600), fixture.addr.send(Ask::Count)).await;
     assert!(waiting.is_err(), "nothing brings it back by itself");
-    rig.health.wake();
-    assert_eq!(rig.count().await, 1);
+    fixture.health.wake();
+    assert_eq!(fixture.count().await, 1);
 }
 
 #[actix::test]
 async fn an_ended_actor_stays_away() {
     tokio::time::pause();
-    let rig = rig();
-    let _ = rig.addr.send(Ask::StopFor(AfterStop::End)).await;
+    let fixture = fixture();
+    let _ = fixture.addr.send(Ask::StopFor(AfterStop::End)).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(!rig.addr.connected());
-    assert_eq!(rig.escalated.load(Ordering::Relaxed), 0);
+    assert!(!fixture.addr.connected());
+    assert_eq!(fixture.escalated.load(Ordering::Relaxed), 0);
 }

@@ -66,7 +66,7 @@ impl Throttle {
         redis: Arc<Redis>,
         ctx: &mut Context<Self>,
     ) -> Response<TakenTokens> {
-        if self.hub.plan().rate_of(ask.key).is_none() {
+        if self.node.plan().rate_of(ask.key).is_none() {
             return Response::reply(self.take(ask));
         }
         let lane = self.lanes.entry(ask.key).or_default();
@@ -123,7 +123,7 @@ impl Throttle {
     }
 
     fn question(&self, key: u32, wanted: u32) -> Option<Question> {
-        let plan = self.hub.plan();
+        let plan = self.node.plan();
         let (rate, burst) = plan.rate_of(key)?;
         let (kind, name) = plan.name_of(key).split_once(':')?;
         let name = name.to_owned();
@@ -196,7 +196,7 @@ impl Throttle {
         let retry_in_ms = if dead {
             1
         } else if shared.retry_in.is_zero() {
-            self.hub.plan().config.redis.retry_in.as_millis() as u32
+            self.node.plan().config.redis.retry_in.as_millis() as u32
         } else {
             shared.retry_in.as_micros().div_ceil(1_000).min(60_000) as u32
         };

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use super::{Outcome, context_of, described, is_old, submit_span, waited, with_outcome, with_peer};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::trace::{Step, TraceContext, span_id};
 use crate::pb::Message;
@@ -42,7 +42,7 @@ impl Attempt {
     /// It is over. `queue` is where it came from, `peer` who was asked.
     pub fn end(
         &self,
-        hub: &Hub,
+        node: &NodeContext,
         queue: u32,
         operation: &'static str,
         peer: Option<SocketAddr>,
@@ -54,7 +54,7 @@ impl Attempt {
         let (name, id, context, link) = match self.what {
             What::Message => {
                 if self.number == 1 {
-                    waited(hub, message, self.context, (since, self.started), queue);
+                    waited(node, message, self.context, (since, self.started), queue);
                 }
                 let context = self.context.below(submit_span(&self.context, message.id));
                 let id = match outcome {
@@ -67,7 +67,7 @@ impl Attempt {
                 ("attempt", id, context, None)
             }
             What::Receipt => {
-                let old = is_old(hub, message.waits_since(), ended / 1_000);
+                let old = is_old(node, message.waits_since(), ended / 1_000);
                 let on = self.context.go_on(message.id, Step::Forward, old);
                 let id = fresh_id();
                 // Once, however often the account was asked, by this node or one before.
@@ -80,21 +80,21 @@ impl Attempt {
                     };
                     let waited = Span::leaf(context, "queue", Kind::Internal, times)
                         .with("messaging.message.id", message.id.to_string())
-                        .with("smsc.queue", hub.name_of(queue));
-                    hub.traces.emit(waited);
+                        .with("smsc.queue", node.name_of(queue));
+                    node.traces.emit(waited);
                 }
                 ("forward", id, on.context, on.link)
             }
         };
         let times = (self.started, ended);
         let span = Span::new(context, id, name, Kind::Client, times);
-        let span = described(hub, span.linked(link), message)
+        let span = described(node, span.linked(link), message)
             .with("messaging.operation.name", operation)
             .with("messaging.operation.type", "send")
-            .with("messaging.destination.name", hub.name_of(queue))
-            .with("smsc.queue", hub.name_of(queue))
+            .with("messaging.destination.name", node.name_of(queue))
+            .with("smsc.queue", node.name_of(queue))
             .with("smsc.attempt", i64::from(self.number));
         let span = with_peer(span, peer);
-        hub.traces.emit(with_outcome(span, outcome));
+        node.traces.emit(with_outcome(span, outcome));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{End, Outcome, described, end_span, is_failure, submit_span, waited, with_outcome};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::trace::{Step, TraceContext, span_id};
 use crate::pb::{Final, Message};
@@ -21,41 +21,41 @@ static READING: AtomicUsize = AtomicUsize::new(0);
 struct Place;
 
 /// Reads the history and emits the spans; counted as dropped when there are too many of them.
-pub(super) fn trace(hub: &Arc<Hub>, message: &Message, ended: &Final, end: End) {
-    if !hub.traces.has_room() {
+pub(super) fn trace(node: &Arc<NodeContext>, message: &Message, ended: &Final, end: End) {
+    if !node.traces.has_room() {
         return;
     }
     let Some(place) = Place::take() else {
-        return hub.traces.too_busy();
+        return node.traces.too_busy();
     };
-    let (hub, message, ended) = (Arc::clone(hub), message.clone(), ended.clone());
+    let (node, message, ended) = (Arc::clone(node), message.clone(), ended.clone());
     actix::spawn(async move {
-        let history = hub.store.history(message.id).await;
+        let history = node.store.history(message.id).await;
         drop(place);
         if let Ok(Some(history)) = history {
-            emit(&hub, &message, &ended, &end, &history);
+            emit(&node, &message, &ended, &end, &history);
         }
     });
 }
 
-fn emit(hub: &Hub, message: &Message, ended: &Final, end: &End, history: &History) {
-    hub.traces.count(Reason::Failure);
+fn emit(node: &NodeContext, message: &Message, ended: &Final, end: &End, history: &History) {
+    node.traces.count(Reason::Failure);
     let context = end.context;
     let root = submit_span(&context, message.id);
     let accepted = message.accepted_at * 1_000;
     let submit = Span::new(context, root, "submit", Kind::Server, (accepted, accepted));
-    let submit = described(hub, submit, message)
+    let submit = described(node, submit, message)
         .with("messaging.operation.type", "receive")
-        .with("messaging.destination.name", hub.name_of(message.queue))
+        .with("messaging.destination.name", node.name_of(message.queue))
         .with("smsc.sampled_by", "failure");
-    hub.traces.emit(submit);
+    node.traces.emit(submit);
     let mut since = message.waits_since();
     for attempt in &history.attempts {
         let started = attempt.at - i64::from(attempt.latency_ms);
         let times = (since * 1_000, started.max(since) * 1_000);
-        waited(hub, message, context, times, attempt.operator);
-        hub.traces
-            .emit(attempted(hub, message, context, attempt, started));
+        waited(node, message, context, times, attempt.operator);
+        node.traces
+            .emit(attempted(node, message, context, attempt, started));
         since = attempt.at;
     }
     let now = clock::now_us();
@@ -63,7 +63,7 @@ fn emit(hub: &Hub, message: &Message, ended: &Final, end: &End, history: &Histor
         // It never left its queue.
         let queue = history.stored.queue;
         waited(
-            hub,
+            node,
             message,
             context,
             (since * 1_000, ended.at * 1_000),
@@ -71,11 +71,11 @@ fn emit(hub: &Hub, message: &Message, ended: &Final, end: &End, history: &Histor
         );
     }
     let times = (ended.at * 1_000, now);
-    hub.traces.emit(end_span(hub, message, ended, end, times));
+    node.traces.emit(end_span(node, message, ended, end, times));
 }
 
 fn attempted(
-    hub: &Hub,
+    node: &NodeContext,
     message: &Message,
     context: TraceContext,
     attempt: &SentRow,
@@ -98,10 +98,10 @@ fn attempted(
             Outcome::Status(status),
         ),
     };
-    let span = described(hub, span, message)
+    let span = described(node, span, message)
         .with("messaging.operation.type", "send")
-        .with("messaging.destination.name", hub.name_of(attempt.operator))
-        .with("smsc.queue", hub.name_of(attempt.operator))
+        .with("messaging.destination.name", node.name_of(attempt.operator))
+        .with("smsc.queue", node.name_of(attempt.operator))
         .with("smsc.attempt", i64::from(attempt.attempt));
     with_outcome(span, outcome)
 }

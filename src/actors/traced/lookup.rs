@@ -1,13 +1,13 @@
 //! The span of a message that waited for its network.
 
 use super::{context_of, submit_span};
-use crate::actors::hub::Hub;
+use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::pb::Message;
 use crate::telemetry::traces::{Kind, Span};
 
 /// The network of a message's destination is known now, or will not be.
-pub fn resolved(hub: &Hub, message: &Message, origin: &str) {
+pub fn resolved(node: &NodeContext, message: &Message, origin: &str) {
     let Some(context) = context_of(message) else {
         return;
     };
@@ -16,6 +16,6 @@ pub fn resolved(hub: &Hub, message: &Message, origin: &str) {
     let span = Span::leaf(parent, "resolve", Kind::Client, times)
         .with("smsc.network", message.network.clone())
         .with("smsc.network_from", origin.to_owned())
-        .with("smsc.queue", hub.name_of(message.queue));
-    hub.traces.emit(span);
+        .with("smsc.queue", node.name_of(message.queue));
+    node.traces.emit(span);
 }

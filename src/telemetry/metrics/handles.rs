@@ -1,7 +1,7 @@
 //! Handles that are looked up once and kept by who counts: of an actor's mailbox, of a queue's
 //! attempts.
 //!
-//! Made by the hub and by queues; used by the actors that send and receive.
+//! Made by the node context and by queues; used by the actors that send and receive.
 
 use std::sync::Arc;
 use std::time::Duration;

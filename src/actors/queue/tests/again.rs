@@ -38,7 +38,7 @@ impl Handler<Forget> for Queue {
     }
 }
 
-impl Rig {
+impl Fixture {
     /// Puts messages into the mailbox that are handled one right after the other.
     #[allow(clippy::disallowed_methods, reason = "the order is what is tested")]
     fn post<M>(&self, message: M)
@@ -51,7 +51,7 @@ impl Rig {
     }
 
     async fn state_of(&self, id: u64) -> Option<MessageState> {
-        let history = self.hub.store.history(id).await.expect("answered");
+        let history = self.context.store.history(id).await.expect("answered");
         history.expect("known").stored.fin.map(|fin| fin.state)
     }
 
@@ -128,155 +128,166 @@ impl Rig {
 
 #[actix::test]
 async fn a_reading_waits_for_results_that_are_on_their_way() {
-    let rig = rig().await;
-    let ids = rig.accept(3, 0).await;
-    rig.credit(1).await;
-    assert_eq!(rig.given(1).await, ids[..1]);
+    let fixture = fixture().await;
+    let ids = fixture.accept(3, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids[..1]);
     // Its end has to be read before it is written: a reading at once would find it waiting.
-    rig.post(rig.refused(ids[0]));
-    rig.post(ReadAgain);
-    rig.wait_for(ids[0], MessageState::Rejected).await;
-    rig.credit(10).await;
-    assert_eq!(rig.given(3).await[1..], ids[1..]);
+    fixture.post(fixture.refused(ids[0]));
+    fixture.post(ReadAgain);
+    fixture.wait_for(ids[0], MessageState::Rejected).await;
+    fixture.credit(10).await;
+    assert_eq!(fixture.given(3).await[1..], ids[1..]);
     tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got).len(), 3, "it ended, and did not go again");
+    assert_eq!(
+        lock(&fixture.got).len(),
+        3,
+        "it ended, and did not go again"
+    );
 }
 
 #[actix::test]
 async fn what_is_settled_while_a_reading_is_begun_again_is_not_forgotten() {
-    let rig = rig().await;
-    let ids = rig.accept(2, 0).await;
-    rig.credit(1).await;
-    assert_eq!(rig.given(1).await, ids[..1]);
-    rig.post(ReadAgain);
-    rig.post(rig.refused(ids[0]));
-    rig.post(ReadAgain);
-    rig.wait_for(ids[0], MessageState::Rejected).await;
-    rig.credit(10).await;
-    assert_eq!(rig.given(2).await[1..], ids[1..]);
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids[..1]);
+    fixture.post(ReadAgain);
+    fixture.post(fixture.refused(ids[0]));
+    fixture.post(ReadAgain);
+    fixture.wait_for(ids[0], MessageState::Rejected).await;
+    fixture.credit(10).await;
+    assert_eq!(fixture.given(2).await[1..], ids[1..]);
     tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got).len(), 2, "it ended, and did not go again");
+    assert_eq!(
+        lock(&fixture.got).len(),
+        2,
+        "it ended, and did not go again"
+    );
 }
 
 #[actix::test]
 async fn a_late_hand_over_brings_nothing_that_was_read_and_everything_that_was_not() {
-    let rig = rig().await;
-    let before = rig.term(0);
-    let read = rig.accept(2, 0).await;
-    rig.post(ReadAgain);
+    let fixture = fixture().await;
+    let before = fixture.term(0);
+    let read = fixture.accept(2, 0).await;
+    fixture.post(ReadAgain);
     for _ in 0..2000 {
-        if rig.term(0) >= before + 2 {
+        if fixture.term(0) >= before + 2 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let reading = before + 1;
-    assert_eq!(rig.term(0), before + 2);
+    assert_eq!(fixture.term(0), before + 2);
     let unread = read[1] + 1;
     let rows = WriteBatch {
         accept: vec![Message {
             id: unread,
-            queue: rig.port.id,
+            queue: fixture.port.id,
             expires_at: i64::MAX,
             destination: bytes::Bytes::from_static(b"447700900123"),
             ..Message::default()
         }],
         ..WriteBatch::default()
     };
-    rig.hub.store.write(rows).await.expect("written");
+    fixture.context.store.write(rows).await.expect("written");
     let late = [
         // Decided before the reading: what is left of them was read.
-        rig.item(read[0], before),
-        rig.item(unread, before),
+        fixture.item(read[0], before),
+        fixture.item(unread, before),
         // Decided in it: either.
-        rig.item(read[1], reading),
-        rig.item(unread, reading),
+        fixture.item(read[1], reading),
+        fixture.item(unread, reading),
     ];
     for item in late {
-        rig.send(Enqueue { items: vec![item] }).await;
+        fixture.send(Enqueue { items: vec![item] }).await;
     }
-    rig.credit(10).await;
-    let mut given = rig.given(3).await;
+    fixture.credit(10).await;
+    let mut given = fixture.given(3).await;
     tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got).len(), 3);
+    assert_eq!(lock(&fixture.got).len(), 3);
     given.sort_unstable();
     assert_eq!(given, [read[0], read[1], unread]);
 }
 
 #[actix::test]
 async fn what_is_missed_twice_and_nowhere_is_put_back() {
-    let rig = rig().await;
-    let known = rig.accept(3, 0).await;
-    rig.credit(1).await;
-    rig.given(1).await;
-    let lost = rig.accept(3, 0).await;
+    let fixture = fixture().await;
+    let known = fixture.accept(3, 0).await;
+    fixture.credit(1).await;
+    fixture.given(1).await;
+    let lost = fixture.accept(3, 0).await;
     for id in &lost {
-        rig.send(Forget(*id)).await;
+        fixture.send(Forget(*id)).await;
     }
     let all: Vec<u64> = known.iter().chain(&lost).copied().collect();
-    assert_eq!(rig.compare(&all).await, lost);
-    assert_eq!(rig.missed(1, &lost).await, 0, "the first time");
-    assert_eq!(rig.missed(1, &lost).await, 0, "in the same round");
+    assert_eq!(fixture.compare(&all).await, lost);
+    assert_eq!(fixture.missed(1, &lost).await, 0, "the first time");
+    assert_eq!(fixture.missed(1, &lost).await, 0, "in the same round");
     // One comes in between, another is changed in the store, the third is missed again.
-    let came = rig.item(lost[0], rig.term(0));
-    rig.send(Enqueue { items: vec![came] }).await;
-    rig.until_read().await;
+    let came = fixture.item(lost[0], fixture.term(0));
+    fixture.send(Enqueue { items: vec![came] }).await;
+    fixture.until_read().await;
     let changed = Seed {
         due_at: 1,
-        ..rig.seed(lost[1])
+        ..fixture.seed(lost[1])
     };
-    let seeds = vec![rig.seed(lost[0]), changed, rig.seed(lost[2])];
-    assert_eq!(rig.send(Missed { round: 2, seeds }).await, 1);
-    assert_eq!(rig.hub.metrics.put_back.get(), 1);
-    let late = rig.missed(4, &lost[1..2]).await;
+    let seeds = vec![fixture.seed(lost[0]), changed, fixture.seed(lost[2])];
+    assert_eq!(fixture.send(Missed { round: 2, seeds }).await, 1);
+    assert_eq!(fixture.context.metrics.put_back.get(), 1);
+    let late = fixture.missed(4, &lost[1..2]).await;
     assert_eq!(late, 0, "not in the round before");
-    rig.credit(10).await;
-    let mut given = rig.given(5).await[1..].to_vec();
+    fixture.credit(10).await;
+    let mut given = fixture.given(5).await[1..].to_vec();
     given.sort_unstable();
     assert_eq!(given, [known[1], known[2], lost[0], lost[2]]);
 }
 
 #[actix::test]
 async fn a_message_ends_once_in_a_batch() {
-    let rig = rig().await;
-    let ids = rig.accept(2, 0).await;
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
     let ended = |id| Final {
         id,
         state: MessageState::Delivered.into(),
         ..Final::default()
     };
     let mut finals = vec![ended(ids[0]), ended(ids[1]), ended(ids[0])];
-    let lost = finish::try_finish(&rig.hub, &mut WriteBatch::default(), &mut finals).await;
+    let lost = finish::try_finish(&fixture.context, &mut WriteBatch::default(), &mut finals).await;
     assert_eq!(lost, Ok(Vec::new()), "none had ended before");
-    assert_eq!(rig.state_of(ids[0]).await, Some(MessageState::Delivered));
+    assert_eq!(
+        fixture.state_of(ids[0]).await,
+        Some(MessageState::Delivered)
+    );
 }
 
 #[actix::test]
 async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
-    let rig = rig().await;
-    let ids = rig.accept(2, 0).await;
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
     let ended = |id| Final {
         id,
         state: MessageState::Expired.into(),
         ..Final::default()
     };
-    let generation = rig.hub.tenure.generation();
-    rig.hub.tenure.lose_everything();
+    let generation = fixture.context.tenure.generation();
+    fixture.context.tenure.lose_everything();
     let rows = WriteBatch::default;
-    finish::finish_in(&rig.hub, generation, rows(), vec![ended(ids[0])]).await;
-    assert_eq!(rig.state_of(ids[0]).await, None);
+    finish::finish_in(&fixture.context, generation, rows(), vec![ended(ids[0])]).await;
+    assert_eq!(fixture.state_of(ids[0]).await, None);
     // What an operator or an ESME has said is true at any time.
-    finish::finish(&rig.hub, rows(), vec![ended(ids[1])]).await;
-    assert_eq!(rig.state_of(ids[1]).await, Some(MessageState::Expired));
+    finish::finish(&fixture.context, rows(), vec![ended(ids[1])]).await;
+    assert_eq!(fixture.state_of(ids[1]).await, Some(MessageState::Expired));
 }
 
 #[actix::test]
 async fn an_answer_about_a_partition_that_was_given_back_moves_nothing() {
-    let rig = rig().await;
-    let ids = rig.accept(1, 0).await;
-    rig.credit(1).await;
-    assert_eq!(rig.given(1).await, ids);
-    rig.hub.tenure.lose_everything();
+    let fixture = fixture().await;
+    let ids = fixture.accept(1, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids);
+    fixture.context.tenure.lose_everything();
     let resolved = crate::pb::Resolved {
         message: Some(Box::new(Message {
             id: ids[0],
@@ -285,14 +296,20 @@ async fn an_answer_about_a_partition_that_was_given_back_moves_nothing() {
         })),
         ..Default::default()
     };
-    rig.send(ResolvedBatch {
-        session: SESSION,
-        resolved: vec![resolved],
-        room: 0,
-    })
-    .await;
+    fixture
+        .send(ResolvedBatch {
+            session: SESSION,
+            resolved: vec![resolved],
+            room: 0,
+        })
+        .await;
     tokio::time::sleep(TICK * 2).await;
-    let history = rig.hub.store.history(ids[0]).await.expect("answered");
+    let history = fixture
+        .context
+        .store
+        .history(ids[0])
+        .await
+        .expect("answered");
     let history = history.expect("known");
     assert!(history.changes.is_empty() && history.stored.fin.is_none());
 }

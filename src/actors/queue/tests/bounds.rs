@@ -6,43 +6,44 @@ use super::*;
 async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit() {
     const WINDOW: usize = 3;
     const COMMIT: usize = 5;
-    let rig = rig_with(|config| config.store.batch_rows = COMMIT).await;
-    let ids = rig.accept(40, 0).await;
-    rig.credit(WINDOW as u32).await;
+    let fixture = fixture_with(|config| config.store.batch_rows = COMMIT).await;
+    let ids = fixture.accept(40, 0).await;
+    fixture.credit(WINDOW as u32).await;
     // Each is answered at once; nobody writes what came of it.
     let mut answered = 0;
     loop {
         tokio::time::sleep(TICK).await;
-        let given = lock(&rig.got).clone();
+        let given = lock(&fixture.got).clone();
         let new = given[answered..].to_vec();
         if new.is_empty() {
             break;
         }
         answered = given.len();
-        rig.port.unwritten.add(new.len());
-        rig.send(SettleBatch {
-            session: SESSION,
-            room: new.len() as u32,
-            done: new,
-            ..SettleBatch::default()
-        })
-        .await;
+        fixture.port.unwritten.add(new.len());
+        fixture
+            .send(SettleBatch {
+                session: SESSION,
+                room: new.len() as u32,
+                done: new,
+                ..SettleBatch::default()
+            })
+            .await;
     }
     assert_eq!(answered, WINDOW + COMMIT);
     // Four become durable: four more may go, in the same order.
-    drop(Counted::counted_before(&rig.port, 4));
-    rig.given(answered + 4 - 1).await;
+    drop(Counted::counted_before(&fixture.port, 4));
+    fixture.given(answered + 4 - 1).await;
     tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&rig.got)[..], ids[..answered + WINDOW.min(4)]);
+    assert_eq!(lock(&fixture.got)[..], ids[..answered + WINDOW.min(4)]);
     assert_eq!(
-        rig.port.snapshot.get().unwritten,
+        fixture.port.snapshot.get().unwritten,
         (WINDOW + COMMIT - 4) as u64
     );
 }
 
 /// Queues with a few and with many messages, half of them scheduled, are asked for one after another:
 /// the time that it takes for all, and how many are left.
-fn time_to_find(rig: &Rig, waiting: u64) -> (std::time::Duration, usize) {
+fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize) {
     let seed = |id: u64| Seed {
         item: Item {
             id,
@@ -57,7 +58,11 @@ fn time_to_find(rig: &Rig, waiting: u64) -> (std::time::Duration, usize) {
         unsure: false,
     };
     let seeds = (1..=waiting).map(seed).collect();
-    let mut queue = Queue::new(Arc::clone(&rig.hub), Arc::clone(&rig.port), seeds);
+    let mut queue = Queue::new(
+        Arc::clone(&fixture.context),
+        Arc::clone(&fixture.port),
+        seeds,
+    );
     let step = waiting / 1000;
     let started = std::time::Instant::now();
     for id in (1..=1000).map(|one| one * step - one % 2) {
@@ -68,9 +73,9 @@ fn time_to_find(rig: &Rig, waiting: u64) -> (std::time::Duration, usize) {
 
 #[actix::test]
 async fn one_message_is_found_as_fast_among_many_as_among_few() {
-    let rig = rig().await;
-    let (few, _) = time_to_find(&rig, 10_000);
-    let (many, left) = time_to_find(&rig, 1_000_000);
+    let fixture = fixture().await;
+    let (few, _) = time_to_find(&fixture, 10_000);
+    let (many, left) = time_to_find(&fixture, 1_000_000);
     assert_eq!(left, 1_000_000 - 1000);
     assert!(many < few * 20, "{few:?} among few, {many:?} among many");
 }
@@ -113,24 +118,26 @@ impl Handler<ReportHeld> for Taking {
 }
 
 /// How long messages of so many accounts in turns take through the actor.
-async fn time_through(rig: &Rig, accounts: u32) -> std::time::Duration {
+async fn time_through(fixture: &Fixture, accounts: u32) -> std::time::Duration {
     const BATCHES: u64 = 400;
     const BATCH: u64 = 100;
     let taken: Arc<std::sync::atomic::AtomicUsize> = Arc::default();
     let session = Taking {
-        queue: rig.port.addr.clone(),
+        queue: fixture.port.addr.clone(),
         taken: Arc::clone(&taken),
     }
     .start();
     let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
-    rig.port
+    fixture
+        .port
         .join(TAKING, SessionPort::new(deliver, session.recipient()));
-    rig.send(Credit {
-        session: TAKING,
-        room: 1_000,
-        retire: false,
-    })
-    .await;
+    fixture
+        .send(Credit {
+            session: TAKING,
+            room: 1_000,
+            retire: false,
+        })
+        .await;
     let message = |id: u64| Message {
         id,
         sender: 1 + (id % u64::from(accounts)) as u32,
@@ -140,7 +147,7 @@ async fn time_through(rig: &Rig, accounts: u32) -> std::time::Duration {
         id,
         expires_at: i64::MAX,
         message: Some(Box::new(message(id))),
-        term: rig.term(0),
+        term: fixture.term(0),
         ..QueueItem::default()
     };
     let batches: Vec<Enqueue> = (0..BATCHES)
@@ -152,24 +159,24 @@ async fn time_through(rig: &Rig, accounts: u32) -> std::time::Duration {
         .collect();
     let started = std::time::Instant::now();
     for batch in batches {
-        rig.send(batch).await;
+        fixture.send(batch).await;
     }
     while taken.load(std::sync::atomic::Ordering::Relaxed) < (BATCHES * BATCH) as usize {
         tokio::task::yield_now().await;
     }
     let took = started.elapsed();
-    rig.port.leave(TAKING);
-    rig.send(SessionDown { session: TAKING }).await;
+    fixture.port.leave(TAKING);
+    fixture.send(SessionDown { session: TAKING }).await;
     took
 }
 
 #[actix::test]
 async fn a_thousand_accounts_go_through_nearly_as_fast_as_one() {
-    let rig = rig().await;
+    let fixture = fixture().await;
     let (mut one, mut many) = (Duration::MAX, Duration::MAX);
     for _ in 0..7 {
-        one = one.min(time_through(&rig, 1).await);
-        many = many.min(time_through(&rig, 1_000).await);
+        one = one.min(time_through(&fixture, 1).await);
+        many = many.min(time_through(&fixture, 1_000).await);
     }
     let ratio = many.as_secs_f64() / one.as_secs_f64();
     println!(

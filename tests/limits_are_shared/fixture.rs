@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::{Addr, Arbiter};
 use deadpool_redis::redis::{Client, Connection, FromRedisValue, cmd};
 use secrecy::SecretString;
-use smsc::actors::hub::Hub;
+use smsc::actors::context::NodeContext;
 use smsc::actors::plan::Plan;
 use smsc::actors::settings::settle;
 use smsc::actors::supervise::{self, Escalate, Health};
@@ -27,7 +27,7 @@ use crate::RATE;
 use crate::harness::{self, PrivateRedis};
 
 pub struct Node {
-    pub hub: Arc<Hub>,
+    pub node: Arc<NodeContext>,
     throttle: Addr<Throttle>,
     pub operator: u32,
     pub account: u32,
@@ -106,7 +106,7 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
     let (receipts, _) = supervise::slot(receipts::MAILBOX);
     let (throttle, slot) = supervise::slot(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
-    let hub = Hub::new(
+    let node = NodeContext::new(
         store,
         None,
         IdGenerator::new(0, 0),
@@ -126,12 +126,12 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
     let redis = Arc::new(redis.unwrap());
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
     let health = Health::new("throttle");
-    let (for_actor, for_health) = (Arc::clone(&hub), Arc::clone(&health));
+    let (for_actor, for_health) = (Arc::clone(&node), Arc::clone(&health));
     slot.start(&Arbiter::current(), health, escalate, move || {
         Throttle::new(for_actor, for_health, Some(redis))
     });
     let node = Node {
-        hub,
+        node,
         throttle,
         operator,
         account,
@@ -145,7 +145,7 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
 
 impl Node {
     pub fn redis_is_up(&self) -> bool {
-        self.hub.throttle_snapshot.get().redis_up
+        self.node.throttle_snapshot.get().redis_up
     }
 
     pub async fn take(&self, key: u32, wanted: u32) -> TakenTokens {

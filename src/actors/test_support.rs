@@ -1,8 +1,8 @@
-//! For tests: a hub over a store in a temporary folder, one account and one operator.
+//! For tests: a context over a store in a temporary folder, one account and one operator.
 
 use std::sync::Arc;
 
-use super::hub::Hub;
+use super::context::NodeContext;
 use super::plan::Plan;
 use super::settings::settle;
 use super::{correlation, receipts, supervise, throttle};
@@ -15,16 +15,16 @@ use crate::store::sqlite::{SqliteOptions, SqliteStore};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Traces;
 
-/// The hub of a process without actors, for the account `test` and the operator `up`, which has `binds`.
-pub struct Node {
-    pub hub: Arc<Hub>,
+/// The context of a process without actors, for the account `test` and the operator `up`, which has `binds`.
+pub struct TestNode {
+    pub context: Arc<NodeContext>,
     pub operator: u32,
     pub account: u32,
     _folder: tempfile::TempDir,
 }
 
 /// A member of a cluster where there is one.
-pub async fn node(binds: u32, cluster: Option<Arc<dyn ClusterStore>>) -> Node {
+pub async fn node(binds: u32, cluster: Option<Arc<dyn ClusterStore>>) -> TestNode {
     node_with(binds, cluster, |_| {}).await
 }
 
@@ -33,7 +33,7 @@ pub async fn node_with(
     binds: u32,
     cluster: Option<Arc<dyn ClusterStore>>,
     change: impl FnOnce(&mut Config),
-) -> Node {
+) -> TestNode {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_owned();
     let mut config = Config {
@@ -75,7 +75,7 @@ pub async fn node_with(
     let (receipts, _) = supervise::slot(receipts::MAILBOX);
     let (throttle, _) = supervise::slot(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
-    let hub = Hub::new(
+    let context = NodeContext::new(
         store,
         cluster,
         IdGenerator::new(0, 0),
@@ -87,8 +87,8 @@ pub async fn node_with(
         receipts,
         throttle,
     );
-    Node {
-        hub,
+    TestNode {
+        context,
         operator,
         account,
         _folder: folder,

@@ -46,7 +46,7 @@ use crate::telemetry::traces::Traces;
 /// How often it is said that no ids can be given.
 const SAY_AHEAD_EVERY: Duration = Duration::from_secs(60);
 
-pub struct Hub {
+pub struct NodeContext {
     pub store: Arc<dyn Store>,
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
@@ -94,9 +94,9 @@ pub struct Hub {
     said_ahead: Mutex<Option<Instant>>,
 }
 
-// === impl Hub ===
+// === impl NodeContext ===
 
-impl Hub {
+impl NodeContext {
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         store: Arc<dyn Store>,
