@@ -3,8 +3,8 @@
 //! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
 //! in the reverse order. Called by `smsc serve` and by tests.
 
+pub mod bootstrap;
 mod doors;
-pub mod stock;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ use crate::actors::settings::{self, Follower};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::supervisor::Supervisor;
 use crate::actors::throttle::{self, Throttle};
-use crate::app::stock::Stock;
+use crate::app::bootstrap::Bootstrap;
 use crate::config::{Config, NodeRole};
 use crate::content::as_stored;
 use crate::domain::id::IdGenerator;
@@ -84,7 +84,7 @@ pub async fn start(
 ) -> anyhow::Result<App> {
     let started = std::time::Instant::now();
     let (for_stock, file) = (config.clone(), config_file.clone());
-    let Stock {
+    let Bootstrap {
         store,
         cluster,
         membership,
@@ -95,7 +95,7 @@ pub async fn start(
         node,
         highest,
         purses,
-    } = tokio::task::spawn_blocking(move || Stock::open(for_stock, file)).await??;
+    } = tokio::task::spawn_blocking(move || Bootstrap::open(for_stock, file)).await??;
     tracing::info!(
         active = seeds.active,
         ms = started.elapsed().as_millis() as u64,

@@ -105,8 +105,8 @@ async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u3
 pub(super) async fn send_abroad(node: &NodeContext, forward: ForwardAlert) -> bool {
     let own = node.ids.node();
     let serving = node
-        .tenure
-        .neighbours()
+        .local_lease
+        .cluster_view()
         .view
         .nodes
         .iter()

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use self::pass::Passed;
 use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
-use crate::actors::posted::measured;
+use crate::actors::timed_mailbox::measured;
 use crate::content;
 use crate::pb::failed::Why;
 use crate::pb::{
@@ -105,7 +105,7 @@ impl Assembly {
     }
 
     fn may_work(&self) -> bool {
-        self.node.tenure.is_valid() && !self.node.draining.load(Ordering::Relaxed)
+        self.node.local_lease.is_valid() && !self.node.draining.load(Ordering::Relaxed)
     }
 
     fn take(&mut self, message: Message, ctx: &mut Context<Self>) {

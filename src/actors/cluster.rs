@@ -138,7 +138,7 @@ impl Cluster {
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
-        if !self.stood_back && !self.node.tenure.is_valid() {
+        if !self.stood_back && !self.node.local_lease.is_valid() {
             self.stand_back("the lease could not be renewed in time");
         }
         let serving = self.serving();
@@ -183,7 +183,7 @@ impl Cluster {
     /// Queues that a circuit breaker keeps this node from sending to.
     fn tripped(&self) -> Vec<u32> {
         let queues = self.node.queues();
-        let tripped = queues.iter().filter(|port| port.standing.is_tripped());
+        let tripped = queues.iter().filter(|port| port.target_health.is_tripped());
         tripped.map(|port| port.id).collect()
     }
 
@@ -212,7 +212,7 @@ impl Cluster {
                 Ok(Ok(view)) => {
                     cluster
                         .node
-                        .tenure
+                        .local_lease
                         .renew(asked + cluster.lease.saturating_sub(settings.margin));
                     cluster.look(view, releases == cluster.releases, ctx);
                     if has_news {
@@ -238,7 +238,7 @@ impl Cluster {
         tracing::error!(node = self.me.node, why, "standing back");
         self.node.metrics.leases_lost.inc();
         self.stood_back = true;
-        self.node.tenure.lose_everything();
+        self.node.local_lease.lose_everything();
         self.given_back.clear();
         for port in self.node.queues() {
             work::in_order(&port.addr, DisownPartitions {});
@@ -326,20 +326,20 @@ impl Cluster {
         self.patient_since = wish
             .is_patient
             .then(|| self.patient_since.unwrap_or_else(Instant::now));
-        let holdings_lack: Vec<Resource> = {
-            let holdings = self.node.tenure.hold();
+        let missing_here: Vec<Resource> = {
+            let ownership = self.node.local_lease.hold();
             view.held
                 .iter()
                 .filter(|held| held.node == self.me.node && held.epoch == self.me.epoch)
                 .map(|held| held.resource)
                 .filter(|resource| {
-                    is_fresh && !holdings.has(resource) && !holdings.is_leaving(resource)
+                    is_fresh && !ownership.has(resource) && !ownership.is_leaving(resource)
                 })
                 .collect()
         };
-        self.node.tenure.set_view(view);
+        self.node.local_lease.set_view(view);
         // After standing back: still ours in the database, so nobody else has touched it.
-        self.wanted.adopt = holdings_lack;
+        self.wanted.adopt = missing_here;
         self.wanted.claim = wish.claim;
         self.work(ctx);
         self.give_back(wish.release, ctx);

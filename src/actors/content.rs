@@ -31,7 +31,7 @@ pub const CARRIERS: &[u16] = &[
 
 /// How a peer wants its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taste {
+pub struct PeerEncoding {
     /// What data_coding 0 means to it.
     pub alphabet: Alphabet,
     pub long: LongMessages,
@@ -50,9 +50,9 @@ pub enum Way {
     Gather,
 }
 
-// === impl Taste ===
+// === impl PeerEncoding ===
 
-impl Default for Taste {
+impl Default for PeerEncoding {
     /// Of a peer that has said nothing.
     fn default() -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Default for Taste {
     }
 }
 
-impl Taste {
+impl PeerEncoding {
     pub fn of_operator(operator: &Operator) -> Self {
         Self {
             alphabet: operator.alphabet.into(),
@@ -88,8 +88,8 @@ impl Taste {
     }
 }
 
-/// What to do with a message to a peer with this taste.
-pub fn way(message: &Message, to: &Taste) -> Way {
+/// What to do with a message to a peer with this encoding.
+pub fn way(message: &Message, to: &PeerEncoding) -> Way {
     let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
     // The common cases, without a look at the text.
     if to.long == LongMessages::AsIs || is_part(message) {
@@ -112,7 +112,7 @@ pub fn way(message: &Message, to: &Taste) -> Way {
 }
 
 /// Octets that are one short message whatever they say.
-fn always_one(to: &Taste) -> usize {
+fn always_one(to: &PeerEncoding) -> usize {
     match to.long {
         LongMessages::Payload => usize::MAX,
         // Each character of one octet may need two in UCS-2.
@@ -121,7 +121,7 @@ fn always_one(to: &Taste) -> usize {
 }
 
 /// How many parts a text becomes for a peer.
-fn parts_of(content: &Content, to: &Taste) -> usize {
+fn parts_of(content: &Content, to: &PeerEncoding) -> usize {
     match divide::written(content, to) {
         Ok(written) => segment::count(
             &written.octets,

@@ -18,17 +18,17 @@ use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::doorkeeper::Doorkeeper;
 use crate::actors::duplicates::Duplicates;
+use crate::actors::local_lease::LocalLease;
 use crate::actors::plan::Plan;
 use crate::actors::policy;
 use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
-use crate::actors::posted::{Mailboxes, Posted};
 use crate::actors::receipts::Receipts;
 use crate::actors::resolver::Networks;
 use crate::actors::settings::Desk;
-use crate::actors::standing::Counts;
 use crate::actors::supervise::Health;
-use crate::actors::tenure::Tenure;
+use crate::actors::target_health::Availability;
 use crate::actors::throttle::Throttle;
+use crate::actors::timed_mailbox::{Mailboxes, Timed};
 use crate::actors::unfinished::Unfinished;
 use crate::actors::verifier::Verifier;
 use crate::config::Config;
@@ -50,7 +50,7 @@ pub struct NodeContext {
     pub store: Arc<dyn Store>,
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
-    pub tenure: Arc<Tenure>,
+    pub local_lease: Arc<LocalLease>,
     /// The store's configuration, as this node has it.
     pub settings: Desk,
     pub ids: IdGenerator,
@@ -114,9 +114,9 @@ impl NodeContext {
         let passwords = Arc::new(Passwords::new());
         Arc::new(Self {
             store,
-            tenure: Arc::new(match &cluster {
-                Some(_) => Tenure::member(),
-                None => Tenure::alone(),
+            local_lease: Arc::new(match &cluster {
+                Some(_) => LocalLease::member(),
+                None => LocalLease::alone(),
             }),
             cluster,
             settings,
@@ -251,7 +251,7 @@ impl NodeContext {
     /// Most rows of one commit.
     pub fn commit_rows(&self) -> usize {
         let config = &self.plan.load().config;
-        match self.tenure.is_shared() {
+        match self.local_lease.is_shared() {
             true => config.postgres.batch_rows,
             false => config.store.batch_rows,
         }
@@ -260,13 +260,13 @@ impl NodeContext {
     /// Sends to Correlation, measured.
     pub fn tell_correlation<M>(&self, message: M)
     where
-        Correlation: actix::Handler<Posted<M>>,
+        Correlation: actix::Handler<Timed<M>>,
         M: actix::Message + Send + 'static,
         M::Result: Send,
     {
         post(
             &self.correlation,
-            Posted::new(message, &self.mailboxes.correlation),
+            Timed::new(message, &self.mailboxes.correlation),
         );
     }
 
@@ -279,21 +279,22 @@ impl NodeContext {
     /// Whether the target of a queue counts as there: it is served, or what governs it says otherwise.
     pub fn counts(&self, port: &QueuePort) -> bool {
         !port.suspended.load(Ordering::Relaxed)
-            && match port.standing.counts() {
-                Counts::AsItIs => self.is_served(port),
-                Counts::There => true,
-                Counts::Away => false,
+            && match port.target_health.availability() {
+                Availability::WhileServed => self.is_served(port),
+                Availability::Available => true,
+                Availability::Unavailable => false,
             }
     }
 
     /// Whether this node or another has somebody to send to.
     pub fn is_served(&self, port: &QueuePort) -> bool {
-        port.is_bound() || (self.tenure.is_shared() && self.tenure.neighbours().serves(port.id))
+        port.is_bound()
+            || (self.local_lease.is_shared() && self.local_lease.cluster_view().serves(port.id))
     }
 
     /// The partition of a queue that a message for this destination belongs to.
     pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
-        match self.tenure.is_shared() && self.is_split(queue) {
+        match self.local_lease.is_shared() && self.is_split(queue) {
             true => partition::of(destination),
             false => partition::WHOLE,
         }
@@ -302,8 +303,8 @@ impl NodeContext {
     /// Numbers of the other living nodes.
     pub fn other_nodes(&self) -> Vec<u8> {
         let own = self.ids.node();
-        self.tenure
-            .neighbours()
+        self.local_lease
+            .cluster_view()
             .view
             .nodes
             .iter()
@@ -315,10 +316,10 @@ impl NodeContext {
     /// Tells the owners of partitions that the inbox has something for them.
     pub fn wake_owners(&self, partitions: impl IntoIterator<Item = Partition>) {
         let Some(cluster) = &self.cluster else { return };
-        let neighbours = self.tenure.neighbours();
+        let cluster_view = self.local_lease.cluster_view();
         let mut nodes: Vec<u8> = partitions
             .into_iter()
-            .filter_map(|partition| neighbours.owner_of(partition))
+            .filter_map(|partition| cluster_view.owner_of(partition))
             .collect();
         nodes.sort_unstable();
         nodes.dedup();

@@ -14,8 +14,8 @@ mod intermediate;
 mod parked;
 mod restart;
 mod settle;
-mod strangers;
 mod sweep;
+mod unmatched;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
 use crate::actors::finish;
 use crate::actors::parts;
-use crate::actors::posted::measured;
 use crate::actors::queue::Awaited;
 use crate::actors::supervise::Health;
+use crate::actors::timed_mailbox::measured;
 use crate::actors::traced;
 use crate::actors::unwritten::Counted;
 use crate::clock;
@@ -115,7 +115,7 @@ struct Match {
 }
 
 /// A receipt that belongs to no unfinished message in memory.
-struct Stranger {
+struct Unmatched {
     receipt: OperatorReceipt,
     /// A final message with its id.
     known: Option<u64>,
@@ -333,9 +333,9 @@ impl Correlation {
     fn receipts(&mut self, batch: ReceiptBatch, ctx: &mut Context<Self>) {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
-        let mut strangers = Vec::new();
+        let mut unmatched = Vec::new();
         let mut repeats = Vec::new();
-        let is_shared = self.node.tenure.is_shared();
+        let is_shared = self.node.local_lease.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt.operator_message_id) {
                 Found::Open(id, key) => matches.push(Match {
@@ -349,7 +349,7 @@ impl Correlation {
                 // Its message has ended or is about to: this says nothing any more.
                 Found::Repeated(_) if !is_final(receipt.state()) => answered.push(ok(&receipt)),
                 // Another node may have been given the same id for a newer message.
-                Found::Repeated(known) if is_shared => strangers.push(Stranger {
+                Found::Repeated(known) if is_shared => unmatched.push(Unmatched {
                     receipt,
                     known: Some(known),
                 }),
@@ -357,7 +357,7 @@ impl Correlation {
                     self.repeated(1);
                     repeats.push((known, ok(&receipt)));
                 }
-                Found::Nothing => strangers.push(Stranger {
+                Found::Nothing => unmatched.push(Unmatched {
                     receipt,
                     known: None,
                 }),
@@ -371,8 +371,8 @@ impl Correlation {
             answered.extend(self.or_wait(known, batch.session, result));
         }
         self.answer(batch.session, answered);
-        if !strangers.is_empty() {
-            self.look_further(batch.operator, batch.session, strangers, ctx);
+        if !unmatched.is_empty() {
+            self.look_further(batch.operator, batch.session, unmatched, ctx);
         }
     }
 
@@ -396,11 +396,11 @@ impl Correlation {
         }
         if self.next_sweep <= now {
             self.next_sweep = now + self.node.config().correlation.sweep;
-            if self.node.tenure.is_janitor() {
+            if self.node.local_lease.is_janitor() {
                 self.sweep(ctx);
             }
         }
-        if self.node.tenure.is_shared() && self.next_retry <= now {
+        if self.node.local_lease.is_shared() && self.next_retry <= now {
             self.next_retry = now + RETRY_PARKED;
             self.retry_parked(ctx);
         }

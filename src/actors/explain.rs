@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::actors::admin::ExplainRoute;
 use crate::actors::context::NodeContext;
 use crate::actors::plan::{Plan, Targets};
-use crate::actors::standing::Counts;
+use crate::actors::target_health::Availability;
 use crate::config::{Route, Sharing};
 use crate::domain::address;
 use crate::domain::route::{Question, RouteTable, expression_matches};
@@ -353,14 +353,18 @@ fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String
         None if name.starts_with("test:") => "built in",
         None => Kind::Account.as_str(),
     };
-    let elsewhere = match node.tenure.is_shared() && node.tenure.neighbours().serves(id) {
+    let elsewhere = match node.local_lease.is_shared() && node.local_lease.cluster_view().serves(id)
+    {
         true => ", bound on other nodes",
         false => "",
     };
-    let governed = match (port.standing.counts(), port.snapshot.get().breaker.as_str()) {
-        (Counts::Away, "open" | "half open") => ", left alone because it failed",
-        (Counts::Away, _) if bound > 0 => ", not back for long enough",
-        (Counts::There, _) if !node.is_served(&port) => ", away for a moment only",
+    let governed = match (
+        port.target_health.availability(),
+        port.snapshot.get().breaker.as_str(),
+    ) {
+        (Availability::Unavailable, "open" | "half open") => ", left alone because it failed",
+        (Availability::Unavailable, _) if bound > 0 => ", not back for long enough",
+        (Availability::Available, _) if !node.is_served(&port) => ", away for a moment only",
         _ => "",
     };
     let suspended = match port.suspended.load(Ordering::Relaxed) {

@@ -13,8 +13,8 @@ use bytes::Bytes;
 use crate::actors::context::NodeContext;
 use crate::actors::parts;
 use crate::actors::ports::post;
-use crate::actors::posted::Posted;
 use crate::actors::receipts;
+use crate::actors::timed_mailbox::Timed;
 use crate::actors::traced;
 use crate::clock;
 use crate::content;
@@ -34,7 +34,7 @@ pub async fn finish(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Fina
     until_written(node, None, batch, finals).await;
 }
 
-/// The same for what was decided in the name of this generation of the tenure: after it whoever has
+/// The same for what was decided in the name of this generation of the local_lease: after it whoever has
 /// the messages then decides.
 pub async fn finish_in(
     node: &Arc<NodeContext>,
@@ -134,7 +134,7 @@ async fn attempt(
         let ended = FinalBatch {
             finals: std::mem::take(finals),
         };
-        post(&node.receipts, Posted::new(ended, &node.mailboxes.receipts));
+        post(&node.receipts, Timed::new(ended, &node.mailboxes.receipts));
     }
     Ok(written.fin_lost)
 }
@@ -159,10 +159,10 @@ fn write(
     batch: &mut WriteBatch,
     finals: &mut [Final],
 ) -> Result<Option<Ticket>, StoreError> {
-    // Held until the store has the batch: see `tenure`.
-    let holdings = node.tenure.hold();
+    // Held until the store has the batch: see `local_lease`.
+    let ownership = node.local_lease.hold();
     // Written under the next epoch it would overrule whoever took the messages over.
-    if generation.is_some_and(|generation| generation != node.tenure.generation()) {
+    if generation.is_some_and(|generation| generation != node.local_lease.generation()) {
         return Err(StoreError::Fenced);
     }
     batch.fin.extend(finals.iter_mut().map(|ended| {
@@ -171,7 +171,7 @@ fn write(
             .as_ref()
             .filter(|message| wants_receipt(node, message, ended.state()))
             .map_or(0, |message| message.sender);
-        let term = holdings.term(tell, partition::WHOLE);
+        let term = ownership.term(tell, partition::WHOLE);
         ended.handed_over = tell != 0 && term.is_none();
         ended.term = term.unwrap_or_default();
         let mut row = row(ended, tell);

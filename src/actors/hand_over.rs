@@ -58,11 +58,11 @@ pub fn write<'p>(
     mut batch: WriteBatch,
     parcels: impl Iterator<Item = &'p mut Parcel>,
 ) -> Ticket {
-    // Held until the store has the batch: see `tenure`.
-    let holdings = node.tenure.hold();
+    // Held until the store has the batch: see `local_lease`.
+    let ownership = node.local_lease.hold();
     for parcel in parcels {
         let Partition { queue, part } = parcel.partition();
-        let term = holdings.term(queue, part);
+        let term = ownership.term(queue, part);
         parcel.elsewhere = term.is_none();
         parcel.item.term = term.unwrap_or_default();
         if parcel.elsewhere {

@@ -42,7 +42,7 @@ impl Janitor {
         let round = self.rounds;
         let work = async move {
             tokio::time::sleep(node.config().queue.compare_every).await;
-            if !node.tenure.is_valid() {
+            if !node.local_lease.is_valid() {
                 return;
             }
             match compare::compare(&node, round).await {
@@ -56,7 +56,7 @@ impl Janitor {
 
     fn retire(&self, ctx: &mut Context<Self>) {
         let retention = self.node.config().store.retention.as_millis() as i64;
-        if retention == 0 || !self.node.tenure.is_janitor() {
+        if retention == 0 || !self.node.local_lease.is_janitor() {
             return;
         }
         let store = Arc::clone(&self.node.store);
@@ -74,7 +74,7 @@ impl Janitor {
         let work = async move {
             let config = node.config();
             tokio::time::sleep(config.correlation.sweep).await;
-            if !node.tenure.is_janitor() {
+            if !node.local_lease.is_janitor() {
                 return;
             }
             let before = match config.store.retention.as_millis() as i64 {
@@ -90,7 +90,7 @@ impl Janitor {
     }
 
     fn forget_audit(&self, ctx: &mut Context<Self>) {
-        if !self.node.tenure.is_janitor() {
+        if !self.node.local_lease.is_janitor() {
             return;
         }
         let retention = self.node.config().http.audit_retention.as_millis() as i64;
@@ -106,7 +106,7 @@ impl Janitor {
         let Some(retention) = self.node.config().store.text_retention else {
             return;
         };
-        if !self.node.tenure.is_janitor() {
+        if !self.node.local_lease.is_janitor() {
             return;
         }
         let store = Arc::clone(&self.node.store);
@@ -148,7 +148,7 @@ impl Actor for Janitor {
         self.compare_later(ctx);
         self.sweep_correlations_later(ctx);
         ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
-            if !janitor.node.tenure.is_janitor() {
+            if !janitor.node.local_lease.is_janitor() {
                 return;
             }
             let reply = janitor.node.store.advance_low_water();

@@ -20,8 +20,8 @@ pub use self::replace::{Replaced, replace_present, replace_sm};
 use crate::actors::admin;
 use crate::actors::context::NodeContext;
 use crate::actors::ingest;
-use crate::actors::posted::Posted;
 use crate::actors::receipts;
+use crate::actors::timed_mailbox::Timed;
 use crate::clock;
 use crate::domain::rewrite::Number;
 use crate::pb::queue_command::Verb;
@@ -183,7 +183,7 @@ impl Asker {
             key: self.account,
             wanted: 1,
         };
-        let ask = Posted::new(ask, &self.node.mailboxes.throttle);
+        let ask = Timed::new(ask, &self.node.mailboxes.throttle);
         match self.node.throttle.send(ask).await {
             Ok(taken) if taken.granted > 0 => Ok(()),
             // Throttle is restarting: refusing is safe, the sender tries again.

@@ -34,9 +34,9 @@ use crate::actors::link::{Linked, Outbox, Wire};
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::OperatorPlan;
 use crate::actors::ports::BindPort;
-use crate::actors::posted::{Posted, measured};
 use crate::actors::rewrite;
 use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
+use crate::actors::timed_mailbox::{Timed, measured};
 use crate::clock;
 use crate::config::{BindKind, SendAs};
 use crate::pb::bind_command::Verb;
@@ -218,7 +218,7 @@ impl OperatorSession {
                 return;
             }
         }
-        if !self.node().tenure.is_valid() {
+        if !self.node().local_lease.is_valid() {
             // Another node may take this slot: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);
         }
@@ -424,7 +424,7 @@ impl Handler<DeliverBatch> for OperatorSession {
                     _ => convert::submit_sm_of(message, registered),
                 };
                 pdu.registered_delivery = registered;
-                changed += shape::shape(&mut pdu, message, &plan.taste);
+                changed += shape::shape(&mut pdu, message, &plan.peer_encoding);
                 if send_as == SendAs::DataSm {
                     data_sm::prepare(&mut pdu, message);
                 }

@@ -54,7 +54,7 @@ impl Outbind {
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
-        if self.node.draining.load(Ordering::Relaxed) || !self.node.tenure.is_valid() {
+        if self.node.draining.load(Ordering::Relaxed) || !self.node.local_lease.is_valid() {
             return;
         }
         let plan = self.node.full_plan();

@@ -10,7 +10,7 @@ use bytes::BytesMut;
 
 use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
-use crate::actors::posted::Posted;
+use crate::actors::timed_mailbox::Timed;
 use crate::actors::traced::{Attempt, Outcome};
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
@@ -67,7 +67,7 @@ impl Serving {
         node: &Arc<NodeContext>,
         session: u64,
         port: Arc<QueuePort>,
-        deliver: Recipient<Posted<DeliverBatch>>,
+        deliver: Recipient<Timed<DeliverBatch>>,
         report: Recipient<ReportHeld>,
         window: usize,
         peer: &str,
@@ -109,7 +109,7 @@ impl Serving {
         mut prepare: impl FnMut(&Message, What) -> Prepared,
     ) {
         // Without a valid lease another node may be sending the same.
-        let lawful = self.port.tenure.is_valid();
+        let lawful = self.port.local_lease.is_valid();
         self.operation = name;
         for delivery in batch.deliveries {
             let what = delivery.what();

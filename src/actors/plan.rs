@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actors::balance::Charging;
-use crate::actors::content::Taste;
+use crate::actors::content::PeerEncoding;
 use crate::actors::queue::Weights;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
@@ -90,7 +90,7 @@ pub struct AccountPlan {
     pub priority_max: u8,
     /// What it may send to whom; `None` for everything.
     pub policy: Option<Policy>,
-    pub taste: Taste,
+    pub peer_encoding: PeerEncoding,
     /// For the addresses in what it is sent.
     pub rewrite_out: Rules,
 }
@@ -102,7 +102,7 @@ pub struct OperatorPlan {
     pub retry: Option<RetryPolicy>,
     /// What its receipts' words and error codes mean, where that is peculiar to it.
     pub receipt_states: ReceiptStates,
-    pub taste: Taste,
+    pub peer_encoding: PeerEncoding,
     tariff: Tariff,
     /// For the addresses in what it is sent.
     pub rewrite_out: Rules,
@@ -232,19 +232,22 @@ impl Plan {
     }
 
     /// How the peer behind a queue wants its messages; `None` for a built-in target.
-    pub fn taste_of(&self, queue: u32) -> Option<&Taste> {
-        let operator = self.operators.get(&queue).map(|operator| &operator.taste);
+    pub fn peer_encoding_of(&self, queue: u32) -> Option<&PeerEncoding> {
+        let operator = self
+            .operators
+            .get(&queue)
+            .map(|operator| &operator.peer_encoding);
         operator.or_else(|| {
             self.accounts_by_id
                 .get(&queue)
-                .map(|account| &account.taste)
+                .map(|account| &account.peer_encoding)
         })
     }
 
     /// What data_coding 0 means in what an account or operator sends.
     pub fn alphabet_of(&self, sender: u32) -> Alphabet {
-        self.taste_of(sender)
-            .map_or(Alphabet::Gsm, |taste| taste.alphabet)
+        self.peer_encoding_of(sender)
+            .map_or(Alphabet::Gsm, |peer_encoding| peer_encoding.alphabet)
     }
 
     /// How the receipts of parts that went to a queue become one.

@@ -13,12 +13,12 @@ use actix::{Actor, Addr, Handler, Message, Recipient};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use crate::actors::local_lease::LocalLease;
 use crate::actors::plan::Plan;
-use crate::actors::posted::Posted;
 use crate::actors::queue::Queue;
-use crate::actors::standing::Standing;
 use crate::actors::supervise::Health;
-use crate::actors::tenure::Tenure;
+use crate::actors::target_health::TargetHealth;
+use crate::actors::timed_mailbox::Timed;
 use crate::actors::unwritten::Unwritten;
 use crate::pb;
 use crate::pb::bind_command::Verb;
@@ -44,7 +44,7 @@ pub struct QueuePort {
     pub name: String,
     pub kind: QueueKind,
     pub addr: Addr<Queue>,
-    pub tenure: Arc<Tenure>,
+    pub local_lease: Arc<LocalLease>,
     pub health: Arc<Health>,
     /// Sessions that can be given deliveries.
     pub bound: AtomicU32,
@@ -58,7 +58,7 @@ pub struct QueuePort {
     /// Answered, and not durable yet.
     pub unwritten: Unwritten,
     /// What its target counts as in routes.
-    pub standing: Standing,
+    pub target_health: TargetHealth,
     pub snapshot: Published<pb::QueueSnapshot>,
     sessions: Mutex<HashMap<u64, SessionPort>>,
     /// How its attempts go.
@@ -69,7 +69,7 @@ pub struct QueuePort {
 /// How a queue reaches a session.
 #[derive(Clone)]
 pub struct SessionPort {
-    pub deliver: Recipient<Posted<pb::DeliverBatch>>,
+    pub deliver: Recipient<Timed<pb::DeliverBatch>>,
     pub report: Recipient<pb::ReportHeld>,
     /// It finishes what it has and takes no more.
     pub retiring: bool,
@@ -77,7 +77,7 @@ pub struct SessionPort {
 
 impl SessionPort {
     pub fn new(
-        deliver: Recipient<Posted<pb::DeliverBatch>>,
+        deliver: Recipient<Timed<pb::DeliverBatch>>,
         report: Recipient<pb::ReportHeld>,
     ) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl QueuePort {
         name: String,
         kind: QueueKind,
         addr: Addr<Queue>,
-        tenure: Arc<Tenure>,
+        local_lease: Arc<LocalLease>,
         metrics: &Metrics,
     ) -> Self {
         Self {
@@ -140,14 +140,14 @@ impl QueuePort {
             name,
             kind,
             addr,
-            tenure,
+            local_lease,
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
             depth: AtomicU64::new(0),
             by_sender: Mutex::default(),
             held: AtomicU64::new(0),
             unwritten: Unwritten::default(),
-            standing: Standing::new(),
+            target_health: TargetHealth::new(),
             snapshot: Published::default(),
             sessions: Mutex::default(),
         }
@@ -156,11 +156,11 @@ impl QueuePort {
     /// Sends to the queue, measured.
     pub fn post<M>(&self, message: M)
     where
-        Queue: Handler<Posted<M>>,
+        Queue: Handler<Timed<M>>,
         M: Message + Send + 'static,
         M::Result: Send,
     {
-        post(&self.addr, Posted::new(message, &self.mailbox));
+        post(&self.addr, Timed::new(message, &self.mailbox));
     }
 
     /// Counts items that are on their way into the queue.

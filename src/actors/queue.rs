@@ -42,7 +42,7 @@ pub use waiting::{Item, items_of};
 use crate::actors::context::NodeContext;
 use crate::actors::finish;
 use crate::actors::ports::{QueueKind, QueuePort};
-use crate::actors::posted::measured;
+use crate::actors::timed_mailbox::measured;
 use crate::actors::unwritten::{AttemptsWritten, Counted, Pace};
 use crate::clock;
 use crate::pb::{Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch};
@@ -104,8 +104,8 @@ pub struct Queue {
     overlap: Option<overlap::Overlap>,
     /// What the store has and the queue did not know when it was asked last.
     missed: compare::Misses,
-    /// The tenure's generation in which these lists were filled.
-    tenure: u64,
+    /// The local_lease's generation in which these lists were filled.
+    local_lease: u64,
     /// Since when no session serves this queue, for failover.
     unserved_since: Option<Instant>,
     guard: guard::Guard,
@@ -142,7 +142,7 @@ struct Counters {
 impl Queue {
     /// A queue with what the store held for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
-        let tenure = node.tenure.generation();
+        let local_lease = node.local_lease.generation();
         let lists = Lists::new(port.kind != QueueKind::Account, &node.plan());
         let mut queue = Self {
             node,
@@ -175,7 +175,7 @@ impl Queue {
             read_again: false,
             overlap: None,
             missed: HashMap::default(),
-            tenure,
+            local_lease,
             unserved_since: None,
             guard: guard::Guard::new(),
             pace: Pace::default(),
@@ -246,10 +246,10 @@ impl Queue {
 
     /// Writes results; partitions that leave wait for it.
     fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
-        let (node, tenure) = (Arc::clone(&self.node), self.tenure);
+        let (node, local_lease) = (Arc::clone(&self.node), self.local_lease);
         let counted = Counted::new(&self.port, batch.sent.len());
         self.write(ctx, async move {
-            finish::finish_in(&node, tenure, batch, finals).await;
+            finish::finish_in(&node, local_lease, batch, finals).await;
             drop(counted);
         });
     }
@@ -335,10 +335,10 @@ impl Handler<Enqueue> for Queue {
 
     fn handle(&mut self, batch: Enqueue, ctx: &mut Self::Context) {
         let now = clock::now_ms();
-        let tenure = Arc::clone(&self.node.tenure);
-        let holdings = tenure.hold();
+        let local_lease = Arc::clone(&self.node.local_lease);
+        let ownership = local_lease.hold();
         for item in batch.items {
-            let term = holdings.term(self.port.id, item.part as u8);
+            let term = ownership.term(self.port.id, item.part as u8);
             if !self.is_news(&item, term) {
                 continue;
             }
@@ -352,7 +352,7 @@ impl Handler<Enqueue> for Queue {
                 self.phase.keep(item);
             }
         }
-        drop(holdings);
+        drop(ownership);
         self.pump(ctx);
     }
 }

@@ -29,7 +29,7 @@ pub use self::networks::Networks;
 pub use self::service::{LookupError, Service};
 use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
-use crate::actors::posted::measured;
+use crate::actors::timed_mailbox::measured;
 use crate::config::{self, LookupFailure};
 use crate::domain::address;
 use crate::domain::breaker::{self, Breaker};

@@ -34,7 +34,7 @@ pub struct Seat {
     node: Arc<NodeContext>,
     account: u32,
     number: u32,
-    /// Of the tenure: with a lease that was lost, seats are lost.
+    /// Of the local_lease: with a lease that was lost, seats are lost.
     generation: u64,
 }
 
@@ -64,7 +64,7 @@ pub async fn admit(
     if !claimed {
         return Err(());
     }
-    if !node.tenure.is_shared() {
+    if !node.local_lease.is_shared() {
         return Ok(None);
     }
     match take(node, account.id, most).await {
@@ -84,7 +84,7 @@ pub async fn admit(
 /// Whether `session` can become a bind of its account at once.
 pub fn admit_now(node: &NodeContext, session: u64, account: &AccountPlan) -> bool {
     let most = account.config.max_binds as usize;
-    !node.tenure.is_shared() && node.binds.claim(session, account.id, most)
+    !node.local_lease.is_shared() && node.binds.claim(session, account.id, most)
 }
 
 /// The seat of a bind whose node has lost its lease and has it again; a bind is not ended for want of one.
@@ -94,7 +94,7 @@ pub async fn take_again(node: Arc<NodeContext>, account: u32, most: u32) -> Opti
 
 async fn take(node: &Arc<NodeContext>, account: u32, most: u32) -> Result<Seat, NoSeat> {
     let cluster = node.cluster.as_ref().ok_or(NoSeat::Unknown)?;
-    let generation = node.tenure.generation();
+    let generation = node.local_lease.generation();
     match tokio::time::timeout(STORE, cluster.take_seat(account, most)).await {
         Ok(Ok(Some(number))) => Ok(Seat {
             node: Arc::clone(node),
@@ -209,7 +209,7 @@ async fn make_room_beside(
 impl Seat {
     /// Whether it was lost with the lease of this node.
     pub fn is_lost(&self) -> bool {
-        self.node.tenure.generation() != self.generation
+        self.node.local_lease.generation() != self.generation
     }
 }
 

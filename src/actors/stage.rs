@@ -44,16 +44,16 @@ impl Staged {
     /// It cannot be written for that peer.
     pub fn new(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
         let plan = node.plan();
-        let Some(taste) = plan.taste_of(message.queue) else {
+        let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
             return Ok(Self::single(node, message));
         };
-        match content::way(&message, taste) {
-            Way::Single => divide::check(&message, taste)?,
+        match content::way(&message, peer_encoding) {
+            Way::Single => divide::check(&message, peer_encoding)?,
             Way::Gather => message.queue = plan.assembly,
             Way::Divide => {
                 let now = clock::now_ms();
                 let reference = node.reference(&message.source, &message.destination, now);
-                let (parts, changed) = divide::divide(&message, taste, reference)?;
+                let (parts, changed) = divide::divide(&message, peer_encoding, reference)?;
                 node.metrics.characters_changed.inc_by(changed as u64);
                 let ids: Vec<u64> = node.ids.take_anyway(now, parts.len()).collect();
                 node.metrics.divided.inc();

@@ -103,7 +103,7 @@ impl Supervisor {
         // Messages of destinations that are not configured any more keep their queue: they wait
         // for the configuration to come back, or expire.
         let mut orphans: Vec<u32> = self.seeds.keys().copied().collect();
-        if self.node.tenure.is_shared() {
+        if self.node.local_lease.is_shared() {
             // What waits there is known only to the store.
             orphans.extend(plan.destinations());
         }
@@ -136,8 +136,9 @@ impl Supervisor {
             BindKind::Receiver => &[BindType::Receiver],
             BindKind::TransmitterReceiver => &[BindType::Transmitter, BindType::Receiver],
         };
-        let tenure = Arc::clone(&self.node.tenure);
-        for slot in (0..operator.config.binds).filter(|slot| tenure.holds_bind(operator.id, *slot))
+        let local_lease = Arc::clone(&self.node.local_lease);
+        for slot in
+            (0..operator.config.binds).filter(|slot| local_lease.holds_bind(operator.id, *slot))
         {
             for bind_type in types {
                 self.ensure_slot(operator.id, slot, *bind_type);
@@ -190,7 +191,7 @@ impl Supervisor {
             name.to_owned(),
             kind,
             addr,
-            Arc::clone(&self.node.tenure),
+            Arc::clone(&self.node.local_lease),
             &self.node.metrics,
         ));
         self.node.watch(Arc::clone(&port.health));

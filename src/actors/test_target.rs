@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueuePort, SessionPort};
-use crate::actors::posted::measured;
+use crate::actors::timed_mailbox::measured;
 use crate::actors::traced::{Attempt, Outcome};
 use crate::clock;
 use crate::domain::command_status;

@@ -13,8 +13,8 @@ use actix::{Actor, AsyncContext, Context, Handler, Response, Supervised, WrapFut
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
-use crate::actors::posted::measured;
 use crate::actors::supervise::Health;
+use crate::actors::timed_mailbox::measured;
 use crate::domain::limit::Gcra;
 use crate::pb::{TakeTokens, TakenTokens, ThrottleSnapshot};
 use crate::store::redis::Redis;

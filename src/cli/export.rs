@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
-use crate::app::stock::pg_options;
+use crate::app::bootstrap::pg_options;
 use crate::archive::columns::Rows;
 use crate::archive::database::Database;
 use crate::archive::{self, Format, Sink};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use crate::app::stock::pg_options;
+use crate::app::bootstrap::pg_options;
 use crate::cli::client::print_line;
 use crate::config::Config;
 use crate::store::postgres::{migrate, pending_migrations};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::app::stock::pg_options;
+use crate::app::bootstrap::pg_options;
 use crate::cli::client::print_line;
 use crate::config::{Config, MessageIdForm};
 use crate::domain::{correlation, moment};

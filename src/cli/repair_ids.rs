@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::ask::confirm;
 use super::client;
-use crate::app::stock::pg_options;
+use crate::app::bootstrap::pg_options;
 use crate::clock;
 use crate::config::Config;
 use crate::domain::{id, moment};

@@ -31,12 +31,12 @@ async fn send(node: &NodeContext, nodes: Vec<u8>, what: What) -> Result<bool, Re
 
 /// The other node that has this message in its queue; `None` for this one.
 pub(super) fn owner_of(node: &NodeContext, queue: u32, message: &Message) -> Option<u8> {
-    if !node.tenure.is_shared() {
+    if !node.local_lease.is_shared() {
         return None;
     }
     let part = node.part_of(queue, &message.destination);
-    node.tenure
-        .neighbours()
+    node.local_lease
+        .cluster_view()
         .owner_of(Partition { queue, part })
         .filter(|owner| *owner != node.ids.node())
 }

@@ -8,8 +8,8 @@ use crate::store::cluster::{NodeView, QueueFigures, Resource, View};
 
 /// All nodes, with what they hold; none with the embedded store.
 pub fn list(node: &NodeContext) -> NodeList {
-    let neighbours = node.tenure.neighbours();
-    let view = &neighbours.view;
+    let cluster_view = node.local_lease.cluster_view();
+    let view = &cluster_view.view;
     NodeList {
         nodes: view
             .nodes

@@ -22,11 +22,11 @@ struct Other<'v> {
 /// Every queue of this node, with what waits and goes through in it anywhere.
 pub(super) fn queues(node: &NodeContext) -> QueueList {
     let mut list = snapshots::queues(node);
-    if !node.tenure.is_shared() {
+    if !node.local_lease.is_shared() {
         return list;
     }
-    let neighbours = node.tenure.neighbours();
-    let others = others(node, &neighbours.view.nodes);
+    let cluster_view = node.local_lease.cluster_view();
+    let others = others(node, &cluster_view.view.nodes);
     let ports = node.queues();
     let ids: HashMap<&str, u32> = ports
         .iter()
@@ -42,11 +42,11 @@ pub(super) fn queues(node: &NodeContext) -> QueueList {
 /// Every configured operator, with its binds on all nodes counted.
 pub(super) fn operators(node: &NodeContext) -> OperatorList {
     let mut list = snapshots::operators(node);
-    if !node.tenure.is_shared() {
+    if !node.local_lease.is_shared() {
         return list;
     }
-    let neighbours = node.tenure.neighbours();
-    let others = others(node, &neighbours.view.nodes);
+    let cluster_view = node.local_lease.cluster_view();
+    let others = others(node, &cluster_view.view.nodes);
     let plan = node.plan();
     for operator in &mut list.operators {
         if let Some(id) = plan.queue_of(&operator.id) {
@@ -59,13 +59,13 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
 /// What [`snapshots::node`] has, with the queues and the traffic of all nodes.
 pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
     let mut snapshot = snapshots::node(node);
-    if !node.tenure.is_shared() {
+    if !node.local_lease.is_shared() {
         return snapshot;
     }
     snapshot.queues = queues(node).queues;
-    let neighbours = node.tenure.neighbours();
+    let cluster_view = node.local_lease.cluster_view();
     let traffic = snapshot.traffic.get_or_insert_default();
-    for other in others(node, &neighbours.view.nodes) {
+    for other in others(node, &cluster_view.view.nodes) {
         let figures = other.figures;
         snapshot.esmes_elsewhere += figures.esmes;
         traffic.accepted_total += figures.accepted;

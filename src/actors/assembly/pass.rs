@@ -87,8 +87,8 @@ pub async fn put_together(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed
 /// Whether a message has to be divided for the peer that it is routed to.
 pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
     let plan = node.plan();
-    let taste = route(node, message).and_then(|queue| plan.taste_of(queue));
-    taste.is_some_and(|to| content::way(message, to) == Way::Divide)
+    let peer_encoding = route(node, message).and_then(|queue| plan.peer_encoding_of(queue));
+    peer_encoding.is_some_and(|to| content::way(message, to) == Way::Divide)
 }
 
 /// Gives parts to the queue that they would have gone to by themselves.

@@ -46,7 +46,7 @@ impl Keeper {
         }
         self.looking = true;
         self.looks = self.looks.wrapping_add(1);
-        let forget = self.looks % FORGET_EVERY == 1 && self.node.tenure.is_janitor();
+        let forget = self.looks % FORGET_EVERY == 1 && self.node.local_lease.is_janitor();
         let node = Arc::clone(&self.node);
         let work = async move {
             if let Err(error) = look(&node, forget).await {

@@ -76,7 +76,7 @@ impl Cluster {
     }
 
     fn recount(&mut self, capped: Vec<u32>, ctx: &mut Context<Self>) {
-        if !self.node.tenure.is_janitor() {
+        if !self.node.local_lease.is_janitor() {
             // Whoever becomes the janitor begins by counting.
             self.counts.counted.clear();
             return;

@@ -19,25 +19,27 @@ impl Cluster {
         if self.working || self.given_back.is_empty() {
             return;
         }
-        self.node.tenure.left(&std::mem::take(&mut self.given_back));
+        self.node
+            .local_lease
+            .left(&std::mem::take(&mut self.given_back));
         self.releases += 1;
         self.wanted.adopt.clear();
     }
 
     pub(super) fn give_back(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
         let resources: Vec<Resource> = {
-            let holdings = self.node.tenure.hold();
+            let ownership = self.node.local_lease.hold();
             resources
                 .into_iter()
-                .filter(|resource| holdings.has(resource))
+                .filter(|resource| ownership.has(resource))
                 .collect()
         };
         if resources.is_empty() {
             return;
         }
-        self.node.tenure.lose(&resources);
+        self.node.local_lease.lose(&resources);
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
-        let generation = node.tenure.generation();
+        let generation = node.local_lease.generation();
         let work = async move {
             let released = release(&node, store.as_ref(), generation, &resources).await;
             (resources, released)
@@ -45,7 +47,7 @@ impl Cluster {
         ctx.spawn(
             work.into_actor(self)
                 .map(move |(resources, released), cluster, _| {
-                    if cluster.node.tenure.generation() != generation {
+                    if cluster.node.local_lease.generation() != generation {
                         return;
                     }
                     cluster.given_back.extend(resources);
@@ -68,7 +70,7 @@ async fn release(
     generation: u64,
     resources: &[Resource],
 ) -> Result<(), StoreError> {
-    if node.tenure.generation() != generation {
+    if node.local_lease.generation() != generation {
         return Err(StoreError::Fenced);
     }
     let mut by_queue: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
@@ -84,7 +86,7 @@ async fn release(
     }
     // Binds first: their answers settle what the queues hold.
     let free = tokio::time::timeout(DRAIN, slots_are_free(node, &slots)).await;
-    if node.tenure.generation() != generation {
+    if node.local_lease.generation() != generation {
         return Err(StoreError::Fenced);
     }
     let queues: Vec<_> = by_queue
@@ -100,7 +102,7 @@ async fn release(
     }
     settled(node, store).await?;
     // Lost and regained meanwhile: then they are not ours to give.
-    if node.tenure.generation() != generation {
+    if node.local_lease.generation() != generation {
         return Err(StoreError::Fenced);
     }
     store.release(resources.to_vec()).await
@@ -138,18 +140,18 @@ async fn settled(node: &NodeContext, store: &dyn ClusterStore) -> Result<(), Sto
 /// Gives everything back and ends the membership; sessions have been drained before.
 pub(super) async fn leave(node: Arc<NodeContext>, store: Arc<dyn ClusterStore>) {
     let mine: Vec<Resource> = {
-        let holdings = node.tenure.hold();
-        let neighbours = node.tenure.neighbours();
-        neighbours
+        let ownership = node.local_lease.hold();
+        let cluster_view = node.local_lease.cluster_view();
+        cluster_view
             .view
             .held
             .iter()
             .map(|held| held.resource)
-            .filter(|resource| holdings.has(resource))
+            .filter(|resource| ownership.has(resource))
             .collect()
     };
-    node.tenure.lose(&mine);
-    if let Err(error) = release(&node, store.as_ref(), node.tenure.generation(), &mine).await {
+    node.local_lease.lose(&mine);
+    if let Err(error) = release(&node, store.as_ref(), node.local_lease.generation(), &mine).await {
         tracing::warn!(%error, "other nodes take over when the lease is over");
     }
     match tokio::task::spawn_blocking(move || store.leave()).await {

@@ -260,7 +260,7 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 impl TestNode {
     fn has(&self, resource: Resource) -> bool {
-        self.context.tenure.hold().has(&resource)
+        self.context.local_lease.hold().has(&resource)
     }
 
     /// A session that uses a slot until it is removed.

@@ -74,7 +74,7 @@ impl Cluster {
             || self.working
             || self.leaving
             || self.stood_back
-            || !self.node.tenure.is_valid()
+            || !self.node.local_lease.is_valid()
         {
             return;
         }
@@ -139,21 +139,21 @@ async fn take_steps(
     wanted: Wanted,
     done: &mut Done,
 ) -> Result<(), StoreError> {
-    let generation = node.tenure.generation();
+    let generation = node.local_lease.generation();
     let mut gained = wanted.adopt;
     if !wanted.claim.is_empty() {
         gained.extend(store.claim(wanted.claim).await?);
     }
     {
         // Since the view was read, an earlier step may have brought them, or they are given back.
-        let holdings = node.tenure.hold();
-        gained.retain(|resource| !holdings.has(resource) && !holdings.is_leaving(resource));
+        let ownership = node.local_lease.hold();
+        gained.retain(|resource| !ownership.has(resource) && !ownership.is_leaving(resource));
     }
     done.is_richer = !gained.is_empty();
     let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
         .into_iter()
         .partition(|resource| matches!(resource, Resource::Queue(_)));
-    if !node.tenure.gain(generation, &others, || {}) {
+    if !node.local_lease.gain(generation, &others, || {}) {
         return Err(StoreError::Fenced);
     }
     let is_bind = |resource: &Resource| matches!(resource, Resource::Bind { .. });
@@ -203,7 +203,7 @@ async fn adopt(
         })
         .collect();
     // Only from here on does work for them come in memory: first what was there before.
-    let gained = node.tenure.gain(generation, &resources, || {
+    let gained = node.local_lease.gain(generation, &resources, || {
         for (port, adoption) in adoptions {
             in_order(&port.addr, adoption);
         }
@@ -259,14 +259,14 @@ async fn collect(node: &NodeContext, store: &dyn ClusterStore) -> Result<Collect
             items.sort_unstable_by_key(|item| item.id);
             collected.items += items.len();
             // Taken in this step, before which the partition was read: so it is in no reading yet.
-            let holdings = node.tenure.hold();
+            let ownership = node.local_lease.hold();
             items.retain_mut(|item| {
-                let term = holdings.term(queue, item.part as u8);
+                let term = ownership.term(queue, item.part as u8);
                 item.term = term.unwrap_or_default();
                 // Lost meanwhile: found in the store by who owns it now.
                 term.is_some()
             });
-            drop(holdings);
+            drop(ownership);
             node.metrics.handed_over.inc_by(items.len() as u64);
             node.enqueue(queue, items);
         }

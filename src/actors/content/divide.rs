@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use super::{CARRIERS, Taste};
+use super::{CARRIERS, PeerEncoding};
 use crate::config::{LongMessages, Unrepresentable};
 use crate::content::{Content, UDHI, alphabet_of};
 use crate::pb::{self, Composition, Message};
@@ -48,7 +48,7 @@ pub fn form(long: LongMessages) -> Form {
 }
 
 /// Writes a text for a peer in one of the three ways that can be divided.
-pub fn written(content: &Content, to: &Taste) -> Result<Written, Refused> {
+pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused> {
     let as_it_is = |units, coding| {
         Ok(Written {
             header: content.header.clone(),
@@ -94,7 +94,7 @@ pub fn written(content: &Content, to: &Taste) -> Result<Written, Refused> {
 ///
 /// # Errors
 /// [`Refused::Character`].
-pub fn check(message: &Message, to: &Taste) -> Result<(), Refused> {
+pub fn check(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
     if to.policy != Unrepresentable::Refuse || alphabet_of(message) == to.alphabet {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn in_ucs2(content: &Content, text: &str) -> Written {
 }
 
 /// With the national tables that the peer takes, when that is shorter than UCS-2.
-fn in_a_language(content: &Content, text: &str, to: &Taste) -> Option<Written> {
+fn in_a_language(content: &Content, text: &str, to: &PeerEncoding) -> Option<Written> {
     if to.languages.is_empty() || !is_gsm(to.alphabet) {
         return None;
     }
@@ -154,7 +154,7 @@ fn in_a_language(content: &Content, text: &str, to: &Taste) -> Option<Written> {
 /// See [`Refused`].
 pub fn divide(
     message: &Message,
-    to: &Taste,
+    to: &PeerEncoding,
     reference: u16,
 ) -> Result<(Vec<Message>, usize), Refused> {
     let written = written(&Content::read(message), to)?;

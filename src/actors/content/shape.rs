@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use super::divide::{self, is_gsm};
-use super::{CARRIERS, SHORT_MESSAGE, Taste};
+use super::{CARRIERS, PeerEncoding, SHORT_MESSAGE};
 use crate::config::{LongMessages, Unrepresentable};
 use crate::content::{Content, UDHI, alphabet_of};
 use crate::pb::Message;
@@ -21,9 +21,9 @@ use crate::sms::{pack, ucs2};
 /// Message type bits of esm_class; what is a receipt or an acknowledgement is not written anew.
 const MESSAGE_TYPE: u32 = 0x3C;
 
-/// Writes a message for a peer with this taste, into the PDU that was made of it. Says how many
+/// Writes a message for a peer with this encoding, into the PDU that was made of it. Says how many
 /// characters were changed.
-pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &Taste) -> usize {
+pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize {
     let is_text = coding(pdu.data_coding) == Coding::Default;
     let alphabet_differs = is_text && alphabet_of(message) != to.alphabet;
     let framed = message.esm_class & UDHI != 0 || !message.tlvs.is_empty();
@@ -118,7 +118,11 @@ fn numbered(part: Concat, wide: bool) -> Concat {
 }
 
 /// The text in the peer's alphabet, or as its policy says.
-fn in_alphabet(content: &Content, header: &mut Header, to: &Taste) -> (Bytes, Coding, usize) {
+fn in_alphabet(
+    content: &Content,
+    header: &mut Header,
+    to: &PeerEncoding,
+) -> (Bytes, Coding, usize) {
     if content.alphabet == Alphabet::Gsm && is_gsm(to.alphabet) {
         return (content.body.clone(), content.coding, 0);
     }
@@ -166,7 +170,7 @@ fn framed_body(header: &Header, body: Bytes, packed: bool) -> Bytes {
 }
 
 /// Whether a part can be sent to a peer by itself, written and numbered the way the peer wants.
-pub fn fits_as_part(message: &Message, content: &Content, to: &Taste) -> bool {
+pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> bool {
     let Some(part) = content.part else {
         return true;
     };

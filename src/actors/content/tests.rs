@@ -11,10 +11,10 @@ use crate::content::{part_of, payload, segments, text_of};
 use crate::pb;
 use crate::smpp::Tlvs;
 
-fn taste(long: LongMessages) -> Taste {
-    Taste {
+fn peer_encoding(long: LongMessages) -> PeerEncoding {
+    PeerEncoding {
         long,
-        ..Taste::default()
+        ..PeerEncoding::default()
     }
 }
 
@@ -95,14 +95,18 @@ fn the_way_depends_on_length_and_form() {
     for (message, ways) in cases {
         for (long, expected) in [AsIs, Udh, Udh16, Sar, Payload].into_iter().zip(ways) {
             let length = message.short_message.len();
-            assert_eq!(way(&message, &taste(long)), expected, "{length} {long}");
+            assert_eq!(
+                way(&message, &peer_encoding(long)),
+                expected,
+                "{length} {long}"
+            );
         }
     }
     let whole = message(0, &[b'a'; 400]);
-    let (parts, _) = divide(&whole, &taste(Udh), 9).unwrap();
+    let (parts, _) = divide(&whole, &peer_encoding(Udh), 9).unwrap();
     for part in parts {
         assert_eq!(
-            way(&part, &taste(Payload)),
+            way(&part, &peer_encoding(Payload)),
             Way::Single,
             "never divided twice"
         );
@@ -149,7 +153,7 @@ fn parts_are_the_text_in_every_form_and_again_the_whole() {
     };
     for whole in [message(0, &[b'a'; 700]), message(8, &turkish), with_ports] {
         for long in [LongMessages::Udh, LongMessages::Udh16, LongMessages::Sar] {
-            let (parts, changed) = divide(&whole, &taste(long), 0x1234).unwrap();
+            let (parts, changed) = divide(&whole, &peer_encoding(long), 0x1234).unwrap();
             assert_eq!(changed, 0);
             for (at, one) in parts.iter().enumerate() {
                 let place = part_of(one).unwrap();
@@ -200,7 +204,7 @@ fn a_part_is_numbered_the_way_its_peer_wants() {
         (LongMessages::Sar, 0, b"text"),
     ] {
         let mut pdu = submit_sm_of(&eight, 0);
-        assert_eq!(shape(&mut pdu, &eight, &taste(long)), 0);
+        assert_eq!(shape(&mut pdu, &eight, &peer_encoding(long)), 0);
         assert_eq!(
             (pdu.esm_class, &pdu.short_message[..]),
             (esm_class, octets),
@@ -219,7 +223,7 @@ fn what_no_longer_fits_travels_in_message_payload() {
     let mut latin1 = message(0, &[b"\xEA".repeat(200)].concat());
     latin1.set_alphabet(pb::Alphabet::Latin1);
     let mut pdu = submit_sm_of(&latin1, 0);
-    shape(&mut pdu, &latin1, &Taste::default());
+    shape(&mut pdu, &latin1, &PeerEncoding::default());
     assert!(pdu.short_message.is_empty());
     assert_eq!(
         pdu.tlvs.get(tag::MESSAGE_PAYLOAD).map(<[u8]>::len),
@@ -234,7 +238,7 @@ fn a_header_that_is_none_is_text() {
     assert_eq!(part_of(&broken), None);
     for long in [LongMessages::Udh, LongMessages::Sar, LongMessages::Payload] {
         let mut pdu = submit_sm_of(&broken, 0);
-        shape(&mut pdu, &broken, &taste(long));
+        shape(&mut pdu, &broken, &peer_encoding(long));
         assert_eq!(pdu.short_message, broken.short_message);
     }
 }

@@ -131,7 +131,7 @@ impl Correlation {
             return self.keep(receipts, ctx);
         }
         let node = Arc::clone(&self.node);
-        let stored: Vec<Key> = match self.index.spilled == 0 && !node.tenure.is_shared() {
+        let stored: Vec<Key> = match self.index.spilled == 0 && !node.local_lease.is_shared() {
             true => Vec::new(),
             false => keys.iter().flatten().map(|(_, key)| *key).collect(),
         };
@@ -263,7 +263,7 @@ impl Correlation {
         if !matches.is_empty() {
             self.settle(matches, ctx);
         }
-        if self.index.spilled > 0 || self.node.tenure.is_shared() {
+        if self.index.spilled > 0 || self.node.local_lease.is_shared() {
             let rest = self.parked.since(0, usize::MAX);
             self.find_all_parked(rest, ctx);
         }

@@ -7,7 +7,7 @@ impl Supervised for Correlation {
     fn restarting(&mut self, ctx: &mut Self::Context) {
         let node = Arc::clone(&self.node);
         let store = Arc::clone(&node.store);
-        let (shared, config) = (node.tenure.is_shared(), node.config());
+        let (shared, config) = (node.local_lease.is_shared(), node.config());
         let read = tokio::task::spawn_blocking(move || {
             if shared {
                 // Found in the store when a receipt asks for it.

@@ -34,7 +34,7 @@ impl Correlation {
         let mut keys = Vec::with_capacity(matches.len());
         let mut ids = Vec::with_capacity(matches.len());
         let mut settled = Vec::new();
-        let is_shared = self.node.tenure.is_shared();
+        let is_shared = self.node.local_lease.is_shared();
         for found in matches {
             self.settling.entry(found.id).or_default();
             ids.push(found.id);
@@ -133,18 +133,18 @@ impl Correlation {
         ctx: &mut Context<Self>,
     ) {
         let ids: HashSet<u64> = lost.iter().copied().collect();
-        let mut by_operator: HashMap<u32, Vec<Stranger>> = HashMap::new();
+        let mut by_operator: HashMap<u32, Vec<Unmatched>> = HashMap::new();
         for (operator, id, receipt) in settled {
             if ids.contains(&id) {
-                by_operator.entry(operator).or_default().push(Stranger {
+                by_operator.entry(operator).or_default().push(Unmatched {
                     receipt,
                     known: Some(id),
                 });
             }
         }
-        for (operator, strangers) in by_operator {
+        for (operator, unmatched) in by_operator {
             // Answered already.
-            self.look_further(operator, 0, strangers, ctx);
+            self.look_further(operator, 0, unmatched, ctx);
         }
         let reply = self.node.store.load(lost.to_vec());
         ctx.spawn(reply.into_actor(self).map(|loaded, correlation, _| {

@@ -46,9 +46,9 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
 }
 
 fn make_janitor(context: &NodeContext) {
-    let tenure = &context.tenure;
-    tenure.renew(Instant::now() + Duration::from_secs(3600));
-    assert!(tenure.gain(tenure.generation(), &[Resource::Janitor], || {}));
+    let local_lease = &context.local_lease;
+    local_lease.renew(Instant::now() + Duration::from_secs(3600));
+    assert!(local_lease.gain(local_lease.generation(), &[Resource::Janitor], || {}));
 }
 
 #[actix::test]

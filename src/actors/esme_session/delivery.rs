@@ -3,21 +3,24 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::actors::content::Taste;
+use crate::actors::content::PeerEncoding;
 use crate::actors::{receipts, rewrite};
 use crate::content;
 use crate::pb::Message;
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
 /// its listener does.
-fn taste_of(account: Option<&AccountPlan>, listener: Option<Alphabet>) -> Option<Cow<'_, Taste>> {
+fn peer_encoding_of(
+    account: Option<&AccountPlan>,
+    listener: Option<Alphabet>,
+) -> Option<Cow<'_, PeerEncoding>> {
     let account = account?;
     Some(match (account.config.alphabet, listener) {
-        (None, Some(alphabet)) => Cow::Owned(Taste {
+        (None, Some(alphabet)) => Cow::Owned(PeerEncoding {
             alphabet: content::alphabet(alphabet),
-            ..account.taste.clone()
+            ..account.peer_encoding.clone()
         }),
-        _ => Cow::Borrowed(&account.taste),
+        _ => Cow::Borrowed(&account.peer_encoding),
     })
 }
 
@@ -33,14 +36,14 @@ impl Handler<DeliverBatch> for EsmeSession {
         let core = &mut self.core;
         let with_tlvs = core.peer_version() >= 0x34;
         let account = self.account.as_deref();
-        let taste = taste_of(account, self.alphabet);
+        let peer_encoding = peer_encoding_of(account, self.alphabet);
         let mut changed = 0;
         outbox.write(|out| {
             let now = Instant::now().into_std();
             serving.deliver(core, batch, now, out, operation, |message, what| {
                 let mut pdu = convert::deliver_sm_of(message);
-                if let Some(taste) = &taste {
-                    changed += shape::shape(&mut pdu, message, taste);
+                if let Some(peer_encoding) = &peer_encoding {
+                    changed += shape::shape(&mut pdu, message, peer_encoding);
                 }
                 let rewritten = match (account, what) {
                     (Some(account), What::Receipt) => {
@@ -86,8 +89,8 @@ impl EsmeSession {
             return;
         }
         let mut pdu = convert::deliver_sm_of(message);
-        if let Some(taste) = taste_of(self.account.as_deref(), self.alphabet) {
-            shape::shape(&mut pdu, message, &taste);
+        if let Some(peer_encoding) = peer_encoding_of(self.account.as_deref(), self.alphabet) {
+            shape::shape(&mut pdu, message, &peer_encoding);
         }
         let with_tlvs = self.core.peer_version() >= 0x34;
         if let Some(account) = &self.account {

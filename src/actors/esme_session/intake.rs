@@ -65,7 +65,7 @@ impl EsmeSession {
         };
         let request = self
             .ingest
-            .send(Posted::new(batch, &self.node.mailboxes.ingest));
+            .send(Timed::new(batch, &self.node.mailboxes.ingest));
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
             session.intake -= count;
             match reply {

@@ -155,7 +155,7 @@ impl EsmeSession {
         let (Some(seat), Some(account)) = (&self.seat, &self.account) else {
             return;
         };
-        if !seat.is_lost() || !self.node.tenure.is_valid() {
+        if !seat.is_lost() || !self.node.local_lease.is_valid() {
             return;
         }
         self.seat = None;

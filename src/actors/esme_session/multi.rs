@@ -189,7 +189,7 @@ impl EsmeSession {
             self.snapshot.received_total += count as u64;
             let request = self
                 .ingest
-                .send(Posted::new(batch, &self.node.mailboxes.ingest));
+                .send(Timed::new(batch, &self.node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.intake -= count;
                 match &reply {

@@ -5,8 +5,8 @@
 use crate::actors::context::NodeContext;
 use crate::actors::policy;
 use crate::actors::ports::lock;
-use crate::actors::posted::Posted;
 use crate::actors::rewrite;
+use crate::actors::timed_mailbox::Timed;
 use crate::content;
 use crate::domain::{address, validity};
 use crate::pb::{Message, ReplayOrder, Submission, TakeTokens};
@@ -39,7 +39,7 @@ impl Tokens {
             key: sender,
             wanted: messages.map(|message| tokens.price(message)).sum(),
         };
-        let ask = Posted::new(ask, &node.mailboxes.throttle);
+        let ask = Timed::new(ask, &node.mailboxes.throttle);
         tokens.left = Some(match node.throttle.send(ask).await {
             Ok(taken) => taken.granted,
             // Throttle is restarting: refusing is safe, the sender tries again.

@@ -61,7 +61,7 @@ async fn page(
     let _ = node.correlation.send(FlushCorrelation {}).await;
     node.store.barrier().await?;
     let mut page = node.store.active_page(ids, PAGE).await?;
-    let holdings = node.tenure.hold();
+    let ownership = node.local_lease.hold();
     page.active.retain_mut(|active| {
         let queue = match active.stage {
             Stage::Untold { tell, .. } => tell,
@@ -72,7 +72,7 @@ async fn page(
         if !node.is_split(queue) {
             active.part = partition::WHOLE;
         }
-        holdings.owns(queue, active.part)
+        ownership.owns(queue, active.part)
     });
     Ok((page.active, page.next))
 }

@@ -111,8 +111,8 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
 /// Whether a message goes to the peer of a queue as one message.
 fn is_single(node: &NodeContext, queue: u32, message: &Message) -> bool {
     let plan = node.plan();
-    plan.taste_of(queue)
-        .is_none_or(|taste| actors_content::way(message, taste) == Way::Single)
+    plan.peer_encoding_of(queue)
+        .is_none_or(|peer_encoding| actors_content::way(message, peer_encoding) == Way::Single)
 }
 
 fn is_over(history: &History) -> bool {

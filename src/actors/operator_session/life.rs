@@ -78,7 +78,7 @@ impl OperatorSession {
 
     pub(super) fn holds_slot(&self) -> bool {
         self.node()
-            .tenure
+            .local_lease
             .holds_bind(self.options.operator, self.options.slot)
     }
 }

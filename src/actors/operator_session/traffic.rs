@@ -189,7 +189,7 @@ impl OperatorSession {
             let request = self
                 .options
                 .ingest
-                .send(Posted::new(batch, &node.mailboxes.ingest));
+                .send(Timed::new(batch, &node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.intake = session.intake.saturating_sub(count);
                 session.answer_mo(

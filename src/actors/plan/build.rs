@@ -8,7 +8,7 @@ use super::{
     ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, operator_name,
 };
 use crate::actors::balance::Charging;
-use crate::actors::content::Taste;
+use crate::actors::content::PeerEncoding;
 use crate::actors::policy;
 use crate::actors::queue::Weights;
 use crate::config::{self, Config, Operator, Policies, Route, TEST_TARGETS};
@@ -77,7 +77,7 @@ impl Plan {
                     allow: AllowList::parse(&account.allow).unwrap_or_default(),
                     priority_max: account.priority_max,
                     policy: policies.of(&account.system_id, account, &mut wrong),
-                    taste: Taste::of_account(account),
+                    peer_encoding: PeerEncoding::of_account(account),
                     rewrite_out: config::rules(&account.rewrite_out),
                     config: account.clone(),
                 }),
@@ -102,7 +102,7 @@ impl Plan {
                     id,
                     retry: own_retry(&config, operator),
                     receipt_states: operator.own_states(),
-                    taste: Taste::of_operator(operator),
+                    peer_encoding: PeerEncoding::of_operator(operator),
                     tariff: operator.costs.tariff(operator.cost),
                     rewrite_out: config::rules(&operator.rewrite_out),
                     config: operator.clone(),

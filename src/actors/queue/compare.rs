@@ -116,7 +116,11 @@ impl Handler<Missed> for Queue {
             let key = (seed.item.id, seed.item.what);
             match self.missed.get(&key) {
                 Some((before, in_round)) if *before == seed && *in_round < round => {
-                    let is_ours = self.node.tenure.hold().owns(self.port.id, seed.item.part);
+                    let is_ours = self
+                        .node
+                        .local_lease
+                        .hold()
+                        .owns(self.port.id, seed.item.part);
                     if is_ours && !self.is_leaving(&seed.item) {
                         put_back.push(seed);
                     }

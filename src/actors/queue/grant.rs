@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::level::Level;
 use super::{HeldItem, Item, PRIORITIES, Queue, SessionSlot};
 use crate::actors::ports::{QueueKind, post_to};
-use crate::actors::posted::Posted;
 use crate::actors::receipts;
+use crate::actors::timed_mailbox::Timed;
 use crate::actors::traced;
 use crate::clock;
 use crate::config::OutcomePolicy;
@@ -55,7 +55,7 @@ impl Queue {
         if !self.phase.running()
             || self.port.suspended.load(Ordering::Relaxed)
             || self.node.draining.load(Ordering::Relaxed)
-            || !self.node.tenure.is_valid()
+            || !self.node.local_lease.is_valid()
         {
             return;
         }
@@ -78,8 +78,8 @@ impl Queue {
             let mut spent = 0;
             let session = self.sessions[at].session;
             let mut deliveries = Vec::with_capacity((room as usize).min(self.lists.ready()));
-            let tenure = Arc::clone(&self.node.tenure);
-            let holdings = tenure.hold();
+            let local_lease = Arc::clone(&self.node.local_lease);
+            let ownership = local_lease.hold();
             while deliveries.len() < room as usize && quota.left > 0 {
                 let price = match limited {
                     true => self.next_price(),
@@ -92,7 +92,7 @@ impl Queue {
                     break;
                 };
                 // In the store, for whoever owns it.
-                if !holdings.owns(self.port.id, item.part) || self.gone.remove(&item.id) {
+                if !ownership.owns(self.port.id, item.part) || self.gone.remove(&item.id) {
                     continue;
                 }
                 if i64::from(item.expires) * 1000 <= now {
@@ -118,7 +118,7 @@ impl Queue {
                 quota.left -= 1;
                 spent += price;
             }
-            drop(holdings);
+            drop(ownership);
             if deliveries.is_empty() {
                 break;
             }
@@ -171,7 +171,7 @@ impl Queue {
         match self.port.session(session) {
             Some(port) => post_to(
                 &port.deliver,
-                Posted::new(batch, &self.node.mailboxes.session),
+                Timed::new(batch, &self.node.mailboxes.session),
             ),
             // It left after it was asked; what it had sent before is settled by its own word.
             None => {
@@ -393,7 +393,7 @@ impl Queue {
             key: self.port.id,
             wanted: wanted - self.tokens,
         };
-        let ask = Posted::new(ask, &self.node.mailboxes.throttle);
+        let ask = Timed::new(ask, &self.node.mailboxes.throttle);
         self.run(
             ctx,
             async move { throttle.send(ask).await },

@@ -3,7 +3,7 @@
 //!
 //! Part of the queue's actor; the rules are in `domain::{presence, breaker, backoff}`. Breaker and
 //! pace are those of this node. What new messages need to know of it is put into the port's
-//! [`Standing`](crate::actors::standing::Standing); a queue whose operator has none of it set pays a
+//! [`TargetHealth`](crate::actors::target_health::TargetHealth); a queue whose operator has none of it set pays a
 //! comparison per grant.
 
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Queue;
-use crate::actors::standing::Counts;
+use crate::actors::target_health::Availability;
 use crate::config::Operator;
 use crate::domain::backoff::{Backoff, Refusal};
 use crate::domain::breaker::{Breaker, Limits, Stand};
@@ -100,9 +100,11 @@ impl Queue {
                 f64::from(account.config.window) * f64::from(bound)
             });
             self.port
-                .standing
+                .target_health
                 .set_load(self.scheduled.len() as u64, capacity);
-            self.port.standing.set(Counts::AsItIs, false);
+            self.port
+                .target_health
+                .set(Availability::WhileServed, false);
             return;
         };
         let config = &operator.config;
@@ -120,7 +122,7 @@ impl Queue {
         let window = f64::from(config.window) * f64::from(bound);
         let capacity = self.guard.pace().or(config.rate).unwrap_or(window);
         self.port
-            .standing
+            .target_health
             .set_load(self.scheduled.len() as u64, capacity);
         let patience = Patience {
             failover_after: config.failover_after,
@@ -131,7 +133,9 @@ impl Queue {
         // Also while nothing depends on it: patience may come with a reload.
         let there = self.guard.presence.see(served, now, patience);
         if patience.is_none() && !self.guard.breaker.is_on() {
-            self.port.standing.set(Counts::AsItIs, false);
+            self.port
+                .target_health
+                .set(Availability::WhileServed, false);
             return;
         }
         let lets = match self.guard.stand {
@@ -141,24 +145,26 @@ impl Queue {
             Stand::HalfOpen => !self.has_something_to_send(),
         };
         let bound_here = self.port.is_bound();
-        let elsewhere = self.node.tenure.is_shared()
+        let elsewhere = self.node.local_lease.is_shared()
             && self
                 .node
-                .tenure
-                .neighbours()
+                .local_lease
+                .cluster_view()
                 .lets(self.port.id, self.node.ids.node());
-        let counts = match there && (!served || (bound_here && lets) || elsewhere) {
-            true => Counts::There,
-            false => Counts::Away,
+        let availability = match there && (!served || (bound_here && lets) || elsewhere) {
+            true => Availability::Available,
+            false => Availability::Unavailable,
         };
-        self.port.standing.set(counts, bound_here && !lets);
+        self.port
+            .target_health
+            .set(availability, bound_here && !lets);
     }
 
     /// Whether what waits here goes out, now or as soon as there are tokens and credit.
     pub(super) fn sends(&self) -> bool {
-        match self.port.standing.counts() {
-            Counts::AsItIs => self.node.available(self.port.id),
-            Counts::There | Counts::Away => {
+        match self.port.target_health.availability() {
+            Availability::WhileServed => self.node.available(self.port.id),
+            Availability::Available | Availability::Unavailable => {
                 !self.port.suspended.load(Ordering::Relaxed)
                     && self.node.is_served(&self.port)
                     && self.guard.breaker.room(Instant::now().into_std()) > 0

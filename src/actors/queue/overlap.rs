@@ -1,6 +1,6 @@
 //! What is handed over in memory, compared with what was read from the store.
 //!
-//! Each item carries the term in which it was given to the store ([`crate::actors::tenure`]), and a
+//! Each item carries the term in which it was given to the store ([`crate::actors::local_lease`]), and a
 //! term begins before each reading waits for the writes that were asked for. So one of an earlier term
 //! is in what was read, if it is active still, and one of this term is not. In between are those of the
 //! reading itself: they are in what was read, or came after it, and their ids tell. An id by itself
@@ -48,7 +48,7 @@ impl Queue {
         term: u64,
         known: HashSet<(u64, What), ahash::RandomState>,
     ) {
-        self.node.tenure.begin_term(self.port.id);
+        self.node.local_lease.begin_term(self.port.id);
         self.overlap = Some(Overlap {
             term,
             known,

@@ -236,7 +236,7 @@ impl Queue {
         settled.iter_mut().for_each(|batch| batch.room = 0);
         let sessions = self.port.sessions();
         self.phase = Phase::Reading {
-            term: self.node.tenure.begin_term(self.port.id),
+            term: self.node.local_lease.begin_term(self.port.id),
             asked: false,
             arrived: Vec::new(),
             held: HashMap::new(),
@@ -388,7 +388,7 @@ async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, Store
     match &node.cluster {
         Some(cluster) => {
             let partitions: Vec<Partition> = node
-                .tenure
+                .local_lease
                 .hold()
                 .parts_of(own)
                 .into_iter()

@@ -11,7 +11,7 @@ use actix::{AsyncContext, Context, Handler};
 use super::{Item, Queue};
 use crate::actors::content::{self, Way};
 use crate::actors::hand_over::Parcel;
-use crate::actors::posted::measured;
+use crate::actors::timed_mailbox::measured;
 use crate::actors::traced;
 use crate::clock;
 use crate::domain::network;
@@ -26,13 +26,13 @@ impl Queue {
         let at = clock::now_ms();
         let mut rows = WriteBatch::default();
         let (mut moved, mut finals) = (Vec::new(), Vec::new());
-        let tenure = Arc::clone(&self.node.tenure);
+        let local_lease = Arc::clone(&self.node.local_lease);
         for one in batch.resolved {
             let Some(item) = self.taken_back(batch.session, &one) else {
                 continue;
             };
             // Given back although the answer was missing: whoever owns it now has it looked up.
-            if !tenure.hold().owns(self.port.id, item.part) {
+            if !local_lease.hold().owns(self.port.id, item.part) {
                 continue;
             }
             match self.target_of(&one) {
@@ -68,7 +68,9 @@ impl Queue {
         let message = one.message.as_ref().filter(|_| !one.refused)?;
         let (node, plan) = (&self.node, self.node.plan());
         let queue = plan.first_target(message, message.id, node.as_ref())?;
-        let way = plan.taste_of(queue).map(|to| content::way(message, to));
+        let way = plan
+            .peer_encoding_of(queue)
+            .map(|to| content::way(message, to));
         Some(match way {
             // It is given the form that its peer wants there, durable as here.
             Some(Way::Gather | Way::Divide) => plan.assembly,

@@ -9,9 +9,9 @@ use actix::{Addr, Recipient};
 
 use super::*;
 use crate::actors::ports::{SessionPort, lock};
-use crate::actors::posted::Posted;
 use crate::actors::supervise::{self, Escalate};
 use crate::actors::test_support::{self, TestNode};
+use crate::actors::timed_mailbox::Timed;
 use crate::config::Config;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
@@ -99,7 +99,7 @@ async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
         "operator:up".to_owned(),
         QueueKind::Operator,
         addr.clone(),
-        Arc::clone(&context.tenure),
+        Arc::clone(&context.local_lease),
         &context.metrics,
     ));
     context.add_queue(Arc::clone(&port));
@@ -119,7 +119,7 @@ async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
         holds: Arc::clone(&holds),
     }
     .start();
-    let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
+    let deliver: Recipient<Timed<DeliverBatch>> = session.clone().recipient();
     let report: Recipient<ReportHeld> = session.recipient();
     port.join(SESSION, SessionPort::new(deliver, report));
     Fixture {
@@ -181,8 +181,8 @@ impl Fixture {
 
     /// In which the hand-overs of this moment are decided.
     fn term(&self, part: u32) -> u64 {
-        let holdings = self.context.tenure.hold();
-        holdings.term(self.port.id, part as u8).expect("owned")
+        let ownership = self.context.local_lease.hold();
+        ownership.term(self.port.id, part as u8).expect("owned")
     }
 
     async fn send<M>(&self, message: M) -> M::Result
@@ -352,7 +352,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
 
     // Back again, with what the store says.
     let before = fixture.term(1);
-    fixture.context.tenure.begin_term(fixture.port.id);
+    fixture.context.local_lease.begin_term(fixture.port.id);
     let seeds = leaving[1..].iter().map(|id| Seed {
         item: Item {
             id: *id,

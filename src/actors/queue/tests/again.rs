@@ -271,8 +271,8 @@ async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
         state: MessageState::Expired.into(),
         ..Final::default()
     };
-    let generation = fixture.context.tenure.generation();
-    fixture.context.tenure.lose_everything();
+    let generation = fixture.context.local_lease.generation();
+    fixture.context.local_lease.lose_everything();
     let rows = WriteBatch::default;
     finish::finish_in(&fixture.context, generation, rows(), vec![ended(ids[0])]).await;
     assert_eq!(fixture.state_of(ids[0]).await, None);
@@ -287,7 +287,7 @@ async fn an_answer_about_a_partition_that_was_given_back_moves_nothing() {
     let ids = fixture.accept(1, 0).await;
     fixture.credit(1).await;
     assert_eq!(fixture.given(1).await, ids);
-    fixture.context.tenure.lose_everything();
+    fixture.context.local_lease.lose_everything();
     let resolved = crate::pb::Resolved {
         message: Some(Box::new(Message {
             id: ids[0],

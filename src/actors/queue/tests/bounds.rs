@@ -127,7 +127,7 @@ async fn time_through(fixture: &Fixture, accounts: u32) -> std::time::Duration {
         taken: Arc::clone(&taken),
     }
     .start();
-    let deliver: Recipient<Posted<DeliverBatch>> = session.clone().recipient();
+    let deliver: Recipient<Timed<DeliverBatch>> = session.clone().recipient();
     fixture
         .port
         .join(TAKING, SessionPort::new(deliver, session.recipient()));

@@ -21,7 +21,7 @@ use crate::store::postgres::{PgOptions, PgStore};
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
 use crate::store::{CARRY_LIMIT, ParkedRow, Store};
 
-pub struct Stock {
+pub struct Bootstrap {
     pub store: Arc<dyn Store>,
     /// The same store, when other nodes may use it too, and this node's membership.
     pub cluster: Option<Arc<dyn ClusterStore>>,
@@ -40,9 +40,9 @@ pub struct Stock {
     pub purses: Vec<PurseRow>,
 }
 
-// === impl Stock ===
+// === impl Bootstrap ===
 
-impl Stock {
+impl Bootstrap {
     /// Opens the store and reads it. `path` is where the configuration was read. Blocks.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! Written by the queue's actor, read by everyone on the path of a message: a few atomics beside the
 //! queue's counters. Keeps true that a target which is governed by nothing, neither patience nor a
-//! breaker, counts as there exactly while somebody serves it.
+//! breaker, is available exactly while somebody serves it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -12,8 +12,8 @@ use crate::actors::ports::QueuePort;
 
 /// Of one queue, on this node.
 #[derive(Debug)]
-pub struct Standing {
-    counts: AtomicU8,
+pub struct TargetHealth {
+    availability: AtomicU8,
     /// A breaker keeps this node from sending.
     tripped: AtomicBool,
     /// Messages of the queue that wait for their time.
@@ -22,38 +22,38 @@ pub struct Standing {
     capacity: AtomicU64,
 }
 
-/// What a target counts as for new messages.
+/// Whether routes choose a target for new messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Counts {
-    /// There while somebody serves it.
-    AsItIs,
-    /// There, also while nobody serves it for a moment.
-    There,
-    /// Away, also when somebody serves it.
-    Away,
+pub enum Availability {
+    /// It is available while somebody serves it.
+    WhileServed,
+    /// Also while nobody serves it for a moment.
+    Available,
+    /// Not even while somebody serves it.
+    Unavailable,
 }
 
-// === impl Standing ===
+// === impl TargetHealth ===
 
-impl Standing {
+impl TargetHealth {
     /// Governed by nothing.
     pub fn new() -> Self {
         Self {
-            counts: AtomicU8::new(Counts::AsItIs as u8),
+            availability: AtomicU8::new(Availability::WhileServed as u8),
             tripped: AtomicBool::new(false),
             later: AtomicU64::new(0),
             capacity: AtomicU64::new(1f64.to_bits()),
         }
     }
 
-    pub fn counts(&self) -> Counts {
-        const THERE: u8 = Counts::There as u8;
-        const AWAY: u8 = Counts::Away as u8;
-        match self.counts.load(Ordering::Relaxed) {
-            THERE => Counts::There,
-            AWAY => Counts::Away,
-            _ => Counts::AsItIs,
+    pub fn availability(&self) -> Availability {
+        const AVAILABLE: u8 = Availability::Available as u8;
+        const UNAVAILABLE: u8 = Availability::Unavailable as u8;
+        match self.availability.load(Ordering::Relaxed) {
+            AVAILABLE => Availability::Available,
+            UNAVAILABLE => Availability::Unavailable,
+            _ => Availability::WhileServed,
         }
     }
 
@@ -62,8 +62,9 @@ impl Standing {
         self.tripped.load(Ordering::Relaxed)
     }
 
-    pub fn set(&self, counts: Counts, tripped: bool) {
-        self.counts.store(counts as u8, Ordering::Relaxed);
+    pub fn set(&self, availability: Availability, tripped: bool) {
+        self.availability
+            .store(availability as u8, Ordering::Relaxed);
         self.tripped.store(tripped, Ordering::Relaxed);
     }
 
@@ -74,7 +75,7 @@ impl Standing {
     }
 }
 
-impl Default for Standing {
+impl Default for TargetHealth {
     fn default() -> Self {
         Self::new()
     }
@@ -86,7 +87,7 @@ impl QueuePort {
     /// Messages that wait here for nothing but their turn, or for an answer.
     pub fn to_do(&self) -> u64 {
         let depth = self.depth.load(Ordering::Relaxed);
-        depth.saturating_sub(self.standing.later.load(Ordering::Relaxed))
+        depth.saturating_sub(self.target_health.later.load(Ordering::Relaxed))
     }
 
     /// So many have been taken; the next snapshot counts anew.
@@ -110,11 +111,14 @@ impl Targets for NodeContext {
         let Some(port) = self.queue(queue) else {
             return f64::INFINITY;
         };
-        let elsewhere = match self.tenure.is_shared() {
-            true => self.tenure.neighbours().to_do(queue, self.ids.node()),
+        let elsewhere = match self.local_lease.is_shared() {
+            true => self
+                .local_lease
+                .cluster_view()
+                .to_do(queue, self.ids.node()),
             false => 0,
         };
-        let capacity = f64::from_bits(port.standing.capacity.load(Ordering::Relaxed));
+        let capacity = f64::from_bits(port.target_health.capacity.load(Ordering::Relaxed));
         (port.to_do() + elsewhere) as f64 / capacity
     }
 }

@@ -18,31 +18,31 @@ impl Correlation {
         &mut self,
         operator: u32,
         session: u64,
-        strangers: Vec<Stranger>,
+        unmatched: Vec<Unmatched>,
         ctx: &mut Context<Self>,
     ) {
-        if self.index.spilled == 0 && !self.node.tenure.is_shared() {
-            let receipts = strangers.into_iter().map(|one| one.receipt).collect();
+        if self.index.spilled == 0 && !self.node.local_lease.is_shared() {
+            let receipts = unmatched.into_iter().map(|one| one.receipt).collect();
             self.hold(operator, session, receipts, ctx);
             return;
         }
         let mut keys = Vec::new();
         let mut owners = Vec::new();
-        for (at, stranger) in strangers.iter().enumerate() {
-            for (_, key) in self.keys(operator, &stranger.receipt.operator_message_id) {
+        for (at, one) in unmatched.iter().enumerate() {
+            for (_, key) in self.keys(operator, &one.receipt.operator_message_id) {
                 keys.push(key);
                 owners.push(at);
             }
         }
         let reply = self.node.store.find_correlations(keys, self.oldest());
         ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
-            let mut ids: Vec<Option<u64>> = vec![None; strangers.len()];
+            let mut ids: Vec<Option<u64>> = vec![None; unmatched.len()];
             for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
                 ids[owner] = ids[owner].or(id);
             }
             let (mut matches, mut unknown, mut answered) = (Vec::new(), Vec::new(), Vec::new());
             let mut repeated = 0;
-            for (Stranger { receipt, known }, id) in strangers.into_iter().zip(ids) {
+            for (Unmatched { receipt, known }, id) in unmatched.into_iter().zip(ids) {
                 match id {
                     // Nobody has it for another message.
                     found if known.is_some() && (found == known || found.is_none()) => {
@@ -151,7 +151,7 @@ impl Correlation {
     /// that they neither show nor drop what it has settled.
     pub(super) fn retry_parked(&mut self, ctx: &mut Context<Self>) {
         self.retries = self.retries.wrapping_add(1);
-        let is_janitor = self.node.tenure.is_janitor();
+        let is_janitor = self.node.local_lease.is_janitor();
         if is_janitor && self.retries.is_multiple_of(RETRY_ALL) {
             return self.retry_all_parked(ctx);
         }

@@ -3,7 +3,7 @@
 //! The cluster actor writes it, everybody reads it. With the embedded store everything belongs to
 //! the one node for ever, and nothing here costs more than a branch. Keeps true that work for a
 //! partition is either handed over in memory, while the partition is held, or goes through the
-//! shared inbox in the same transaction: whoever decides holds [`Tenure::hold`] until its batch is
+//! shared inbox in the same transaction: whoever decides holds [`LocalLease::hold`] until its batch is
 //! with the store, and a partition is given up under the same lock before the store is waited for.
 //! What is handed over in memory carries the *term* in which that was decided, so that whoever reads
 //! a partition from the store knows what is in there already, however late it comes.
@@ -18,13 +18,13 @@ use tokio::time::Instant;
 use crate::store::cluster::{NodeView, Partition, Resource, View};
 
 /// The rights of this node.
-pub struct Tenure {
+pub struct LocalLease {
     shared: bool,
     began: Instant,
     /// Until when this node may act, in milliseconds since `began`.
     until_ms: AtomicU64,
-    holdings: RwLock<Holdings>,
-    neighbours: ArcSwap<Neighbours>,
+    ownership: RwLock<Ownership>,
+    cluster_view: ArcSwap<ClusterView>,
     /// The last term that was begun.
     terms: AtomicU64,
     /// How often everything was lost: what began before must not be finished after.
@@ -33,7 +33,7 @@ pub struct Tenure {
 
 /// What this node holds.
 #[derive(Debug, Default)]
-pub struct Holdings {
+pub struct Ownership {
     everything: bool,
     /// With the term of each.
     partitions: HashMap<Partition, u64, ahash::RandomState>,
@@ -47,15 +47,15 @@ pub struct Holdings {
 
 /// What is known of the whole cluster, as of the last beat.
 #[derive(Debug, Default)]
-pub struct Neighbours {
+pub struct ClusterView {
     pub view: View,
     owners: HashMap<Partition, u8, ahash::RandomState>,
     served: HashSet<u32, ahash::RandomState>,
 }
 
-// === impl Tenure ===
+// === impl LocalLease ===
 
-impl Tenure {
+impl LocalLease {
     /// The one node of an embedded store: everything is its own.
     pub fn alone() -> Self {
         Self::new(false, u64::MAX)
@@ -71,12 +71,12 @@ impl Tenure {
             shared,
             began: Instant::now(),
             until_ms: AtomicU64::new(until_ms),
-            holdings: RwLock::new(Holdings {
+            ownership: RwLock::new(Ownership {
                 everything: !shared,
                 janitor: !shared,
-                ..Holdings::default()
+                ..Ownership::default()
             }),
-            neighbours: ArcSwap::default(),
+            cluster_view: ArcSwap::default(),
             terms: AtomicU64::new(0),
             generation: AtomicU64::new(0),
         }
@@ -100,12 +100,14 @@ impl Tenure {
     }
 
     /// Keeps what is held as it is while a decision is made and its batch given to the store.
-    pub fn hold(&self) -> RwLockReadGuard<'_, Holdings> {
-        self.holdings.read().unwrap_or_else(PoisonError::into_inner)
+    pub fn hold(&self) -> RwLockReadGuard<'_, Ownership> {
+        self.ownership
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self) -> RwLockWriteGuard<'_, Holdings> {
-        self.holdings
+    fn change(&self) -> RwLockWriteGuard<'_, Ownership> {
+        self.ownership
             .write()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,7 +120,7 @@ impl Tenure {
     /// Takes resources in that were asked for in `generation`; `then` runs before anybody can act on
     /// them. False when everything was lost since: somebody else may have them by now.
     pub fn gain(&self, generation: u64, resources: &[Resource], then: impl FnOnce()) -> bool {
-        let mut holdings = self.change();
+        let mut ownership = self.change();
         if self.generation() != generation {
             return false;
         }
@@ -126,12 +128,12 @@ impl Tenure {
         for resource in resources {
             match *resource {
                 Resource::Queue(partition) => {
-                    holdings.partitions.insert(partition, term);
+                    ownership.partitions.insert(partition, term);
                 }
                 Resource::Bind { operator, slot } => {
-                    holdings.binds.insert((operator, slot));
+                    ownership.binds.insert((operator, slot));
                 }
-                Resource::Janitor => holdings.janitor = true,
+                Resource::Janitor => ownership.janitor = true,
             }
         }
         then();
@@ -141,12 +143,12 @@ impl Tenure {
     /// A new term for what is held of a queue, which is about to be read from the store, or was read:
     /// what was decided in the terms before is told from what is decided from now on.
     pub fn begin_term(&self, queue: u32) -> u64 {
-        let mut holdings = self.change();
+        let mut ownership = self.change();
         let term = self.next_term();
-        if holdings.everything {
-            holdings.terms.insert(queue, term);
+        if ownership.everything {
+            ownership.terms.insert(queue, term);
         }
-        let own = holdings.partitions.iter_mut();
+        let own = ownership.partitions.iter_mut();
         own.filter(|(partition, _)| partition.queue == queue)
             .for_each(|(_, own)| *own = term);
         term
@@ -157,42 +159,42 @@ impl Tenure {
     }
 
     /// Gives resources up: from now on nobody here acts in their name, and whatever says that they are
-    /// this node's is too old until [`Tenure::left`].
+    /// this node's is too old until [`LocalLease::left`].
     pub fn lose(&self, resources: &[Resource]) {
-        let mut holdings = self.change();
-        holdings.leaving.extend(resources);
+        let mut ownership = self.change();
+        ownership.leaving.extend(resources);
         for resource in resources {
             match *resource {
                 Resource::Queue(partition) => {
-                    holdings.partitions.remove(&partition);
+                    ownership.partitions.remove(&partition);
                 }
                 Resource::Bind { operator, slot } => {
-                    holdings.binds.remove(&(operator, slot));
+                    ownership.binds.remove(&(operator, slot));
                 }
-                Resource::Janitor => holdings.janitor = false,
+                Resource::Janitor => ownership.janitor = false,
             }
         }
     }
 
     /// They may be gained again.
     pub fn left(&self, resources: &[Resource]) {
-        let mut holdings = self.change();
+        let mut ownership = self.change();
         for resource in resources {
-            holdings.leaving.remove(resource);
+            ownership.leaving.remove(resource);
         }
     }
 
     /// The lease is over: nothing is held any more.
     pub fn lose_everything(&self) {
         self.until_ms.store(0, Ordering::Relaxed);
-        let mut holdings = self.change();
+        let mut ownership = self.change();
         self.generation.fetch_add(1, Ordering::SeqCst);
-        *holdings = Holdings::default();
+        *ownership = Ownership::default();
     }
 
     pub fn holds_bind(&self, operator: u32, slot: u32) -> bool {
-        let holdings = self.hold();
-        holdings.everything || (self.is_valid() && holdings.binds.contains(&(operator, slot)))
+        let ownership = self.hold();
+        ownership.everything || (self.is_valid() && ownership.binds.contains(&(operator, slot)))
     }
 
     /// Whether this node does what one node does for all.
@@ -200,19 +202,19 @@ impl Tenure {
         self.hold().janitor && self.is_valid()
     }
 
-    pub fn neighbours(&self) -> arc_swap::Guard<std::sync::Arc<Neighbours>> {
-        self.neighbours.load()
+    pub fn cluster_view(&self) -> arc_swap::Guard<std::sync::Arc<ClusterView>> {
+        self.cluster_view.load()
     }
 
     pub fn set_view(&self, view: View) {
-        self.neighbours
-            .store(std::sync::Arc::new(Neighbours::new(view)));
+        self.cluster_view
+            .store(std::sync::Arc::new(ClusterView::new(view)));
     }
 }
 
-// === impl Holdings ===
+// === impl Ownership ===
 
-impl Holdings {
+impl Ownership {
     pub fn owns(&self, queue: u32, part: u8) -> bool {
         self.term(queue, part).is_some()
     }
@@ -253,9 +255,9 @@ impl Holdings {
     }
 }
 
-// === impl Neighbours ===
+// === impl ClusterView ===
 
-impl Neighbours {
+impl ClusterView {
     fn new(view: View) -> Self {
         let owners = view
             .held
@@ -336,19 +338,19 @@ mod tests {
             operator: 3,
             slot: 1,
         }];
-        let tenure = Tenure::member();
+        let local_lease = LocalLease::member();
         let stands = || {
-            let holdings = tenure.hold();
-            (holdings.has(&slot[0]), holdings.is_leaving(&slot[0]))
+            let ownership = local_lease.hold();
+            (ownership.has(&slot[0]), ownership.is_leaving(&slot[0]))
         };
-        assert!(tenure.gain(tenure.generation(), &slot, || {}));
+        assert!(local_lease.gain(local_lease.generation(), &slot, || {}));
         assert_eq!(stands(), (true, false));
-        tenure.lose(&slot);
+        local_lease.lose(&slot);
         assert_eq!(stands(), (false, true));
-        tenure.left(&slot);
+        local_lease.left(&slot);
         assert_eq!(stands(), (false, false));
-        tenure.lose(&slot);
-        tenure.lose_everything();
+        local_lease.lose(&slot);
+        local_lease.lose_everything();
         assert_eq!(
             stands(),
             (false, false),
@@ -359,24 +361,24 @@ mod tests {
     #[test]
     fn a_partition_has_another_term_whenever_it_is_read() {
         let [one, other] = [1, 2].map(|part| Partition { queue: 7, part });
-        let tenure = Tenure::member();
-        let term = |at: Partition| tenure.hold().term(at.queue, at.part);
-        let gain = |at| tenure.gain(tenure.generation(), &[Resource::Queue(at)], || {});
+        let local_lease = LocalLease::member();
+        let term = |at: Partition| local_lease.hold().term(at.queue, at.part);
+        let gain = |at| local_lease.gain(local_lease.generation(), &[Resource::Queue(at)], || {});
         assert!(gain(one) && term(one).is_some() && term(other).is_none());
         let first = term(one);
-        tenure.lose(&[Resource::Queue(one)]);
+        local_lease.lose(&[Resource::Queue(one)]);
         assert_eq!(term(one), None);
         assert!(gain(one) && gain(other));
         let second = term(one);
         assert!(second > first && second != term(other));
-        let third = Some(tenure.begin_term(7));
+        let third = Some(local_lease.begin_term(7));
         assert_eq!((term(one), term(other)), (third, third));
-        tenure.begin_term(8);
+        local_lease.begin_term(8);
         assert_eq!(term(one), third, "of another queue");
-        tenure.lose_everything();
+        local_lease.lose_everything();
         assert!(gain(one) && term(one) > third, "never one of before");
 
-        let alone = Tenure::alone();
+        let alone = LocalLease::alone();
         let term = |queue| alone.hold().term(queue, 0);
         assert_eq!(term(7), Some(0));
         let begun = Some(alone.begin_term(7));
@@ -393,7 +395,7 @@ mod tests {
             draining,
             ..NodeCard::default()
         };
-        let neighbours = Neighbours::new(View {
+        let cluster_view = ClusterView::new(View {
             nodes: vec![
                 node(0, true, card(&[7, 8], &[], false)),
                 node(1, true, card(&[7, 8, 9], &[8], false)),
@@ -411,10 +413,10 @@ mod tests {
             (9, 1, false),
             (10, 0, false),
         ] {
-            let lets = neighbours.lets(queue, me);
+            let lets = cluster_view.lets(queue, me);
             assert_eq!(lets, wanted, "queue {queue} as node {me} sees it");
         }
-        assert_eq!(neighbours.to_do(7, 0), 20, "of the living ones");
-        assert_eq!(neighbours.to_do(9, 0), 0);
+        assert_eq!(cluster_view.to_do(7, 0), 20, "of the living ones");
+        assert_eq!(cluster_view.to_do(9, 0), 0);
     }
 }

@@ -21,7 +21,7 @@ pub struct Mailboxes {
 }
 
 /// A message on its way; answered like the message itself.
-pub struct Posted<M> {
+pub struct Timed<M> {
     message: M,
     waiting: Waiting,
 }
@@ -38,7 +38,7 @@ pub struct Handling {
     since: Instant,
 }
 
-impl<M: Message> Message for Posted<M> {
+impl<M: Message> Message for Timed<M> {
     type Result = M::Result;
 }
 
@@ -57,9 +57,9 @@ impl Mailboxes {
     }
 }
 
-// === impl Posted ===
+// === impl Timed ===
 
-impl<M> Posted<M> {
+impl<M> Timed<M> {
     /// Counts the message as waiting from now on.
     pub fn new(message: M, mailbox: &Mailbox) -> Self {
         mailbox.depth.inc();
@@ -106,18 +106,18 @@ impl Handling {
     }
 }
 
-/// Lets an actor take these messages as [`Posted`] ones too.
+/// Lets an actor take these messages as [`Timed`] ones too.
 macro_rules! measured {
     ($actor:ty: $($message:ty),+) => {$(
-        impl ::actix::Handler<$crate::actors::posted::Posted<$message>> for $actor {
+        impl ::actix::Handler<$crate::actors::timed_mailbox::Timed<$message>> for $actor {
             type Result = <$actor as ::actix::Handler<$message>>::Result;
 
             fn handle(
                 &mut self,
-                posted: $crate::actors::posted::Posted<$message>,
+                timed: $crate::actors::timed_mailbox::Timed<$message>,
                 ctx: &mut Self::Context,
             ) -> Self::Result {
-                let (message, handling) = posted.open();
+                let (message, handling) = timed.open();
                 let answer = <$actor as ::actix::Handler<$message>>::handle(self, message, ctx);
                 handling.done();
                 answer
