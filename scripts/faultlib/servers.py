@@ -90,12 +90,20 @@ class Postgres:
         self.start()
 
     def start(self):
+        def answers():
+            # It gives up while a session of the one before still has its shared memory.
+            if self.process is None or self.process.poll() is not None:
+                self.launch()
+            return self.query("SELECT 1", quiet=True) is not None
+
+        until("PostgreSQL to answer", answers)
+
+    def launch(self):
         log = open(self.folder / "log", "a")
         self.process = subprocess.Popen(
             [*self.not_as_root, self.tools.program("postgres"), "-D", self.folder / "data"],
             stdout=log, stderr=log, env=self.tools.environment(), cwd="/", start_new_session=True,
         )
-        until("PostgreSQL to answer", lambda: self.query("SELECT 1", quiet=True) is not None)
 
     def url(self, port=None):
         return f"postgres://postgres@127.0.0.1:{port or self.port}/{self.database}"

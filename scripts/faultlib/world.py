@@ -258,8 +258,9 @@ class World:
         )
         return " ".join((done.stdout + done.stderr).split())[:200]
 
-    def put(self, path, settings, patience=20):
-        """By any node that answers; False when none does in time. None removes it."""
+    def put(self, path, settings, patience=20, may_be_wrong=False):
+        """By any node that answers; False when none does in time. None removes it. What does not go with
+        what another fault has changed may be wrong."""
         limit = time.monotonic() + patience
         while time.monotonic() < limit:
             for node in self.nodes:
@@ -272,6 +273,8 @@ class World:
                     if error.code == 404 and settings is None:
                         return True
                     said = error.read().decode(errors="replace")
+                    if error.code == 422 and may_be_wrong:
+                        return False
                     if error.code == 422:
                         raise RuntimeError(f"PUT {path}: {said}")
                 except (OSError, ValueError):
