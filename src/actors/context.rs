@@ -12,11 +12,11 @@ use tokio::time::Instant;
 
 use crate::actors::access::Access;
 use crate::actors::balance::Balance;
+use crate::actors::bind_guard::BindGuard;
 use crate::actors::cdr::Records;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
-use crate::actors::doorkeeper::Doorkeeper;
 use crate::actors::duplicates::Duplicates;
 use crate::actors::local_lease::LocalLease;
 use crate::actors::plan::Plan;
@@ -59,7 +59,7 @@ pub struct NodeContext {
     pub mailboxes: Mailboxes,
     pub passwords: Arc<Passwords>,
     pub verifier: Verifier,
-    pub doorkeeper: Doorkeeper,
+    pub bind_guard: BindGuard,
     /// Tokens of the admin API.
     pub access: Arc<Access>,
     pub binds: BindBoard,
@@ -126,7 +126,7 @@ impl NodeContext {
             traces,
             verifier: Verifier::new(Arc::clone(&passwords)),
             passwords,
-            doorkeeper: Doorkeeper::default(),
+            bind_guard: BindGuard::default(),
             access: Arc::default(),
             binds: BindBoard::default(),
             networks: Networks::default(),

@@ -7,7 +7,7 @@
 //! then parked durably, answered, and tried again on each new id. One about a message that is final is
 //! answered and counted: a final state stays, and its sender hears of it once.
 
-mod by_hand;
+mod forget;
 mod forms;
 mod index;
 mod intermediate;
@@ -24,12 +24,12 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
-pub(in crate::actors) use self::by_hand::final_of;
+pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
 use self::index::{Entry, Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::parts;
 use crate::actors::queue::Awaited;
 use crate::actors::supervise::Health;
@@ -300,7 +300,7 @@ impl Correlation {
             (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
         // The order of the calls is the order of the commits: the attempt before its receipt.
         let mut finish = Box::pin(async move {
-            finish::finish(&node, rows, finals).await;
+            final_state::write(&node, rows, finals).await;
             drop(counted);
             for answer in answers {
                 traced::answered(&node, answer);

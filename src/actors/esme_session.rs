@@ -420,7 +420,7 @@ impl Linked for EsmeSession {
                 Ok(None) => break,
                 Err(bad) => {
                     let hint = life::what_it_may_be(octets);
-                    if self.node.doorkeeper.may_log(self.peer.ip()) {
+                    if self.node.bind_guard.may_log(self.peer.ip()) {
                         tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     }
                     self.write(|core, out| core.on_bad_length(bad, out));

@@ -19,8 +19,8 @@ use actix::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::actors::bind_guard::PERIOD;
 use crate::actors::context::NodeContext;
-use crate::actors::doorkeeper::PERIOD;
 use crate::actors::esme_session::EsmeSession;
 use crate::actors::ingest::Ingest;
 use crate::actors::link::{Wire, tune};
@@ -224,7 +224,7 @@ impl Door {
             Some(reason) => {
                 let label = ReasonLabel { reason };
                 node.metrics.connections_failed.get_or_create(&label).inc();
-                if node.doorkeeper.may_log(peer.ip()) {
+                if node.bind_guard.may_log(peer.ip()) {
                     tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
                 }
             }
@@ -241,7 +241,7 @@ impl Door {
         if !has_room {
             let label = ReasonLabel { reason: "crowded" };
             node.metrics.connections_failed.get_or_create(&label).inc();
-            if node.doorkeeper.may_log(peer.ip()) {
+            if node.bind_guard.may_log(peer.ip()) {
                 tracing::warn!(listener = %self.name, %peer, most, "connection refused: too many from this address have not bound");
             }
             return false;
@@ -333,7 +333,7 @@ impl Actor for Listener {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.listen(ctx);
-        ctx.run_interval(PERIOD, |listener, _| listener.node.doorkeeper.sum_up());
+        ctx.run_interval(PERIOD, |listener, _| listener.node.bind_guard.sum_up());
     }
 }
 

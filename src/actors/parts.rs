@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::actors::context::NodeContext;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::clock;
 use crate::config::PartReceipts;
 use crate::content;
@@ -52,7 +52,7 @@ pub fn conclude_later(node: &Arc<NodeContext>, finals: &[Final]) {
 
 /// Ends those of these divided messages whose parts have decided it.
 pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
-    let Some(wholes) = finish::load(node, parents).await else {
+    let Some(wholes) = final_state::load(node, parents).await else {
         return;
     };
     let open = wholes
@@ -65,7 +65,7 @@ pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
         return;
     }
     let ids = messages.iter().flat_map(sent_as).copied().collect();
-    let Some(parts) = finish::load(node, ids).await else {
+    let Some(parts) = final_state::load(node, ids).await else {
         return;
     };
     let mut parts = parts.into_iter();
@@ -83,7 +83,7 @@ pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
         }
     }
     if !finals.is_empty() {
-        finish::finish(node, WriteBatch::default(), finals).await;
+        final_state::write(node, WriteBatch::default(), finals).await;
     }
 }
 

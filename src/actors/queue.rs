@@ -40,7 +40,7 @@ pub use recovery::{Awaited, Seed, Seeds};
 pub use waiting::{Item, items_of};
 
 use crate::actors::context::NodeContext;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::timed_mailbox::measured;
 use crate::actors::unwritten::{AttemptsWritten, Counted, Pace};
@@ -249,7 +249,7 @@ impl Queue {
         let (node, local_lease) = (Arc::clone(&self.node), self.local_lease);
         let counted = Counted::new(&self.port, batch.sent.len());
         self.write(ctx, async move {
-            finish::finish_in(&node, local_lease, batch, finals).await;
+            final_state::write_in(&node, local_lease, batch, finals).await;
             drop(counted);
         });
     }

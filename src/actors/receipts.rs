@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::actors::cdr::Cdr;
 use crate::actors::context::NodeContext;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::rewrite;
 use crate::actors::shown_id;
 use crate::actors::timed_mailbox::measured;
@@ -68,8 +68,9 @@ impl Receipts {
             if let Some(cdr) = &mut self.cdr {
                 cdr.write(&self.node, message, &ended);
             }
-            if !ended.handed_over && finish::wants_receipt(&self.node, message, ended.state()) {
-                let row = finish::row(&ended, message.sender);
+            if !ended.handed_over && final_state::wants_receipt(&self.node, message, ended.state())
+            {
+                let row = final_state::row(&ended, message.sender);
                 by_account
                     .entry(message.sender)
                     .or_default()

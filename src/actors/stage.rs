@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::actors::content::divide::{self, Refused};
 use crate::actors::content::{self, Way};
 use crate::actors::context::NodeContext;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::hand_over::Parcel;
 use crate::actors::traced;
 use crate::clock;
@@ -119,7 +119,7 @@ impl Staged {
         };
         let finals = written.into_iter().map(rejected).collect();
         let node = Arc::clone(node);
-        actix::spawn(async move { finish::finish(&node, WriteBatch::default(), finals).await });
+        actix::spawn(async move { final_state::write(&node, WriteBatch::default(), finals).await });
     }
 
     /// What goes to queues.

@@ -1,7 +1,7 @@
 //! Receipts that match no message: listed, matched by hand, dropped.
 //!
 //! Called by the Admin actor. A match by hand ends the message as the receipt would have ended it
-//! ([`finish`]) and takes the receipt away in the same commit. The Correlation of every node is told,
+//! ([`final_state`]) and takes the receipt away in the same commit. The Correlation of every node is told,
 //! so that none of them compares it any longer. Nobody's decision is awaited for ever: what is not
 //! matched goes after `correlation.ttl`, by the sweep of the node that is the janitor.
 
@@ -13,7 +13,7 @@ use super::abroad;
 use super::messages::{self, handed_over};
 use crate::actors::context::NodeContext;
 use crate::actors::correlation;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::ports::post;
 use crate::clock;
 use crate::config::OutcomePolicy;
@@ -78,7 +78,7 @@ async fn matched(node: &Arc<NodeContext>, order: &MatchReceipt) -> Result<Messag
         unpark: vec![row.id],
         ..WriteBatch::default()
     };
-    finish::try_finish(node, &mut batch, &mut vec![ends]).await?;
+    final_state::try_write(node, &mut batch, &mut vec![ends]).await?;
     node.metrics.receipts_matched_by_hand.inc();
     forget(node, row.id).await?;
     messages::find(Arc::clone(node), order.message).await

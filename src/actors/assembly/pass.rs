@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::actors::content::{self, Way, gather};
 use crate::actors::context::NodeContext;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::hand_over::{pass_on, write};
 use crate::actors::stage::{self, Staged, handed_to};
 use crate::actors::traced;
@@ -140,7 +140,7 @@ async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) 
         message: Some(Box::new(part)),
         ..Final::default()
     });
-    finish::finish(node, WriteBatch::default(), finals.collect()).await;
+    final_state::write(node, WriteBatch::default(), finals.collect()).await;
     Passed::Done
 }
 

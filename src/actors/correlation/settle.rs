@@ -64,7 +64,7 @@ impl Correlation {
         }
         let node = Arc::clone(&self.node);
         let settle = async move {
-            let done = finish::try_finish(&node, &mut rows, &mut finals).await;
+            let done = final_state::try_write(&node, &mut rows, &mut finals).await;
             (done, answers)
         };
         ctx.spawn(

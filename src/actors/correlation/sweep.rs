@@ -87,7 +87,7 @@ impl Correlation {
                         ..Final::default()
                     })
                     .collect();
-                finish::finish(&node, WriteBatch::default(), finals).await;
+                final_state::write(&node, WriteBatch::default(), finals).await;
             }
         };
         ctx.spawn(work.into_actor(self));

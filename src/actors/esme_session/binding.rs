@@ -2,7 +2,7 @@
 //! refused.
 
 use super::*;
-use crate::actors::doorkeeper::Stranger;
+use crate::actors::bind_guard::BindRefusal;
 use crate::actors::ports::lock;
 use crate::actors::verifier::Busy;
 use crate::domain::certificate::Wanted;
@@ -19,13 +19,18 @@ impl EsmeSession {
         let plan = self.node.full_plan();
         let name = String::from_utf8_lossy(&bind.system_id).into_owned();
         let Some(account) = plan.account(&name).cloned() else {
-            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Unknown, ctx);
+            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Unknown, ctx);
         };
         if !account.allow.allows(self.peer.ip()) {
-            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Address, ctx);
+            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Address, ctx);
         }
         if !self.shows_one_of(&account.config.certificates) {
-            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Certificate, ctx);
+            return self.refuse_for_identity(
+                sequence,
+                &bind.system_id,
+                BindRefusal::Certificate,
+                ctx,
+            );
         }
         let stored = account.config.password.clone();
         if let Some(known) =
@@ -73,10 +78,10 @@ impl EsmeSession {
             return;
         }
         if !known {
-            return self.refuse_stranger(sequence, &bind.system_id, Stranger::Password, ctx);
+            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Password, ctx);
         }
         self.node
-            .doorkeeper
+            .bind_guard
             .forgive(self.peer.ip(), &bind.system_id);
         if let Some(wanted) = &account.config.system_type
             && wanted.as_bytes() != &bind.system_type[..]
@@ -103,7 +108,7 @@ impl EsmeSession {
                     Err(()) => {
                         let system_id = &account.config.system_id;
                         let most = account.config.max_binds;
-                        if session.node.doorkeeper.may_log(session.peer.ip()) {
+                        if session.node.bind_guard.may_log(session.peer.ip()) {
                             tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
                         }
                         session.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
@@ -174,17 +179,17 @@ impl EsmeSession {
     /// Refuses who is not, or cannot show that he is, who may bind: later and later, and once for each
     /// connection. Until it is answered the connection counts as one of its address that has not bound,
     /// also when the peer has gone.
-    fn refuse_stranger(
+    fn refuse_for_identity(
         &mut self,
         sequence: u32,
         system_id: &[u8],
-        why: Stranger,
+        why: BindRefusal,
         ctx: &mut Context<Self>,
     ) {
         self.count_refusal(why.reason());
         let config = self.node.config();
         let peer = self.peer;
-        let door = &self.node.doorkeeper;
+        let door = &self.node.bind_guard;
         let delay = door.refuse(&config.smpp, peer.ip(), system_id);
         if door.may_log(peer.ip()) {
             let system_id = String::from_utf8_lossy(system_id);
@@ -212,7 +217,7 @@ impl EsmeSession {
             return;
         }
         self.count_refusal("busy");
-        if self.node.doorkeeper.may_log(self.peer.ip()) {
+        if self.node.bind_guard.may_log(self.peer.ip()) {
             let system_id = String::from_utf8_lossy(system_id);
             tracing::warn!(%system_id, peer = %self.peer, "bind refused: too many passwords wait to be checked");
         }

@@ -5,7 +5,7 @@ use actix::Context;
 use super::guard::Went;
 use super::waiting::Taken;
 use super::{HeldItem, Item, Queue};
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::actors::unwritten::Counted;
 use crate::clock;
 use crate::config::OutcomePolicy;
@@ -95,7 +95,7 @@ impl Queue {
             // Until these rows are durable, or cannot be.
             let _counted = counted;
             let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
-            let Some(loaded) = finish::load(&node, ids).await else {
+            let Some(loaded) = final_state::load(&node, ids).await else {
                 return;
             };
             let mut batch = WriteBatch::default();
@@ -127,7 +127,7 @@ impl Queue {
                     ..Final::default()
                 });
             }
-            finish::finish(&node, batch, finals).await;
+            final_state::write(&node, batch, finals).await;
         });
     }
 

@@ -1,7 +1,7 @@
 //! The queue reads the store again, and is compared with it: nothing is lost, nothing comes twice.
 
 use super::*;
-use crate::actors::finish;
+use crate::actors::final_state;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
@@ -254,7 +254,8 @@ async fn a_message_ends_once_in_a_batch() {
         ..Final::default()
     };
     let mut finals = vec![ended(ids[0]), ended(ids[1]), ended(ids[0])];
-    let lost = finish::try_finish(&fixture.context, &mut WriteBatch::default(), &mut finals).await;
+    let lost =
+        final_state::try_write(&fixture.context, &mut WriteBatch::default(), &mut finals).await;
     assert_eq!(lost, Ok(Vec::new()), "none had ended before");
     assert_eq!(
         fixture.state_of(ids[0]).await,
@@ -274,10 +275,10 @@ async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
     let generation = fixture.context.local_lease.generation();
     fixture.context.local_lease.lose_everything();
     let rows = WriteBatch::default;
-    finish::finish_in(&fixture.context, generation, rows(), vec![ended(ids[0])]).await;
+    final_state::write_in(&fixture.context, generation, rows(), vec![ended(ids[0])]).await;
     assert_eq!(fixture.state_of(ids[0]).await, None);
     // What an operator or an ESME has said is true at any time.
-    finish::finish(&fixture.context, rows(), vec![ended(ids[1])]).await;
+    final_state::write(&fixture.context, rows(), vec![ended(ids[1])]).await;
     assert_eq!(fixture.state_of(ids[1]).await, Some(MessageState::Expired));
 }
 

@@ -1,6 +1,6 @@
 //! Ending messages: the one place where `fin` rows are written.
 //!
-//! Whoever knows a final state (queue, correlation, admin) calls [`finish`]; only the rows that the
+//! Whoever knows a final state (queue, correlation, admin) calls [`write`]; only the rows that the
 //! store wrote first go on to Receipts, so that every message has exactly one final state and its
 //! sender hears of it once.
 
@@ -30,13 +30,13 @@ const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
 
 /// Writes `finals` together with `batch` and passes the winners on. Resolves when durable, or when this
 /// process writes nothing any more.
-pub async fn finish(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
+pub async fn write(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
     until_written(node, None, batch, finals).await;
 }
 
 /// The same for what was decided in the name of this generation of the local_lease: after it whoever has
 /// the messages then decides.
-pub async fn finish_in(
+pub async fn write_in(
     node: &Arc<NodeContext>,
     generation: u64,
     batch: WriteBatch,
@@ -78,9 +78,9 @@ async fn until_written(
     }
 }
 
-/// Like [`finish`], for callers that answer somebody after the commit. Gives the ids that were final
+/// Like [`write`], for callers that answer somebody after the commit. Gives the ids that were final
 /// already.
-pub async fn try_finish(
+pub async fn try_write(
     node: &Arc<NodeContext>,
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
@@ -100,7 +100,7 @@ async fn attempt(
         load_missing(node, finals).await?;
     }
     keep_first_of_each(finals);
-    let Some(ticket) = write(node, generation, batch, finals)? else {
+    let Some(ticket) = submit(node, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
@@ -153,7 +153,7 @@ fn keep_first_of_each(finals: &mut Vec<Final>) {
 
 /// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
 /// the inbox with them.
-fn write(
+fn submit(
     node: &NodeContext,
     generation: Option<u64>,
     batch: &mut WriteBatch,

@@ -1,8 +1,8 @@
-//! What the doors of ESMEs remember of who was refused: how long the next refusal is held back, and how
+//! What the listeners of ESMEs remember of refused binds: how long the next refusal is held back, and how
 //! much of it the log was told.
 //!
 //! Asked by the sessions of ESMEs and by the listeners. Keeps true that neither memory nor the log grows
-//! with what strangers do: of what they cause, so many lines are written in [`PERIOD`], and then one
+//! with what unknown peers do: of what they cause, so many lines are written in [`PERIOD`], and then one
 //! that says how many there would have been.
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ const ADDRESSES: usize = 1_024;
 
 /// Why a bind is refused for who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stranger {
+pub enum BindRefusal {
     /// There is no such account, or it is not enabled.
     Unknown,
     /// The account may not come from this address.
@@ -39,7 +39,7 @@ pub enum Stranger {
 }
 
 /// The memory of all doors of this node.
-pub struct Doorkeeper {
+pub struct BindGuard {
     began: Instant,
     names: RandomState,
     penalties: Mutex<Penalties>,
@@ -54,9 +54,9 @@ struct Lines {
     by_address: HashMap<IpAddr, u64>,
 }
 
-// === impl Stranger ===
+// === impl BindRefusal ===
 
-impl Stranger {
+impl BindRefusal {
     /// The label of the metric.
     pub fn reason(self) -> &'static str {
         match self {
@@ -89,9 +89,9 @@ impl Stranger {
     }
 }
 
-// === impl Doorkeeper ===
+// === impl BindGuard ===
 
-impl Default for Doorkeeper {
+impl Default for BindGuard {
     fn default() -> Self {
         Self {
             began: Instant::now(),
@@ -102,7 +102,7 @@ impl Default for Doorkeeper {
     }
 }
 
-impl Doorkeeper {
+impl BindGuard {
     /// Counts the refusal of a bind; answers how long it is held back.
     pub fn refuse(&self, smpp: &Smpp, peer: IpAddr, system_id: &[u8]) -> Duration {
         // Who has no time left to bind would hear nothing at all.
@@ -179,9 +179,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn so_many_lines_in_a_period() {
-        let door = Doorkeeper::default();
+        let door = BindGuard::default();
         let here = IpAddr::from([192, 0, 2, 1]);
-        let written = |door: &Doorkeeper| (0..1_000).filter(|_| door.may_log(here)).count();
+        let written = |door: &BindGuard| (0..1_000).filter(|_| door.may_log(here)).count();
         assert_eq!(written(&door), LINES as usize);
         assert_eq!(lock(&door.lines).left_out, 1_000 - u64::from(LINES));
         tokio::time::advance(PERIOD / 2).await;
@@ -198,7 +198,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_refusal_comes_while_there_is_time_to_bind() {
-        let door = Doorkeeper::default();
+        let door = BindGuard::default();
         let smpp = Smpp {
             session_init_timeout: Duration::from_secs(2),
             ..Smpp::default()
@@ -214,7 +214,11 @@ mod tests {
 
     #[test]
     fn who_asks_learns_nothing_unless_it_is_configured() {
-        let all = [Stranger::Unknown, Stranger::Address, Stranger::Password];
+        let all = [
+            BindRefusal::Unknown,
+            BindRefusal::Address,
+            BindRefusal::Password,
+        ];
         let told = |how| all.map(|why| why.status(how));
         let same = CommandStatus::ESME_RINVPASWD;
         assert_eq!(told(BindRefusals::Uniform), [same; 3]);
