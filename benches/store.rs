@@ -206,7 +206,7 @@ fn backlog(messages: u64) {
         error: Bytes::new(),
         operator: 2,
         tell: 0,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     });
     let rows: Vec<FinRow> = rows.collect();
     for fin in rows.chunks(1000) {
@@ -295,7 +295,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             error: Bytes::from_static(b"000"),
             operator: 2,
             tell: 1,
-            hand_over: Bytes::new(),
+            remote_item: Bytes::new(),
         })),
         _ => batch.told.extend(ids),
     }

@@ -43,7 +43,7 @@ use crate::pb::Message;
 pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::low_water::CARRY_LIMIT;
 pub use self::rows::{
-    ChangeKind, ChangeRow, FinRow, HandOver, ParkedRow, Rejected, RetryRow, SentRow, TryRow,
+    ChangeKind, ChangeRow, FinRow, ParkedRow, Rejected, RemoteItem, RetryRow, SentRow, TryRow,
     WriteBatch, Written, inbox_octets,
 };
 pub use self::search::{Found, Search};

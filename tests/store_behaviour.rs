@@ -260,7 +260,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         operator: 3,
         tell,
         done_at: (id >> 20) as i64 - 60_000,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     }
 }
 

@@ -377,7 +377,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         operator: 0,
         tell,
         done_at: 0,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     }
 }
 

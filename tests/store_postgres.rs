@@ -24,7 +24,7 @@ use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
 use smsc::store::cluster::ClusterStore as _;
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use smsc::store::{
-    FinRow, HandOver, Search, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
+    FinRow, RemoteItem, Search, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
 };
 
 const DAY_MS: u64 = 86_400_000;
@@ -64,7 +64,7 @@ fn fin(id: u64, tell: u32) -> FinRow {
         operator: 1,
         tell,
         done_at: 0,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     }
 }
 
@@ -305,20 +305,20 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
         message: Some(Box::new(message(id))),
         ..QueueItem::default()
     };
-    let for_partition = |part, id| HandOver {
+    let for_partition = |part, id| RemoteItem {
         queue: 7,
         part,
         id,
         octets: inbox_octets(&item(id, What::Message)),
     };
-    batch.hand_over = vec![
+    batch.remote_items = vec![
         for_partition(3, id(2)),
         for_partition(3, id(1)),
         for_partition(4, id(3)),
     ];
     store.write(batch).wait().unwrap();
     let handed = |id| FinRow {
-        hand_over: inbox_octets(&item(id, What::Receipt)),
+        remote_item: inbox_octets(&item(id, What::Receipt)),
         ..fin(id, 4)
     };
     let finals = |rows| WriteBatch {

@@ -72,7 +72,7 @@ fn fin(ids: impl IntoIterator<Item = u64>) -> WriteBatch {
         operator: 1,
         tell: 0,
         done_at: 0,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     };
     WriteBatch {
         fin: ids.into_iter().map(row).collect(),

@@ -51,7 +51,7 @@ use crate::store::StoreError;
 pub use abroad::to_node as send_to;
 pub(super) use abroad::to_others;
 pub use command::execute;
-pub use messages::{due_at, handed_over, history};
+pub use messages::{accepted_attempt, due_at, history};
 pub use orders::carry_out as order;
 
 pub use settings::{

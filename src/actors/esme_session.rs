@@ -438,7 +438,7 @@ impl Linked for EsmeSession {
                 break;
             }
         }
-        self.hand_over(ctx);
+        self.flush(ctx);
         self.go_on(ctx);
         if let Some(serving) = &mut self.serving {
             serving.flush();

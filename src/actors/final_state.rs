@@ -176,7 +176,7 @@ fn submit(
         ended.term = term.unwrap_or_default();
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
-            row.hand_over = inbox_octets(&receipts::item_for(node, message, &row));
+            row.remote_item = inbox_octets(&receipts::item_for(node, message, &row));
         }
         row
     }));
@@ -193,7 +193,7 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
         operator: ended.operator,
         tell,
         done_at: ended.done_at,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     }
 }
 

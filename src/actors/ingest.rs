@@ -14,8 +14,8 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 use self::check::{Tokens, check, route_by_id};
 use crate::actors::balance::Cover;
 use crate::actors::context::NodeContext;
+use crate::actors::dispatch::{pass_on, write};
 use crate::actors::duplicates::{self, Admitted, Claim};
-use crate::actors::hand_over::{pass_on, write};
 use crate::actors::policy;
 use crate::actors::rewrite;
 use crate::actors::shown_id;
@@ -73,11 +73,11 @@ impl Accepted {
 impl Drop for Accepted {
     fn drop(&mut self) {
         let taken = std::mem::take(&mut self.taken);
-        let count = taken.iter().map(|taken| taken.staged.parcels()).sum();
-        let parcels = taken
+        let count = taken.iter().map(|taken| taken.staged.dispatches()).sum();
+        let dispatches = taken
             .into_iter()
             .flat_map(|taken| taken.staged.into_parcels());
-        pass_on(&self.node, count, parcels);
+        pass_on(&self.node, count, dispatches);
     }
 }
 
@@ -235,14 +235,14 @@ pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
     }
     let staged = accepted.iter().map(|taken| &taken.staged);
     let mut rows = stage::rows(staged, node.plan().divided, now);
-    rows.charge = cover.hand_over();
+    rows.charge = cover.take_rows();
     if let Some(order) = &replay {
         rows.change = replays(&accepted, &order.by, now);
     }
-    let parcels = accepted
+    let dispatches = accepted
         .iter_mut()
         .flat_map(|taken| taken.staged.parcels_mut());
-    let written = write(&node, rows, parcels).await;
+    let written = write(&node, rows, dispatches).await;
     let times = Submitted {
         read,
         routed,

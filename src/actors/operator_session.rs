@@ -355,7 +355,7 @@ impl Linked for OperatorSession {
                     let why = format!("bad command_length {}", bad.length);
                     self.write(|core, out| core.on_bad_length(bad, out));
                     octets.clear();
-                    self.hand_over(ctx);
+                    self.flush(ctx);
                     return self.part(why, ctx);
                 }
             };
@@ -369,7 +369,7 @@ impl Linked for OperatorSession {
                 break;
             }
         }
-        self.hand_over(ctx);
+        self.flush(ctx);
         self.end_if_answered(ctx);
     }
 

@@ -170,7 +170,7 @@ mod tests {
                 operator: 2,
                 tell: 0,
                 done_at: 0,
-                hand_over: bytes::Bytes::new(),
+                remote_item: bytes::Bytes::new(),
             }),
             attempts: 1,
             replayed_as: 0,

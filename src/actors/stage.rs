@@ -1,7 +1,7 @@
 //! A message on its way to be durable: itself, or the parts that travel instead of it.
 //!
 //! Ingest and the assembly actor stage what they accept, write it in one batch with
-//! [`write`](crate::actors::hand_over::write), and pass on what was written. Keeps true that a divided
+//! [`write`](crate::actors::dispatch::write), and pass on what was written. Keeps true that a divided
 //! message and all its parts become durable together or not at all.
 
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use bytes::Bytes;
 use crate::actors::content::divide::{self, Refused};
 use crate::actors::content::{self, Way};
 use crate::actors::context::NodeContext;
+use crate::actors::dispatch::Dispatch;
 use crate::actors::final_state;
-use crate::actors::hand_over::Parcel;
 use crate::actors::traced;
 use crate::clock;
 use crate::pb::delivery::What;
@@ -21,9 +21,9 @@ use crate::store::{SentRow, WriteBatch};
 
 /// A routed message with its id, ready to be written.
 pub struct Staged {
-    parcel: Parcel,
+    dispatch: Dispatch,
     /// What goes to the queue instead, when it is divided.
-    parts: Vec<Parcel>,
+    parts: Vec<Dispatch>,
 }
 
 // === impl Staged ===
@@ -32,7 +32,7 @@ impl Staged {
     /// A message as it is.
     pub fn single(node: &NodeContext, message: Box<Message>) -> Self {
         Self {
-            parcel: parcel(node, message),
+            dispatch: dispatch(node, message),
             parts: Vec::new(),
         }
     }
@@ -67,14 +67,14 @@ impl Staged {
                     })
                 };
                 let parts = parts.into_iter().zip(&ids).map(part);
-                let parts = parts.map(|part| parcel(node, part)).collect();
+                let parts = parts.map(|part| dispatch(node, part)).collect();
                 let composition: Composition = *message.composition.take().unwrap_or_default();
                 message.composition = Some(Box::new(Composition {
                     sent_as: ids,
                     ..composition
                 }));
                 return Ok(Self {
-                    parcel: parcel(node, message),
+                    dispatch: dispatch(node, message),
                     parts,
                 });
             }
@@ -83,22 +83,22 @@ impl Staged {
     }
 
     pub fn id(&self) -> u64 {
-        self.parcel.id()
+        self.dispatch.id()
     }
 
     /// The message itself.
     pub fn message(&self) -> Option<&Message> {
-        self.parcel.message()
+        self.dispatch.message()
     }
 
     /// The parts that travel instead of it.
     pub fn parts(&self) -> impl Iterator<Item = &Message> {
-        self.parts.iter().filter_map(Parcel::message)
+        self.parts.iter().filter_map(Dispatch::message)
     }
 
     /// Its id and those of its parts.
     pub fn ids(&self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.id()).chain(self.parts.iter().map(Parcel::id))
+        std::iter::once(self.id()).chain(self.parts.iter().map(Dispatch::id))
     }
 
     /// The store has taken only a part of it: the rest ends REJECTED, and is not passed on.
@@ -123,21 +123,21 @@ impl Staged {
     }
 
     /// What goes to queues.
-    pub fn parcels_mut(&mut self) -> impl Iterator<Item = &mut Parcel> {
+    pub fn parcels_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
         match self.parts.is_empty() {
-            true => std::slice::from_mut(&mut self.parcel).iter_mut(),
+            true => std::slice::from_mut(&mut self.dispatch).iter_mut(),
             false => self.parts.iter_mut(),
         }
     }
 
-    /// How many parcels go to queues.
-    pub fn parcels(&self) -> usize {
+    /// How many dispatches go to queues.
+    pub fn dispatches(&self) -> usize {
         self.parts.len().max(1)
     }
 
     /// What goes to queues, to be passed on.
-    pub fn into_parcels(self) -> impl Iterator<Item = Parcel> {
-        let whole = self.parts.is_empty().then_some(self.parcel);
+    pub fn into_parcels(self) -> impl Iterator<Item = Dispatch> {
+        let whole = self.parts.is_empty().then_some(self.dispatch);
         whole.into_iter().chain(self.parts)
     }
 }
@@ -178,7 +178,7 @@ pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
     }
 }
 
-fn parcel(node: &NodeContext, message: Box<Message>) -> Parcel {
+fn dispatch(node: &NodeContext, message: Box<Message>) -> Dispatch {
     let item = QueueItem {
         id: message.id,
         what: What::Message.into(),
@@ -187,5 +187,5 @@ fn parcel(node: &NodeContext, message: Box<Message>) -> Parcel {
         expires_at: message.expires_at,
         ..QueueItem::default()
     };
-    Parcel::new(node, message.queue, message, item)
+    Dispatch::new(node, message.queue, message, item)
 }

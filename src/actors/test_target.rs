@@ -64,8 +64,8 @@ impl TestTarget {
         }
     }
 
-    /// Reports a message as handed over and, right behind, how it ended.
-    fn hand_over(&self, batch: DeliverBatch, state: MessageState) {
+    /// Reports a message as accepted and, right behind, how it ended.
+    fn complete(&self, batch: DeliverBatch, state: MessageState) {
         self.note(&batch, Outcome::Ok);
         let theirs = |id: u64| Bytes::from(format!("test-{id}"));
         let done: Vec<u64> = batch
@@ -184,8 +184,8 @@ impl Handler<DeliverBatch> for TestTarget {
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
         match self.behaviour {
-            Behaviour::Delivered => self.hand_over(batch, MessageState::Delivered),
-            Behaviour::Failed => self.hand_over(batch, MessageState::Undeliverable),
+            Behaviour::Delivered => self.complete(batch, MessageState::Delivered),
+            Behaviour::Failed => self.complete(batch, MessageState::Undeliverable),
             Behaviour::Unreachable => self.unreachable(batch),
         }
     }

@@ -163,7 +163,7 @@ mod tests {
                 operator: 3,
                 tell: 0,
                 done_at: 0,
-                hand_over: Bytes::new(),
+                remote_item: Bytes::new(),
             }),
             attempts: 1,
             replayed_as: 0,

@@ -29,14 +29,14 @@ pub struct WriteBatch {
     /// Attempts about to be made, for operators whose outcome policy is not `resend`.
     pub tries: Vec<TryRow>,
     /// Work for queue partitions that another node owns. Always empty with a store of one node.
-    pub hand_over: Vec<HandOver>,
+    pub remote_items: Vec<RemoteItem>,
     /// What the messages of `accept` cost their sender.
     pub charge: Vec<balance::ChargeRow>,
 }
 
 /// One item for the shared inbox: the owner of the partition takes it out ([`cluster`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandOver {
+pub struct RemoteItem {
     /// Interned name of the queue.
     pub queue: u32,
     /// See [`crate::domain::partition`].
@@ -104,7 +104,7 @@ pub struct FinRow {
     pub done_at: i64,
     /// The receipt ([`inbox_octets`]) when that queue is another node's: the row that wins puts it
     /// into the inbox as well. Otherwise empty, and empty in what is read.
-    pub hand_over: Bytes,
+    pub remote_item: Bytes,
 }
 
 /// A receipt that matched no message when it came.
@@ -206,7 +206,7 @@ impl WriteBatch {
             + self.unpark.len()
             + self.change.len()
             + self.tries.len()
-            + self.hand_over.len()
+            + self.remote_items.len()
             + self.charge.len()
     }
 

@@ -244,7 +244,7 @@ metrics! {
     /// Dead nodes that this node has taken over.
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
     /// Items that other nodes have handed over to this one through the inbox.
-    handed_over: Counter = "cluster_items_collected", Counter::default();
+    items_collected: Counter = "cluster_items_collected", Counter::default();
     /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Active messages that no queue of their owner knew, found by comparing store and queues, and put back.

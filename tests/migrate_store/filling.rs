@@ -103,7 +103,7 @@ fn fin(n: u64, state: MessageState, operator: u32, tell: u32) -> FinRow {
         operator,
         tell,
         done_at: 0,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     }
 }
 

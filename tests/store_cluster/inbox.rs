@@ -7,7 +7,7 @@ use bytes::Bytes;
 use smsc::domain::partition::{self, PARTITIONS};
 use smsc::pb::{Message, QueueItem};
 use smsc::store::cluster::{ClusterStore, Handed, Partition, Resource};
-use smsc::store::{HandOver, Stage, Store, WriteBatch, inbox_octets};
+use smsc::store::{RemoteItem, Stage, Store, WriteBatch, inbox_octets};
 
 use crate::database::{Database, Node, Session};
 use crate::queue;
@@ -26,8 +26,8 @@ fn part(n: u64) -> u8 {
     partition::of(destination(n).as_bytes())
 }
 
-fn item(n: u64) -> HandOver {
-    HandOver {
+fn item(n: u64) -> RemoteItem {
+    RemoteItem {
         queue: QUEUE,
         part: part(n),
         id: id(n),
@@ -50,7 +50,7 @@ fn batch(numbers: impl Iterator<Item = u64> + Clone) -> WriteBatch {
     };
     WriteBatch {
         accept: numbers.clone().map(message).collect(),
-        hand_over: numbers.map(item).collect(),
+        remote_items: numbers.map(item).collect(),
         ..WriteBatch::default()
     }
 }

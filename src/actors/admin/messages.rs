@@ -128,7 +128,7 @@ pub(super) fn stage(history: &History, now: i64) -> Stage {
     if history.stored.fin.is_some() {
         return Stage::Final;
     }
-    if handed_over(history).is_some() {
+    if accepted_attempt(history).is_some() {
         return Stage::HandedOver;
     }
     if due_at(history) > now {
@@ -138,7 +138,7 @@ pub(super) fn stage(history: &History, now: i64) -> Stage {
 }
 
 /// The attempt that the destination took.
-pub fn handed_over(history: &History) -> Option<&SentRow> {
+pub fn accepted_attempt(history: &History) -> Option<&SentRow> {
     history
         .attempts
         .iter()
@@ -330,7 +330,7 @@ mod tests {
             operator: 1,
             tell: 0,
             done_at: 0,
-            hand_over: bytes::Bytes::new(),
+            remote_item: bytes::Bytes::new(),
         });
         assert_eq!(stage(&history, 1_000), Stage::Final);
     }

@@ -10,7 +10,7 @@ use prost::Message as _;
 
 use super::abroad;
 use super::command::{ask, audit};
-use super::messages::{self, handed_over};
+use super::messages::{self, accepted_attempt};
 use super::transfer;
 use crate::actors::context::NodeContext;
 use crate::clock;
@@ -185,7 +185,7 @@ fn refuse_when_over(node: &NodeContext, history: &History) -> Result<(), Refusal
         let name = state::name(i32::from(fin.state) as u8);
         return Err(Refusal::conflict(format!("message {id} is final: {name}")));
     }
-    if let Some(attempt) = handed_over(history) {
+    if let Some(attempt) = accepted_attempt(history) {
         return Err(Refusal::conflict(format!(
             "message {id} was already handed to {}; its receipt is awaited",
             node.name_of(attempt.operator)
@@ -234,7 +234,7 @@ async fn wait_for_effect(
 
 /// What the rows of a message say about an order.
 fn effect(order: &CommandMessage, history: &History) -> Effect {
-    let is_over = history.stored.fin.is_some() || handed_over(history).is_some();
+    let is_over = history.stored.fin.is_some() || accepted_attempt(history).is_some();
     let is_done = match order.verb() {
         queue_command::Verb::Cancel => history
             .stored

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use prost::Message as _;
 
 use super::abroad;
-use super::messages::{self, handed_over};
+use super::messages::{self, accepted_attempt};
 use crate::actors::context::NodeContext;
 use crate::actors::correlation;
 use crate::actors::final_state;
@@ -133,7 +133,7 @@ fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refus
         return Err(Refusal::conflict(format!("message {id} is final: {name}")));
     }
     let plan = node.plan();
-    if let Some(attempt) = handed_over(history) {
+    if let Some(attempt) = accepted_attempt(history) {
         if !plan.is_carrier(attempt.operator) {
             return Ok(());
         }

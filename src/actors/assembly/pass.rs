@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use crate::actors::content::{self, Way, gather};
 use crate::actors::context::NodeContext;
+use crate::actors::dispatch::{pass_on, write};
 use crate::actors::final_state;
-use crate::actors::hand_over::{pass_on, write};
 use crate::actors::stage::{self, Staged, handed_to};
 use crate::actors::traced;
 use crate::clock;
@@ -150,8 +150,8 @@ async fn commit(
     batch: WriteBatch,
     staged: &mut [Staged],
 ) -> Result<Vec<u64>, StoreError> {
-    let parcels = staged.iter_mut().flat_map(Staged::parcels_mut);
-    let written = write(node, batch, parcels).await?;
+    let dispatches = staged.iter_mut().flat_map(Staged::parcels_mut);
+    let written = write(node, batch, dispatches).await?;
     let ids: Vec<u64> = staged.iter().flat_map(Staged::ids).collect();
     let rejected = written.rejected.iter().map(|row| row.id);
     Ok(rejected.filter(|id| ids.contains(id)).collect())
@@ -159,9 +159,9 @@ async fn commit(
 
 /// What was written goes to its queues.
 fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
-    let count = staged.iter().map(Staged::parcels).sum();
-    let parcels = staged.into_iter().flat_map(Staged::into_parcels);
-    pass_on(node, count, parcels);
+    let count = staged.iter().map(Staged::dispatches).sum();
+    let dispatches = staged.into_iter().flat_map(Staged::into_parcels);
+    pass_on(node, count, dispatches);
     Passed::Done
 }
 

@@ -31,7 +31,7 @@ pub struct Cover {
     unknown: bool,
     rows: Vec<ChargeRow>,
     /// The store has the rows.
-    handed_over: bool,
+    is_with_store: bool,
 }
 
 /// A purse that is charged.
@@ -72,7 +72,7 @@ impl Cover {
             charging: Some(charging),
             unknown: false,
             rows: Vec::new(),
-            handed_over: false,
+            is_with_store: false,
         };
         let Some(cluster) = &node.cluster else {
             return cover;
@@ -148,8 +148,8 @@ impl Cover {
 
     /// The rows for the batch that stores the messages. From here on only an answer of the store
     /// gives anything back.
-    pub fn hand_over(&mut self) -> Vec<ChargeRow> {
-        self.handed_over = true;
+    pub fn take_rows(&mut self) -> Vec<ChargeRow> {
+        self.is_with_store = true;
         self.rows.clone()
     }
 
@@ -157,7 +157,7 @@ impl Cover {
     pub fn refused(&mut self, error: &StoreError) {
         // A fenced node's blocks are not its own any more; what a closed store has written is seen at
         // the next start.
-        self.handed_over = matches!(error, StoreError::Fenced | StoreError::Closed);
+        self.is_with_store = matches!(error, StoreError::Fenced | StoreError::Closed);
     }
 
     /// One message was refused after all. `charged`: its own row was written, and so was its charge.
@@ -221,7 +221,7 @@ impl Cover {
 
 impl Drop for Cover {
     fn drop(&mut self) {
-        if !self.handed_over {
+        if !self.is_with_store {
             self.rows.iter().for_each(|row| self.put(row));
         }
     }

@@ -267,7 +267,7 @@ async fn collect(node: &NodeContext, store: &dyn ClusterStore) -> Result<Collect
                 term.is_some()
             });
             drop(ownership);
-            node.metrics.handed_over.inc_by(items.len() as u64);
+            node.metrics.items_collected.inc_by(items.len() as u64);
             node.enqueue(queue, items);
         }
         if !collected.more {

@@ -42,8 +42,8 @@ impl EsmeSession {
     }
 
     /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
-    pub(super) fn hand_over(&mut self, ctx: &mut Context<Self>) {
-        self.hand_multis_over(ctx);
+    pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
+        self.flush_multis(ctx);
         if self.submissions.is_empty() {
             return;
         }

@@ -171,7 +171,7 @@ impl EsmeSession {
     }
 
     /// Hands each to Ingest as a batch of its own; the answers follow the commits.
-    pub(super) fn hand_multis_over(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn flush_multis(&mut self, ctx: &mut Context<Self>) {
         let Some(sender) = self.account.as_ref().map(|account| account.id) else {
             return;
         };

@@ -159,7 +159,7 @@ impl EsmeSession {
                 Done::Answer(answer) => session.answer_operation(name, &answer),
                 Done::Submit(message) => {
                     session.submit(sequence, *message);
-                    session.hand_over(ctx);
+                    session.flush(ctx);
                 }
             }
             session.go_on(ctx);

@@ -116,7 +116,7 @@ fn is_single(node: &NodeContext, queue: u32, message: &Message) -> bool {
 }
 
 fn is_over(history: &History) -> bool {
-    history.stored.fin.is_some() || admin::handed_over(history).is_some()
+    history.stored.fin.is_some() || admin::accepted_attempt(history).is_some()
 }
 
 /// The message as it is, with what the sender wants to be different. Empty fields stay as they were,

@@ -134,7 +134,7 @@ impl OperatorSession {
             return;
         }
         // What this read brought counts before what it did not bring.
-        self.hand_over(ctx);
+        self.flush(ctx);
         self.give_back();
         self.farewell = Some(why.into());
         self.end_if_answered(ctx);

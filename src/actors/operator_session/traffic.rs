@@ -151,7 +151,7 @@ impl OperatorSession {
 
     /// Passes on what one socket read brought: ids before receipts, so that a receipt that follows
     /// its answer always finds it.
-    pub(super) fn hand_over(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
         let operator = self.options.operator;
         let node = Arc::clone(self.node());
         if !self.sent.is_empty() {

@@ -133,9 +133,9 @@ impl Queue {
                 deliveries,
             };
             if self.notes_tries() {
-                self.note_then_hand_over(session, batch, now, ctx);
+                self.note_then_dispatch(session, batch, now, ctx);
             } else {
-                self.hand_over(session, batch, ctx);
+                self.dispatch(session, batch, ctx);
             }
         }
         if !expired.is_empty() {
@@ -167,7 +167,7 @@ impl Queue {
             && self.node.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
     }
 
-    fn hand_over(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
+    fn dispatch(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
         match self.port.session(session) {
             Some(port) => post_to(
                 &port.deliver,
@@ -194,7 +194,7 @@ impl Queue {
         }
     }
 
-    fn note_then_hand_over(
+    fn note_then_dispatch(
         &mut self,
         session: u64,
         batch: DeliverBatch,
@@ -216,7 +216,7 @@ impl Queue {
             ..WriteBatch::default()
         });
         self.run_on_lists(ctx, ticket, move |queue, written, ctx| match written {
-            Ok(_) => queue.hand_over(session, batch, ctx),
+            Ok(_) => queue.dispatch(session, batch, ctx),
             Err(error) => {
                 tracing::error!(queue = %queue.port.name, %error, "attempts not noted, so not made");
                 let failed = batch

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::level::Withdrawn;
 use super::{Item, PRIORITIES, Queue};
-use crate::actors::hand_over::{self, Parcel};
+use crate::actors::dispatch::{self, Dispatch};
 use crate::actors::ports::QueueKind;
 use crate::actors::unwritten::Counted;
 use crate::clock;
@@ -248,7 +248,7 @@ impl Queue {
         let plan = self.node.plan();
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
-        let mut moved: Vec<(Item, Parcel)> = Vec::new();
+        let mut moved: Vec<(Item, Dispatch)> = Vec::new();
         for (item, message) in items.into_iter().rev() {
             let Some(queue) = self.alternative(&message) else {
                 self.lists.push_front(item);
@@ -270,7 +270,7 @@ impl Queue {
                 },
                 ..item.for_another_queue()
             };
-            moved.push((item, Parcel::new(&self.node, queue, message, queued)));
+            moved.push((item, Dispatch::new(&self.node, queue, message, queued)));
         }
         let count = moved.len();
         if count == 0 {
@@ -285,7 +285,7 @@ impl Queue {
     /// Writes that messages belong to other queues, then gives them to those.
     pub(super) fn pass_over(
         &mut self,
-        mut moved: Vec<(Item, Parcel)>,
+        mut moved: Vec<(Item, Dispatch)>,
         batch: WriteBatch,
         ctx: &mut Context<Self>,
     ) {
@@ -296,8 +296,8 @@ impl Queue {
             _ => 0,
         };
         let counted = Counted::new(&self.port, attempts);
-        let parcels = moved.iter_mut().map(|(_, parcel)| parcel);
-        let ticket = hand_over::write(&node, batch, parcels);
+        let dispatches = moved.iter_mut().map(|(_, dispatch)| dispatch);
+        let ticket = dispatch::write(&node, batch, dispatches);
         self.writing += 1;
         let generation = self.generation;
         self.run(ctx, ticket, move |queue, written, ctx| {
@@ -313,8 +313,8 @@ impl Queue {
                 }
             } else {
                 let count = moved.len();
-                let parcels = moved.into_iter().map(|(_, parcel)| parcel);
-                hand_over::pass_on(&node, count, parcels);
+                let dispatches = moved.into_iter().map(|(_, dispatch)| dispatch);
+                dispatch::pass_on(&node, count, dispatches);
             }
             queue.check_released(ctx);
         });

@@ -1,10 +1,10 @@
-//! What is handed over in memory, compared with what was read from the store.
+//! What is dispatched in memory, compared with what was read from the store.
 //!
 //! Each item carries the term in which it was given to the store ([`crate::actors::local_lease`]), and a
 //! term begins before each reading waits for the writes that were asked for. So one of an earlier term
 //! is in what was read, if it is active still, and one of this term is not. In between are those of the
 //! reading itself: they are in what was read, or came after it, and their ids tell. An id by itself
-//! would not do: a message may leave a queue, and come back to it, while a hand-over is on its way.
+//! would not do: a message may leave a queue, and come back to it, while a dispatch is on its way.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use super::partitions::Parts;
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
 
-/// Longer than any hand-over in memory is under way.
-const HAND_OVER: Duration = Duration::from_secs(30);
+/// Longer than any dispatch in memory is under way.
+const LONGEST_DISPATCH: Duration = Duration::from_secs(30);
 
 /// The term of a reading of the store.
 pub(super) struct Overlap {
@@ -53,7 +53,7 @@ impl Queue {
             term,
             known,
             closed: Parts::default(),
-            until: Instant::now() + HAND_OVER,
+            until: Instant::now() + LONGEST_DISPATCH,
         });
     }
 

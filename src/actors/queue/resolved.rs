@@ -10,7 +10,7 @@ use actix::{AsyncContext, Context, Handler};
 
 use super::{Item, Queue};
 use crate::actors::content::{self, Way};
-use crate::actors::hand_over::Parcel;
+use crate::actors::dispatch::Dispatch;
 use crate::actors::timed_mailbox::measured;
 use crate::actors::traced;
 use crate::clock;
@@ -85,7 +85,7 @@ impl Queue {
         queue: u32,
         at: i64,
         rows: &mut WriteBatch,
-    ) -> (Item, Parcel) {
+    ) -> (Item, Dispatch) {
         let mut message = one.message.unwrap_or_default();
         rows.change.push(ChangeRow {
             id: item.id,
@@ -100,7 +100,7 @@ impl Queue {
         message.queue = queue;
         traced::resolved(&self.node, &message, &one.origin);
         let queued = item.for_another_queue();
-        (item, Parcel::new(&self.node, queue, message, queued))
+        (item, Dispatch::new(&self.node, queue, message, queued))
     }
 
     fn ended(&self, item: Item, one: Resolved, at: i64) -> Final {

@@ -12,7 +12,7 @@ use actix::Context;
 use bytes::Bytes;
 
 use super::{Item, PRIORITIES, Queue};
-use crate::actors::hand_over::Parcel;
+use crate::actors::dispatch::Dispatch;
 use crate::clock;
 use crate::domain::id;
 use crate::pb::delivery::What;
@@ -187,8 +187,8 @@ impl Queue {
                 body: Bytes::new(),
             });
             let queued = item.for_another_queue();
-            let parcel = Parcel::new(&self.node, transfer.to, Box::new(message), queued);
-            moved.push((item, parcel));
+            let dispatch = Dispatch::new(&self.node, transfer.to, Box::new(message), queued);
+            moved.push((item, dispatch));
         }
         if !moved.is_empty() {
             self.pass_over(moved, batch, ctx);

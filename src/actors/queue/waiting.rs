@@ -107,7 +107,7 @@ pub enum Taken {
 // === impl Item ===
 
 impl Item {
-    /// What another queue is given of it; its message and partition come with the parcel.
+    /// What another queue is given of it; its message and partition come with the dispatch.
     pub fn for_another_queue(&self) -> QueueItem {
         QueueItem {
             id: self.id,

@@ -49,7 +49,7 @@ pub fn calls<'a>(
 ) -> Result<Vec<Call<'a>>, Failure> {
     let mut calls = Vec::new();
     accept(batches, &mut calls)?;
-    hand_over(batches, &mut calls)?;
+    remote_items(batches, &mut calls)?;
     tries(batches, &mut calls)?;
     sent(batches, correlate, &mut calls)?;
     let retry = retry(batches)?;
@@ -126,8 +126,11 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     Ok(())
 }
 
-fn hand_over<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
-    let mut all: Vec<_> = batches.iter().flat_map(|batch| &batch.hand_over).collect();
+fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+    let mut all: Vec<_> = batches
+        .iter()
+        .flat_map(|batch| &batch.remote_items)
+        .collect();
     if all.is_empty() {
         return Ok(());
     }
@@ -146,7 +149,7 @@ fn hand_over<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Resul
             }
         }
     }
-    call!(calls, Step::HandOver, queues, parts, items);
+    call!(calls, Step::RemoteItems, queues, parts, items);
     Ok(())
 }
 
@@ -318,9 +321,9 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    if all.iter().any(|row| !row.hand_over.is_empty()) {
-        call.step = Step::FinHandOver;
-        let octets = |row: &&'a FinRow| Some(&row.hand_over[..]).filter(|all| !all.is_empty());
+    if all.iter().any(|row| !row.remote_item.is_empty()) {
+        call.step = Step::FinRemote;
+        let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
     }

@@ -100,7 +100,7 @@ pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
         operator: number_at(row, 4)?,
         tell: number_at(row, 5)?,
         done_at: row.try_get(6)?,
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     })
 }
 

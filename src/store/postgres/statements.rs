@@ -10,12 +10,12 @@ pub enum Step {
     Fence,
     Accept,
     Carry,
-    HandOver,
+    RemoteItems,
     Tries,
     Sent,
     Correlate,
     Fin,
-    FinHandOver,
+    FinRemote,
     Received,
     Unretry,
     Retry,
@@ -32,12 +32,12 @@ pub const STEPS: [Step; 18] = [
     Step::Fence,
     Step::Accept,
     Step::Carry,
-    Step::HandOver,
+    Step::RemoteItems,
     Step::Tries,
     Step::Sent,
     Step::Correlate,
     Step::Fin,
-    Step::FinHandOver,
+    Step::FinRemote,
     Step::Received,
     Step::Unretry,
     Step::Retry,
@@ -67,7 +67,7 @@ impl Step {
                  WHERE i < (SELECT value FROM meta WHERE key = 'carry_below')
                  ON CONFLICT DO NOTHING"
             }
-            Self::HandOver => {
+            Self::RemoteItems => {
                 "INSERT INTO inbox(queue, part, items)
                  SELECT * FROM unnest($1::int[], $2::smallint[], $3::bytea[])"
             }
@@ -123,7 +123,7 @@ impl Step {
                    $5::int[], $6::int[], $7::bigint[])
                  ON CONFLICT DO NOTHING RETURNING id"
             }
-            Self::FinHandOver => {
+            Self::FinRemote => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
                      $5::int[], $6::int[], $7::bigint[], $8::bytea[])

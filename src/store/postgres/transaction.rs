@@ -87,7 +87,7 @@ impl Lane {
         for call in &calls {
             let rows = results.next().transpose()?.unwrap_or_default();
             match call.step {
-                Step::Fin | Step::FinHandOver => {
+                Step::Fin | Step::FinRemote => {
                     for row in &rows {
                         won.insert(row.try_get::<_, i64>(0)? as u64);
                     }
@@ -178,7 +178,7 @@ impl Lane {
             .chain(balance::charges(&[row], member, self.number))
         {
             let rows = answer(session, &call)?.await?;
-            if matches!(call.step, Step::Fin | Step::FinHandOver) {
+            if matches!(call.step, Step::Fin | Step::FinRemote) {
                 won = !rows.is_empty();
             }
         }
@@ -221,7 +221,7 @@ impl Lane {
             .filter(|row| {
                 there.get(&row.id).is_some_and(|fin| {
                     let mut fin = fin.clone();
-                    fin.hand_over = row.hand_over.clone();
+                    fin.remote_item = row.remote_item.clone();
                     fin == **row
                 })
             })
@@ -314,7 +314,8 @@ fn single_rows(batch: &WriteBatch) -> Vec<(&'static str, u64, WriteBatch)> {
         };
     }
     split!("msg", accept, |row: &crate::pb::Message| row.id);
-    split!("inbox", hand_over, |row: &crate::store::HandOver| row.id);
+    split!("inbox", remote_items, |row: &crate::store::RemoteItem| row
+        .id);
     split!("tries", tries, |row: &crate::store::TryRow| row.id);
     split!("sent", sent, |row: &crate::store::SentRow| row.id);
     split!("retry", retry, |row: &crate::store::RetryRow| row.id);

@@ -206,7 +206,7 @@ pub fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
             ..7 => 0,
             _ => row.get(6)?,
         },
-        hand_over: Bytes::new(),
+        remote_item: Bytes::new(),
     })
 }
 

@@ -9,19 +9,19 @@ use std::collections::HashMap;
 use crate::actors::context::NodeContext;
 use crate::pb::{Message, QueueItem};
 use crate::store::cluster::Partition;
-use crate::store::{HandOver, Ticket, WriteBatch, inbox_octets};
+use crate::store::{RemoteItem, Ticket, WriteBatch, inbox_octets};
 
 /// One item and its queue.
-pub struct Parcel {
+pub struct Dispatch {
     queue: u32,
     item: QueueItem,
     /// Another node owns the partition; the inbox has it.
     elsewhere: bool,
 }
 
-// === impl Parcel ===
+// === impl Dispatch ===
 
-impl Parcel {
+impl Dispatch {
     /// An item for a queue, without its message and its partition.
     pub fn new(node: &NodeContext, queue: u32, message: Box<Message>, item: QueueItem) -> Self {
         Self {
@@ -56,39 +56,39 @@ impl Parcel {
 pub fn write<'p>(
     node: &NodeContext,
     mut batch: WriteBatch,
-    parcels: impl Iterator<Item = &'p mut Parcel>,
+    dispatches: impl Iterator<Item = &'p mut Dispatch>,
 ) -> Ticket {
     // Held until the store has the batch: see `local_lease`.
     let ownership = node.local_lease.hold();
-    for parcel in parcels {
-        let Partition { queue, part } = parcel.partition();
+    for dispatch in dispatches {
+        let Partition { queue, part } = dispatch.partition();
         let term = ownership.term(queue, part);
-        parcel.elsewhere = term.is_none();
-        parcel.item.term = term.unwrap_or_default();
-        if parcel.elsewhere {
-            batch.hand_over.push(HandOver {
+        dispatch.elsewhere = term.is_none();
+        dispatch.item.term = term.unwrap_or_default();
+        if dispatch.elsewhere {
+            batch.remote_items.push(RemoteItem {
                 queue,
                 part,
-                id: parcel.id(),
-                octets: inbox_octets(&parcel.item),
+                id: dispatch.id(),
+                octets: inbox_octets(&dispatch.item),
             });
         }
     }
     node.store.write(batch)
 }
 
-/// What was written, `count` parcels of it, goes to its queues: here in memory, elsewhere by a wake-up.
-pub fn pass_on(node: &NodeContext, count: usize, parcels: impl Iterator<Item = Parcel>) {
+/// What was written, `count` dispatches of it, goes to its queues: here in memory, elsewhere by a wake-up.
+pub fn pass_on(node: &NodeContext, count: usize, dispatches: impl Iterator<Item = Dispatch>) {
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
     let mut elsewhere = Vec::new();
-    for parcel in parcels {
-        if parcel.elsewhere {
-            elsewhere.push(parcel.partition());
+    for dispatch in dispatches {
+        if dispatch.elsewhere {
+            elsewhere.push(dispatch.partition());
         } else {
             by_queue
-                .entry(parcel.queue)
+                .entry(dispatch.queue)
                 .or_insert_with(|| Vec::with_capacity(count))
-                .push(parcel.item);
+                .push(dispatch.item);
         }
     }
     for (queue, items) in by_queue {
