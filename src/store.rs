@@ -44,7 +44,7 @@ pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::low_water::CARRY_LIMIT;
 pub use self::rows::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, Rejected, RemoteItem, RetryRow, SentRow, TryRow,
-    WriteBatch, Written, inbox_octets,
+    WriteBatch, Written, hand_off_octets,
 };
 pub use self::search::{Found, Search};
 

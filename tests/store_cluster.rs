@@ -4,8 +4,8 @@
 
 #[path = "store_cluster/database.rs"]
 mod database;
-#[path = "store_cluster/inbox.rs"]
-mod inbox;
+#[path = "store_cluster/hand_off.rs"]
+mod hand_off;
 #[path = "store_cluster/recovery.rs"]
 mod recovery;
 #[path = "store_cluster/wake_ups.rs"]

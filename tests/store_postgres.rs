@@ -1,4 +1,4 @@
-//! What only the PostgreSQL store has: the fence, commits that were cut off, migrations, the inbox,
+//! What only the PostgreSQL store has: the fence, commits that were cut off, migrations, the hand-off table,
 //! partitions, the table for other programs, and TLS.
 
 #[path = "store_postgres/database.rs"]
@@ -24,7 +24,7 @@ use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
 use smsc::store::cluster::ClusterStore as _;
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use smsc::store::{
-    FinRow, RemoteItem, Search, SentRow, Store, StoreError, WriteBatch, Written, inbox_octets,
+    FinRow, RemoteItem, Search, SentRow, Store, StoreError, WriteBatch, Written, hand_off_octets,
 };
 
 const DAY_MS: u64 = 86_400_000;
@@ -309,7 +309,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
         queue: 7,
         part,
         id,
-        octets: inbox_octets(&item(id, What::Message)),
+        octets: hand_off_octets(&item(id, What::Message)),
     };
     batch.remote_items = vec![
         for_partition(3, id(2)),
@@ -318,7 +318,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     ];
     store.write(batch).wait().unwrap();
     let handed = |id| FinRow {
-        remote_item: inbox_octets(&item(id, What::Receipt)),
+        remote_item: hand_off_octets(&item(id, What::Receipt)),
         ..fin(id, 4)
     };
     let finals = |rows| WriteBatch {

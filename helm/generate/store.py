@@ -157,7 +157,7 @@ def cluster_panels():
         ),
         graph(
             "Handed over between nodes",
-            "Items that came from other nodes through the inbox.",
+            "Items that came from other nodes through the hand-off table.",
             (rate("smsc_cluster_items_collected_total", "instance"), "{{instance}}"),
             unit="ops",
             w=8,

@@ -51,10 +51,10 @@ pub struct Cluster {
     next_beat: Instant,
     /// Not before: whatever the others say, looking takes a twentieth of the time at most.
     next_look: Instant,
-    /// Claims, takeovers and the inbox, one after another.
+    /// Claims, takeovers and the hand-off table, one after another.
     working: bool,
     wanted: work::Wanted,
-    /// The inbox had much in the last step.
+    /// The hand-off table had much in the last step.
     is_busy: bool,
     next_poll: Instant,
     declared: HashSet<Resource>,
@@ -417,7 +417,7 @@ impl Actor for Cluster {
 }
 
 impl Supervised for Cluster {
-    /// What was under way is gone, items of the inbox with it: everything is read again.
+    /// What was under way is gone, items that were handed off with it: everything is read again.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.stood_back = false;
         self.stand_back("the cluster actor restarts");

@@ -313,7 +313,7 @@ impl NodeContext {
             .collect()
     }
 
-    /// Tells the owners of partitions that the inbox has something for them.
+    /// Tells the owners of partitions that the hand-off table has something for them.
     pub fn wake_owners(&self, partitions: impl IntoIterator<Item = Partition>) {
         let Some(cluster) = &self.cluster else { return };
         let cluster_view = self.local_lease.cluster_view();
@@ -324,7 +324,7 @@ impl NodeContext {
         nodes.sort_unstable();
         nodes.dedup();
         if !nodes.is_empty() {
-            cluster.wake(&nodes, Hint::Inbox);
+            cluster.wake(&nodes, Hint::HandOff);
         }
     }
 

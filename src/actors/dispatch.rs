@@ -2,20 +2,20 @@
 //!
 //! Ingest and failover bring them in the same two steps: [`write`] with the batch that makes them
 //! durable, [`pass_on`] after the commit. Keeps true that each takes one way only: in memory where
-//! this node owns the partition, through the shared inbox in the same transaction where it does not.
+//! this node owns the partition, through the shared hand-off table in the same transaction where it does not.
 
 use std::collections::HashMap;
 
 use crate::actors::context::NodeContext;
 use crate::pb::{Message, QueueItem};
 use crate::store::cluster::Partition;
-use crate::store::{RemoteItem, Ticket, WriteBatch, inbox_octets};
+use crate::store::{RemoteItem, Ticket, WriteBatch, hand_off_octets};
 
 /// One item and its queue.
 pub struct Dispatch {
     queue: u32,
     item: QueueItem,
-    /// Another node owns the partition; the inbox has it.
+    /// Another node owns the partition; the hand-off table has it.
     elsewhere: bool,
 }
 
@@ -70,7 +70,7 @@ pub fn write<'p>(
                 queue,
                 part,
                 id: dispatch.id(),
-                octets: inbox_octets(&dispatch.item),
+                octets: hand_off_octets(&dispatch.item),
             });
         }
     }

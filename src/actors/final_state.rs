@@ -21,7 +21,7 @@ use crate::content;
 use crate::domain::partition;
 use crate::pb::{Final, FinalBatch, Message, MessageState, Replay};
 use crate::store::cluster::Partition;
-use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, inbox_octets};
+use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, hand_off_octets};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -152,7 +152,7 @@ fn keep_first_of_each(finals: &mut Vec<Final>) {
 }
 
 /// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
-/// the inbox with them.
+/// the hand-off table with them.
 fn submit(
     node: &NodeContext,
     generation: Option<u64>,
@@ -176,7 +176,7 @@ fn submit(
         ended.term = term.unwrap_or_default();
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
-            row.remote_item = inbox_octets(&receipts::item_for(node, message, &row));
+            row.remote_item = hand_off_octets(&receipts::item_for(node, message, &row));
         }
         row
     }));

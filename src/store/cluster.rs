@@ -172,7 +172,7 @@ pub struct View {
     pub now: i64,
 }
 
-/// What a row of the inbox has for a queue of this node.
+/// What a row of the hand-off table has for a queue of this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
     /// Interned name of the queue.
@@ -184,8 +184,8 @@ pub struct Handed {
 /// What a node is woken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// The inbox has something for it.
-    Inbox,
+    /// The hand-off table has something for it.
+    HandOff,
     /// An order waits for it.
     Orders,
     /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
@@ -222,7 +222,7 @@ impl Handed {
         decoded.map_or_else(
             |error| {
                 // Its messages are active still: the next takeover of the partition finds them.
-                tracing::error!(%error, queue, "a row of the inbox cannot be read");
+                tracing::error!(%error, queue, "a row of the hand-off table cannot be read");
                 Vec::new()
             },
             |batch| batch.items,
@@ -233,7 +233,7 @@ impl Handed {
 // === impl Hint ===
 
 impl Hint {
-    pub const ALL: [Self; 3] = [Self::Inbox, Self::Orders, Self::Shares];
+    pub const ALL: [Self; 3] = [Self::HandOff, Self::Orders, Self::Shares];
 }
 
 /// What has become of attempts in `smpp.message_correlations`, on this node since its start.
@@ -288,11 +288,11 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     fn give_seat(&self, account: u32, seat: u32) -> Reply<()>;
 
     /// Everything active in partitions that this node holds now, except what waits for an operator's
-    /// receipt, and takes what the inbox has for them: both as of one moment, so that each message
+    /// receipt, and takes what the hand-off table has for them: both as of one moment, so that each message
     /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
 
-    /// Takes up to `limit` rows for this node's partitions out of the inbox, oldest first.
+    /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first.
     fn collect(&self, limit: usize) -> Reply<Vec<Handed>>;
 
     /// Resolves when every write that was asked for before this call has ended.

@@ -4,7 +4,7 @@
 //! [`ClusterStore`](super::cluster::ClusterStore). One thread of its own runs everything here.
 //!
 //! ```text
-//! write ─→ inbox ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←── pool ←── load, history, recover,
+//! write ─→ write queue ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←── pool ←── load, history, recover,
 //!                 └→ lane 1… (new messages)   ──┘                          upkeep, cluster
 //! ```
 //!
@@ -24,7 +24,6 @@ mod failed;
 mod failure;
 mod forms;
 mod import;
-mod inbox;
 mod lane;
 mod opt_out;
 mod options;
@@ -38,6 +37,7 @@ mod settings;
 mod statements;
 mod transaction;
 mod upkeep;
+mod write_queue;
 
 use std::future::Future;
 use std::ops::Range;
@@ -51,7 +51,7 @@ use tokio::runtime::Handle;
 
 use self::connect::Connector;
 use self::failure::failed;
-use self::inbox::Inbox;
+use self::write_queue::WriteQueue;
 use super::cluster::Membership;
 use super::gauges::Gauges;
 use super::{
@@ -80,7 +80,7 @@ pub(super) struct Shared {
     pub connect: Connector,
     cluster: cluster::Cluster,
     options: PgOptions,
-    inbox: Inbox,
+    write_queue: WriteQueue,
     counts: Counts,
     closed: AtomicBool,
 }
@@ -176,7 +176,7 @@ impl PgStore {
             membership: RwLock::new(None),
             connect,
             cluster: cluster::Cluster::default(),
-            inbox: Inbox::new(options.writers.max(1)),
+            write_queue: WriteQueue::new(options.writers.max(1)),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
             options,
@@ -197,7 +197,7 @@ impl PgStore {
     /// Resolves when every write that was asked for before this call has ended.
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
-        self.shared.inbox.barrier(answer);
+        self.shared.write_queue.barrier(answer);
         reply
     }
 
@@ -226,7 +226,9 @@ async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreErro
         let mut tick = tokio::time::interval(OVERDUE_TICK);
         loop {
             tick.tick().await;
-            theirs.inbox.refuse_overdue(theirs.options.write_timeout);
+            theirs
+                .write_queue
+                .refuse_overdue(theirs.options.write_timeout);
         }
     });
     let lanes = (0..shared.options.writers.max(1)).map(|lane| lane::run(Arc::clone(&shared), lane));
@@ -283,7 +285,7 @@ async fn prepare(shared: &Shared) -> Result<(), StoreError> {
 impl Store for PgStore {
     fn write(&self, batch: WriteBatch) -> Ticket {
         let (answer, ticket) = Reply::pair();
-        self.shared.inbox.push(batch, answer);
+        self.shared.write_queue.push(batch, answer);
         ticket
     }
 
@@ -419,7 +421,7 @@ impl Store for PgStore {
             commits: counts.commits.load(Ordering::Relaxed),
             rows: counts.rows.load(Ordering::Relaxed),
             commit_seconds: counts.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
-            waiting: self.shared.inbox.rows() as u64,
+            waiting: self.shared.write_queue.rows() as u64,
             free_mib: 0,
             below_floor: false,
             stalled: counts.is_stalled(),
@@ -439,7 +441,7 @@ impl Store for PgStore {
             .take();
         let Some(thread) = thread else { return };
         // The lanes end when they have written what waits, and the thread after them.
-        self.shared.inbox.close();
+        self.shared.write_queue.close();
         self.shared.closed.store(true, Ordering::Release);
         if thread.join().is_err() {
             tracing::error!("the store's thread panicked");

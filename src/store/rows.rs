@@ -34,7 +34,7 @@ pub struct WriteBatch {
     pub charge: Vec<balance::ChargeRow>,
 }
 
-/// One item for the shared inbox: the owner of the partition takes it out ([`cluster`]).
+/// One item for the shared hand-off table: the owner of the partition takes it out ([`cluster`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteItem {
     /// Interned name of the queue.
@@ -43,13 +43,13 @@ pub struct RemoteItem {
     pub part: u8,
     /// The message that it is about.
     pub id: u64,
-    /// See [`inbox_octets`].
+    /// See [`hand_off_octets`].
     pub octets: Bytes,
 }
 
-/// An item as the inbox has it: an [`Enqueue`](crate::pb::Enqueue) of one. Octets of several, one after the other, are an
+/// An item as the hand-off table has it: an [`Enqueue`](crate::pb::Enqueue) of one. Octets of several, one after the other, are an
 /// `Enqueue` of all of them: that is how protobuf repeats a field.
-pub fn inbox_octets(item: &QueueItem) -> Bytes {
+pub fn hand_off_octets(item: &QueueItem) -> Bytes {
     // Field 1 of `Enqueue`, without a copy of the message to put into one.
     let mut octets = Vec::with_capacity(prost::encoding::message::encoded_len(1, item));
     prost::encoding::message::encode(1, item, &mut octets);
@@ -102,8 +102,8 @@ pub struct FinRow {
     pub tell: u32,
     /// When the message ended, as the operator's receipt says; Unix milliseconds, 0 when it does not.
     pub done_at: i64,
-    /// The receipt ([`inbox_octets`]) when that queue is another node's: the row that wins puts it
-    /// into the inbox as well. Otherwise empty, and empty in what is read.
+    /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
+    /// into the hand-off table as well. Otherwise empty, and empty in what is read.
     pub remote_item: Bytes,
 }
 

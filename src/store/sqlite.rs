@@ -4,7 +4,7 @@
 //! written by one thread in group commits; `index.db` is derived and may be deleted while stopped.
 //!
 //! ```text
-//! write ─→ inbox ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
+//! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
 //!                     ↑ upkeep                ↓ new rows, once a second
 //!                                     index ──→ index.db ←── lookup (old correlations)
 //! ```
@@ -26,7 +26,6 @@ mod failed;
 mod failure;
 mod forms;
 mod fsck;
-mod inbox;
 mod index;
 mod log;
 mod moving;
@@ -43,6 +42,7 @@ mod search;
 mod settings;
 mod upkeep;
 mod worker;
+mod write_queue;
 mod writer;
 
 use std::ops::Range;
@@ -57,12 +57,12 @@ use rusqlite::hooks::Wal;
 use self::checkpoint::Log;
 use self::correlate::Lookup;
 use self::disk::Disk;
-use self::inbox::{Inbox, Pending};
 use self::index::Index;
 use self::rows::Marks;
 use self::schema::{FolderLock, failed, open_reader, sql_failed};
 use self::upkeep::Upkeep;
 use self::worker::Worker;
+use self::write_queue::{Pending, WriteQueue};
 use super::gauges::Gauges;
 use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
@@ -103,7 +103,7 @@ struct Running {
 /// What the threads of one store share.
 struct Shared {
     folder: PathBuf,
-    inbox: Inbox,
+    write_queue: WriteQueue,
     log: Arc<Log>,
     disk: Disk,
     gauges: Gauges,
@@ -173,7 +173,7 @@ impl SqliteStore {
         connection.wal_hook(Some(committed)).map_err(sql_failed)?;
         let marks = read_marks(&connection).map_err(sql_failed)?;
         let shared = Arc::new(Shared {
-            inbox: Inbox::default(),
+            write_queue: WriteQueue::default(),
             log,
             disk: Disk::new(&folder, options.min_free_mib),
             gauges: Gauges::default(),
@@ -255,12 +255,12 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn write(&self, batch: WriteBatch) -> Ticket {
         let (answer, ticket) = Reply::pair();
-        self.shared.inbox.push(Pending { batch, answer });
+        self.shared.write_queue.push(Pending { batch, answer });
         ticket
     }
 
     fn barrier(&self) -> Reply<()> {
-        self.shared.inbox.barrier()
+        self.shared.write_queue.barrier()
     }
 
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
@@ -377,7 +377,7 @@ impl Store for SqliteStore {
             commits: gauges.commits.load(Ordering::Relaxed),
             rows: gauges.rows.load(Ordering::Relaxed),
             commit_seconds: gauges.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
-            waiting: shared.inbox.rows() as u64,
+            waiting: shared.write_queue.rows() as u64,
             free_mib: shared.disk.free_mib(),
             below_floor: shared.disk.below_floor(),
             stalled: gauges.is_stalled(),
@@ -393,7 +393,7 @@ impl Store for SqliteStore {
             return;
         };
         // The writer first: what waits is written, and jobs of the upkeep are answered.
-        self.shared.inbox.close();
+        self.shared.write_queue.close();
         let connection = running.writer.join();
         self.shared.log.close();
         if running.log.join().is_err() {

@@ -243,7 +243,7 @@ metrics! {
     leases_lost: Counter = "cluster_leases_lost", Counter::default();
     /// Dead nodes that this node has taken over.
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
-    /// Items that other nodes have handed over to this one through the inbox.
+    /// Items that other nodes have handed over to this one through the hand-off table.
     items_collected: Counter = "cluster_items_collected", Counter::default();
     /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
     janitor_rounds: Counter = "janitor_rounds", Counter::default();

@@ -60,9 +60,12 @@ fn nodes_wake_each_other() {
     assert!(wakes(&two, &one));
     // Both listen and have sent: from here on nothing gets lost, and many wishes are few wake-ups.
     for _ in 0..20 {
-        (0..100).for_each(|_| one.store.wake(&[two.me.node, one.me.node, 77], Hint::Inbox));
-        assert!(is_woken(&one.store.woken(Hint::Inbox), PATIENCE));
-        assert!(is_woken(&two.store.woken(Hint::Inbox), PATIENCE));
+        (0..100).for_each(|_| {
+            one.store
+                .wake(&[two.me.node, one.me.node, 77], Hint::HandOff)
+        });
+        assert!(is_woken(&one.store.woken(Hint::HandOff), PATIENCE));
+        assert!(is_woken(&two.store.woken(Hint::HandOff), PATIENCE));
     }
 }
 

@@ -40,7 +40,7 @@ struct State {
     beats: usize,
     /// How often orders were looked for.
     looked: usize,
-    /// Items that the inbox has whenever it is asked, and how often it was.
+    /// Items that the hand-off table has whenever it is asked, and how often it was.
     waiting: usize,
     collected: usize,
     /// Nothing can be collected.
@@ -351,7 +351,7 @@ async fn a_node_that_is_told_looks_at_once() {
         assert!((1..=3).contains(&beats), "{beats} beats");
     }
     let before = lock(&shelf.state).beats;
-    shelf.woken(Hint::Inbox).notify_one();
+    shelf.woken(Hint::HandOff).notify_one();
     tokio::time::sleep(SOON).await;
     assert!(
         lock(&shelf.state).beats - before <= 1,
@@ -374,7 +374,7 @@ async fn orders_are_looked_for_when_told_and_now_and_then() {
     }
     let began = tokio::time::Instant::now();
     while began.elapsed() < poll * 4 {
-        shelf.woken(Hint::Inbox).notify_one();
+        shelf.woken(Hint::HandOff).notify_one();
         tokio::time::sleep(TICK / 2).await;
     }
     let looked = looked();
@@ -389,7 +389,7 @@ async fn the_inbox_is_emptied_at_once_and_less_often_while_much_comes() {
     let woken_for = async |time: Duration| {
         let began = tokio::time::Instant::now();
         while began.elapsed() < time {
-            shelf.woken(Hint::Inbox).notify_one();
+            shelf.woken(Hint::HandOff).notify_one();
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -403,7 +403,7 @@ async fn the_inbox_is_emptied_at_once_and_less_often_while_much_comes() {
     }
     tokio::time::sleep(SOON).await;
     collected();
-    shelf.woken(Hint::Inbox).notify_one();
+    shelf.woken(Hint::HandOff).notify_one();
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(collected(), 1, "after a rest there is no wait");
 }

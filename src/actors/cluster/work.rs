@@ -1,4 +1,4 @@
-//! Claims, takeovers and the inbox: one after another, so that an item that is in the inbox when its
+//! Claims, takeovers and the hand-off table: one after another, so that an item that is in the hand-off table when its
 //! partition is taken over comes once, by the takeover.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::actors::queue::{AdoptPartitions, Queue, Seeds};
 use crate::pb::{Order, QueueItem};
 use crate::store::cluster::Partition;
 
-/// Most rows taken out of the inbox at a time, and how often before something else has its turn.
+/// Most rows taken out of the hand-off table at a time, and how often before something else has its turn.
 const INBOX: usize = 256;
 const ROUNDS: usize = 16;
 /// After a wake-up the next one of its kind waits so long: what comes meanwhile is taken with it.
@@ -45,7 +45,7 @@ impl Cluster {
     pub(super) fn listen(&mut self, hint: Hint, ctx: &mut Context<Self>) {
         let woken = self.store.woken(hint);
         let rest = match hint {
-            Hint::Inbox if self.is_busy => LONG_REST,
+            Hint::HandOff if self.is_busy => LONG_REST,
             _ => REST,
         };
         let wait = async move {
@@ -54,7 +54,7 @@ impl Cluster {
         };
         ctx.spawn(wait.into_actor(self).map(move |(), cluster, ctx| {
             match hint {
-                Hint::Inbox => {
+                Hint::HandOff => {
                     cluster.wanted.collect = true;
                     cluster.work(ctx);
                 }
@@ -115,7 +115,7 @@ pub(super) struct Done {
     collected: Collected,
 }
 
-/// What came out of the inbox.
+/// What came out of the hand-off table.
 #[derive(Default)]
 struct Collected {
     items: usize,

@@ -1,4 +1,4 @@
-//! The cluster port on PostgreSQL: members, leases, the shared inbox, wake-ups.
+//! The cluster port on PostgreSQL: members, leases, the shared hand-off table, wake-ups.
 //!
 //! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
 //! that whatever finds this node buried ends its membership here, so that nothing is written after.
@@ -35,7 +35,7 @@ pub struct Cluster {
     lease: RwLock<Duration>,
     /// The connection of the heartbeat: it waits behind no other work.
     beat: Mutex<Option<member::Beat>>,
-    /// Held for reading while items are taken out of the inbox, for writing when partitions change.
+    /// Held for reading while items are taken out of the hand-off table, for writing when partitions change.
     collecting: tokio::sync::RwLock<()>,
     /// Rows whose commit broke off.
     uncertain: Mutex<Vec<collect::Taken>>,

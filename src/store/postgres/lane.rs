@@ -23,9 +23,9 @@ use uuid::Uuid;
 use super::Shared;
 use super::correlations::operator_uuid;
 use super::failure::{Failure, failed};
-use super::inbox::{Pending, no_answer};
 use super::statements::{STEPS, Step};
 use super::transaction::Mode;
+use super::write_queue::{Pending, no_answer};
 use crate::store::cluster::Membership;
 use crate::store::{StoreError, Written};
 
@@ -87,7 +87,7 @@ pub fn writer_name(member: Membership) -> String {
     format!("smsc node {} epoch {}", member.node, member.epoch)
 }
 
-/// Runs until the inbox is closed and empty.
+/// Runs until the write queue is closed and empty.
 pub async fn run(shared: Arc<Shared>, number: usize) {
     let mut lane = Lane {
         number,
@@ -103,7 +103,7 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
     }
     let shared = Arc::clone(&lane.shared);
     let limit = shared.options.batch_rows.max(1);
-    while let Some(group) = shared.inbox.take(number, limit).await {
+    while let Some(group) = shared.write_queue.take(number, limit).await {
         let writing = AssertUnwindSafe(lane.write(group)).catch_unwind().await;
         if writing.is_err() {
             // Nobody knows what was written of it; another process begins from the store.
@@ -191,7 +191,7 @@ impl Lane {
                 (true, None) => {
                     let member = self.shared.membership().ok_or(Failure::Fenced)?;
                     for stale in group.extract_if(.., |one| one.is_of_another(member.epoch)) {
-                        self.shared.inbox.end(stale, Err(StoreError::Fenced));
+                        self.shared.write_queue.end(stale, Err(StoreError::Fenced));
                     }
                     if group.is_empty() {
                         continue;
@@ -228,13 +228,15 @@ impl Lane {
             }
             stalled.get_or_insert_with(|| Stalled::new(&self.shared));
             let patience = self.shared.options.write_timeout;
-            if self.shared.inbox.is_closed() {
+            if self.shared.write_queue.is_closed() {
                 self.closing.get_or_insert_with(Instant::now);
             }
             // What may have been written is not refused.
             if unknown.is_none() {
                 for overdue in group.extract_if(.., |pending| pending.is_overdue(patience)) {
-                    self.shared.inbox.end(overdue, Err(no_answer(patience)));
+                    self.shared
+                        .write_queue
+                        .end(overdue, Err(no_answer(patience)));
                 }
             }
             tokio::time::sleep(pause).await;
@@ -380,13 +382,13 @@ impl Lane {
             let buried = written.rejected.len() as u64;
             let dead = &self.shared.counts.writes.dead_letters;
             dead.fetch_add(buried, Ordering::Relaxed);
-            self.shared.inbox.end(pending, Ok(written));
+            self.shared.write_queue.end(pending, Ok(written));
         }
     }
 
     fn refuse(&self, group: Vec<Pending>, error: &StoreError) {
         for pending in group {
-            self.shared.inbox.end(pending, Err(error.clone()));
+            self.shared.write_queue.end(pending, Err(error.clone()));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::inbox::Pending;
 use super::schema::sql_failed;
+use super::write_queue::Pending;
 use super::{SqliteStore, writer};
 use crate::domain::price::Purse;
 use crate::store::balance::{BalanceStore, PurseRow, TopUpRow, ToppedUp};

@@ -129,7 +129,7 @@ pub fn run(connection: &Connection, shared: &Arc<Shared>) {
             Err(Failure::Fatal(reason)) => {
                 log.broken.store(true, Ordering::Relaxed);
                 (shared.hooks.fatal)(&format!("cannot write smsc.db: {reason}"));
-                return shared.inbox.close();
+                return shared.write_queue.close();
             }
             // What is committed is in the log.
             Err(failure) => {
@@ -166,7 +166,7 @@ fn finish(shared: &Arc<Shared>) {
         writer.finish_log();
         let _ = done.send(Ok(()));
     });
-    if shared.inbox.push_job(job) {
+    if shared.write_queue.push_job(job) {
         let _ = reply.wait();
     }
 }

@@ -40,10 +40,10 @@ impl<C: Send + 'static> Worker<C> {
         context: C,
         tick: Option<Tick<C>>,
     ) -> Result<Self, StoreError> {
-        let (jobs, inbox) = sync_channel(mailbox);
+        let (jobs, waiting) = sync_channel(mailbox);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || run(context, &inbox, tick))
+            .spawn(move || run(context, &waiting, tick))
             .map_err(|error| failed(format!("cannot start thread {name}: {error}")))?;
         Ok(Self {
             name,
@@ -112,11 +112,11 @@ impl<C: Send + 'static> Worker<C> {
     }
 }
 
-fn run<C>(mut context: C, inbox: &Receiver<Job<C>>, tick: Option<Tick<C>>) {
+fn run<C>(mut context: C, waiting: &Receiver<Job<C>>, tick: Option<Tick<C>>) {
     let mut due = Instant::now();
     loop {
         let job = match tick {
-            None => match inbox.recv() {
+            None => match waiting.recv() {
                 Ok(job) => job,
                 Err(_) => return,
             },
@@ -125,7 +125,7 @@ fn run<C>(mut context: C, inbox: &Receiver<Job<C>>, tick: Option<Tick<C>>) {
                     let pause = catch_unwind(AssertUnwindSafe(|| tick(&mut context)));
                     due = Instant::now() + pause.unwrap_or(Duration::from_secs(1));
                 }
-                match inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                match waiting.recv_timeout(due.saturating_duration_since(Instant::now())) {
                     Ok(job) => job,
                     Err(RecvTimeoutError::Timeout) => continue,
                     Err(RecvTimeoutError::Disconnected) => return,

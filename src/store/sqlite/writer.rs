@@ -16,10 +16,10 @@ use super::Shared;
 use super::balance;
 use super::checkpoint;
 use super::failure::{Failure, panic_text};
-use super::inbox::{Pending, Take};
 use super::pass::{Mode, Pass};
 use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
+use super::write_queue::{Pending, Take};
 use crate::store::{Reply, StoreError, WriteBatch, Written};
 
 /// Pause before results are tried again on a full disk or behind a foreign lock.
@@ -43,7 +43,7 @@ pub struct Writer<'c> {
     dead: bool,
 }
 
-/// Runs until the inbox is closed and empty; gives the connection back.
+/// Runs until the write queue is closed and empty; gives the connection back.
 pub fn run(
     connection: Connection,
     marks: Marks,
@@ -78,7 +78,7 @@ pub fn transact<T: Send + 'static>(
         let _ = answer.send(writer.transaction(job));
     });
     // A job given back is dropped with its answer, which reads as `Closed`.
-    shared.inbox.push_job(boxed);
+    shared.write_queue.push_job(boxed);
     reply
 }
 
@@ -98,7 +98,7 @@ impl Writer<'_> {
                 linger: self.linger,
                 pause: is_full.then_some(TRY_AGAIN),
             };
-            if !shared.inbox.take(&mut group, &mut job, take) {
+            if !shared.write_queue.take(&mut group, &mut job, take) {
                 break;
             }
             if let Some(job) = job.take() {
@@ -206,7 +206,7 @@ impl Writer<'_> {
             Failure::Fatal(reason) => {
                 (self.shared.hooks.fatal)(&format!("cannot write smsc.db: {reason}"));
                 self.dead = true;
-                self.shared.inbox.close();
+                self.shared.write_queue.close();
                 refuse(group.drain(..), &StoreError::Closed);
                 refuse(self.held.drain(..), &StoreError::Closed);
                 false
@@ -250,7 +250,7 @@ impl Writer<'_> {
             return;
         }
         let full = stalled.then(|| self.full());
-        let waiting = self.shared.inbox.refuse_accepts(full);
+        let waiting = self.shared.write_queue.refuse_accepts(full);
         refuse(waiting.into_iter(), &self.full());
     }
 

@@ -1,8 +1,8 @@
-//! Takes items out of the shared inbox for the partitions of this node.
+//! Takes items out of the shared hand-off table for the partitions of this node.
 //!
 //! Called by the cluster port. Keeps true that a row is answered once: it is deleted in the
 //! transaction that reads it, and when the connection breaks during the commit, the row is kept
-//! aside until the next call has seen whether the inbox still has it.
+//! aside until the next call has seen whether the hand-off table still has it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::lease::{QUEUE, lock_member};
 use crate::store::StoreError;
 use crate::store::cluster::{Handed, Membership, Partition};
 
-/// The LATERAL makes it one look into the index for each partition, whatever the inbox holds for others.
+/// The LATERAL makes it one look into the index for each partition, whatever the hand-off table holds for others.
 const TAKE: &str = "
 WITH oldest AS MATERIALIZED (
   SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
@@ -35,7 +35,7 @@ SELECT i.seq FROM inbox i
 JOIN unnest($1::int[], $2::smallint[], $3::bigint[]) u(queue, part, seq)
   ON i.queue = u.queue AND i.part = u.part AND i.seq = u.seq FOR UPDATE OF i";
 
-/// A row of the inbox.
+/// A row of the hand-off table.
 pub struct Taken {
     queue: i32,
     part: i16,
@@ -103,7 +103,7 @@ async fn try_collect(
     Ok(Some(uncertain.drain(..).map(Taken::handed).collect()))
 }
 
-/// Keeps those that the inbox has no more: the commit that took them did happen.
+/// Keeps those that the hand-off table has no more: the commit that took them did happen.
 async fn keep_gone(
     transaction: &Transaction<'_>,
     uncertain: &mut Vec<Taken>,

@@ -122,7 +122,7 @@ pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
         // Buried: it holds nothing.
         return Ok(());
     };
-    // Nothing may be taken out of the inbox for a partition that is another node's by then.
+    // Nothing may be taken out of the hand-off table for a partition that is another node's by then.
     let _still = shared.cluster.collecting.write().await;
     shared.cluster.forget(&resources).await;
     let keys = Keys::of(resources);

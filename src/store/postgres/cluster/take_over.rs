@@ -1,8 +1,8 @@
 //! Reads what is active in partitions that this node has claimed.
 //!
 //! Called by the cluster port. Keeps true that a message is either in the answer or comes by the
-//! inbox later: one snapshot is what the answer is read from and what the inbox is emptied by, and
-//! nothing is collected for a partition before that. Whoever changes the inbox meanwhile makes the
+//! hand-off table later: one snapshot is what the answer is read from and what the hand-off table is emptied by, and
+//! nothing is collected for a partition before that. Whoever changes the hand-off table meanwhile makes the
 //! database refuse the transaction, and it is done again.
 
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub async fn take_over(
         }
     }
     Err(StoreError::Failed(
-        "the inbox changed during every attempt to take partitions over".into(),
+        "the hand-off table changed during every attempt to take partitions over".into(),
     ))
 }
 

@@ -50,7 +50,7 @@ struct Wishes {
 /// What a notification carries.
 const fn payload(hint: Hint) -> &'static str {
     match hint {
-        Hint::Inbox => "",
+        Hint::HandOff => "",
         Hint::Orders => "orders",
         Hint::Shares => "shares",
     }
@@ -197,11 +197,11 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     let hear = async {
         while let Some(message) = messages.next().await {
             if let AsyncMessage::Notification(got) = message? {
-                // What only a later release knows may be about the inbox.
+                // What only a later release knows may be about the hand-off table.
                 let known = Hint::ALL
                     .into_iter()
                     .find(|hint| payload(*hint) == got.payload());
-                woken[known.unwrap_or(Hint::Inbox) as usize].notify_one();
+                woken[known.unwrap_or(Hint::HandOff) as usize].notify_one();
             }
         }
         Err(StoreError::Failed(

@@ -33,7 +33,7 @@ pub struct Pending {
 }
 
 /// The queues.
-pub struct Inbox {
+pub struct WriteQueue {
     state: Mutex<State>,
     /// One per lane.
     wake: Vec<Notify>,
@@ -77,9 +77,9 @@ fn is_free(batch: &WriteBatch) -> bool {
     !batch.accept.is_empty() && batch.len() == loose
 }
 
-// === impl Inbox ===
+// === impl WriteQueue ===
 
-impl Inbox {
+impl WriteQueue {
     pub fn new(lanes: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -137,7 +137,7 @@ impl Inbox {
         }
     }
 
-    /// Takes batches up to so many rows for a lane; waits for work. `None` when the inbox is closed
+    /// Takes batches up to so many rows for a lane; waits for work. `None` when the write queue is closed
     /// and there is no more for this lane.
     pub async fn take(&self, lane: usize, limit: usize) -> Option<Vec<Pending>> {
         loop {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use smsc::domain::partition::{self, PARTITIONS};
 use smsc::pb::{Message, QueueItem};
 use smsc::store::cluster::{ClusterStore, Handed, Partition, Resource};
-use smsc::store::{RemoteItem, Stage, Store, WriteBatch, inbox_octets};
+use smsc::store::{RemoteItem, Stage, Store, WriteBatch, hand_off_octets};
 
 use crate::database::{Database, Node, Session};
 use crate::queue;
@@ -31,7 +31,7 @@ fn item(n: u64) -> RemoteItem {
         queue: QUEUE,
         part: part(n),
         id: id(n),
-        octets: inbox_octets(&QueueItem {
+        octets: hand_off_octets(&QueueItem {
             id: id(n),
             ..QueueItem::default()
         }),
@@ -175,7 +175,7 @@ fn taking_over_again_or_elsewhere_is_as_of_one_moment_too() {
         let late = other.store.write(batch(500..510));
         late.wait().expect("writes");
         assert_eq!(collect(other, 1000, &mut BTreeMap::new()), 0, "not its own");
-        // While it waits in the inbox, the same node reads everything again.
+        // While it waits in the hand-off table, the same node reads everything again.
         let mut again = BTreeMap::new();
         take_over(node, 0..PARTITIONS, &mut again);
         assert_eq!(again.len(), 510);

@@ -40,7 +40,7 @@ pub enum Work {
 
 /// The queue.
 #[derive(Default)]
-pub struct Inbox {
+pub struct WriteQueue {
     state: Mutex<State>,
     wake: Condvar,
 }
@@ -76,9 +76,9 @@ impl Work {
     }
 }
 
-// === impl Inbox ===
+// === impl WriteQueue ===
 
-impl Inbox {
+impl WriteQueue {
     /// Queues a batch, or answers it at once when that is not possible.
     pub fn push(&self, pending: Pending) {
         let rows = pending.batch.len();
@@ -114,14 +114,14 @@ impl Inbox {
     /// Resolves when every batch that was pushed before has been answered.
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
-        // A closed inbox drops it with its answer, which reads as `Closed`.
+        // A closed write_queue drops it with its answer, which reads as `Closed`.
         self.push_work(Work::Barrier(Box::new(move |writer| {
             writer.wait_for_held(answer);
         })));
         reply
     }
 
-    /// Queues a job; false when the inbox is closed, and the job is dropped.
+    /// Queues a job; false when the write queue is closed, and the job is dropped.
     pub fn push_job(&self, job: Job) -> bool {
         self.push_work(Work::Job(job))
     }
@@ -139,7 +139,7 @@ impl Inbox {
     }
 
     /// Moves work into `into` (emptied by the caller): batches up to the limit, or a single job.
-    /// False when the inbox is closed and empty.
+    /// False when the write queue is closed and empty.
     pub fn take(&self, into: &mut Vec<Pending>, job: &mut Option<Job>, take: Take) -> bool {
         let mut state = match take.pause {
             None => self.wait(),
