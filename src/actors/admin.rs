@@ -5,7 +5,6 @@
 //! would be lost with it. Every command leaves a line with the target `audit`: who, what, result.
 //! Runs on the core arbiter under `supervise`.
 
-mod abroad;
 mod access;
 mod command;
 mod drain;
@@ -15,6 +14,7 @@ mod nodes;
 mod opt_outs;
 mod orders;
 mod readiness;
+mod remote_command;
 mod replay;
 mod settings;
 mod snapshots;
@@ -48,11 +48,11 @@ use crate::pb::{
 };
 use crate::store::StoreError;
 
-pub use abroad::to_node as send_to;
-pub(super) use abroad::to_others;
 pub use command::execute;
 pub use messages::{accepted_attempt, due_at, history};
 pub use orders::carry_out as order;
+pub use remote_command::to_node as send_to;
+pub(super) use remote_command::to_others;
 
 pub use settings::{
     ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, Reseal, SettingsState,

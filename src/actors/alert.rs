@@ -42,7 +42,7 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
             pdu: octets.freeze(),
             notification: None,
         };
-        if !deliver(&node, &forward) && !send_abroad(&node, forward).await {
+        if !deliver(&node, &forward) && !send_to_other_node(&node, forward).await {
             node.metrics.alerts_dropped.inc();
         }
     });
@@ -102,7 +102,7 @@ async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u3
 }
 
 /// Leaves an alert for a node that has a receiver of its account; false when there is none.
-pub(super) async fn send_abroad(node: &NodeContext, forward: ForwardAlert) -> bool {
+pub(super) async fn send_to_other_node(node: &NodeContext, forward: ForwardAlert) -> bool {
     let own = node.ids.node();
     let serving = node
         .local_lease

@@ -313,7 +313,7 @@ impl Cluster {
             .collect();
         self.declare(&queues, &binds, ctx);
         let patience = self.node.config().cluster.heartbeat * WAIT_FOR_OTHERS;
-        let wish = Shares {
+        let rebalance = Shares {
             me: self.me.node,
             view: &view,
             queues: &queues,
@@ -322,8 +322,8 @@ impl Cluster {
                 .patient_since
                 .is_some_and(|since| since.elapsed() >= patience),
         }
-        .wish();
-        self.patient_since = wish
+        .rebalance();
+        self.patient_since = rebalance
             .is_patient
             .then(|| self.patient_since.unwrap_or_else(Instant::now));
         let missing_here: Vec<Resource> = {
@@ -340,9 +340,9 @@ impl Cluster {
         self.node.local_lease.set_view(view);
         // After standing back: still ours in the database, so nobody else has touched it.
         self.wanted.adopt = missing_here;
-        self.wanted.claim = wish.claim;
+        self.wanted.claim = rebalance.claim;
         self.work(ctx);
-        self.give_back(wish.release, ctx);
+        self.give_back(rebalance.release, ctx);
     }
 
     fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed], ctx: &mut Context<Self>) {

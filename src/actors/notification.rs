@@ -36,7 +36,7 @@ pub fn pass_on(node: &Arc<NodeContext>, message: &Message, said: &OperatorReceip
     }
     let node = Arc::clone(node);
     actix::spawn(async move {
-        if !alert::send_abroad(&node, forward).await {
+        if !alert::send_to_other_node(&node, forward).await {
             node.metrics.notifications_dropped.inc();
         }
     });

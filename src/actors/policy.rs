@@ -2,7 +2,7 @@
 //!
 //! The rules are in [`crate::domain::policy`], compiled by the plan. [`check`] judges one message by
 //! its addresses; [`screen`] takes the tokens of limits for a batch, and hears what subscribers say by
-//! keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a wish
+//! keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a choice
 //! to get no more messages is in the store before its message is answered.
 
 mod limiter;
@@ -145,7 +145,7 @@ pub async fn screen(
     if !plan.keywords().is_empty() {
         let heard = hear(node, &plan, sender, checked).await;
         if let Err((error, sequences)) = heard {
-            // It comes again: a wish that was answered must not be lost.
+            // It comes again: a choice that was answered must not be lost.
             tracing::error!(%error, "an opt-out could not be written; its message is refused");
             checked.retain(|(sequence, _)| {
                 let lost = sequences.contains(sequence);
@@ -161,28 +161,28 @@ pub async fn screen(
 }
 
 /// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
-/// whose wish was not written.
+/// whose choice was not written.
 async fn hear(
     node: &NodeContext,
     plan: &Plan,
     sender: u32,
     checked: &[(u32, Box<Message>)],
 ) -> Result<(), (StoreError, Vec<u32>)> {
-    let mut wishes = checked.iter().filter_map(|(sequence, message)| {
+    let mut choices = checked.iter().filter_map(|(sequence, message)| {
         if message.kind() != Kind::Mo || message.source.is_empty() {
             return None;
         }
         let account = plan.mo_account(&message.destination)?;
         let account = &plan.account_by_id(account)?.config.system_id;
-        let out = plan.keywords().wish(&content::text_of(message)?)?;
+        let out = plan.keywords().choice(&content::text_of(message)?)?;
         Some((*sequence, account, &message.source, out))
     });
-    while let Some((sequence, account, source, out)) = wishes.next() {
+    while let Some((sequence, account, source, out)) = choices.next() {
         let number = String::from_utf8_lossy(normalise(source)).into_owned();
         let word = if out { "opt-out" } else { "opt-in" };
         let by = format!("{word} keyword by {}", node.name_of(sender));
         if let Err(error) = opt(node, account.clone(), number, out, by).await {
-            let rest = wishes.map(|(sequence, ..)| sequence);
+            let rest = choices.map(|(sequence, ..)| sequence);
             return Err((error, std::iter::once(sequence).chain(rest).collect()));
         }
     }

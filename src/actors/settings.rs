@@ -7,9 +7,9 @@
 //! node goes from version to version in order, and that what it cannot apply changes nothing on it
 //! and is told by [`Desk::trouble`].
 
+mod config_change;
 mod files;
 mod kept;
-mod wish;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,8 +34,8 @@ use crate::store::settings::Edit;
 use crate::store::{Store, StoreError};
 
 pub use crate::store::settings::{Setting, Settings, SettingsVersion};
+pub use config_change::{Condition, ConfigChange};
 pub use kept::reseal;
-pub use wish::{Condition, Wish};
 
 /// How often a node asks for the version, should it have missed that there is a new one.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ pub struct Settled {
 pub struct Changed {
     /// The version after it; the one before it when nothing had to be changed, or for a dry run.
     pub version: u64,
-    /// The version of what the wish was about: of one resource, or of the whole.
+    /// The version of what the change was about: of one resource, or of the whole.
     pub tag: u64,
     pub changes: Vec<Change>,
     pub warnings: Vec<Problem>,
@@ -181,7 +181,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
         settings = read()?;
     } else if path.is_none() && !file.has_no_resources() {
         // Only the demo has resources without a file; its operator listens somewhere else each time.
-        let moved = wish::with_addresses(&settings.resources(), &file.resources());
+        let moved = config_change::with_addresses(&settings.resources(), &file.resources());
         let changes = difference(&settings.resources(), &moved);
         if !changes.is_empty() {
             write(
@@ -378,37 +378,40 @@ impl Supervised for Follower {}
 
 // === changing ===
 
-/// Carries a wish out, here and on the other nodes; with `dry_run` only says what it would do.
+/// Carries a configuration change out, here and on the other nodes; with `dry_run` only says what it would do.
 ///
 /// # Errors
 /// See [`SettingsError`]; then nothing has changed.
 pub async fn change(
     node: &Arc<NodeContext>,
-    wish: Wish,
+    config_change: ConfigChange,
     condition: Condition,
     dry_run: bool,
     by: &str,
 ) -> Result<Changed, SettingsError> {
-    let wish = Arc::new(wish);
+    let config_change = Arc::new(config_change);
     for _ in 0..TRIES {
         let settings = node.settings.read(node.store.as_ref()).await?;
-        condition.check(wish.version_of(&settings), &wish.to_string())?;
-        let newer = match wish.as_ref() {
-            Wish::Rollback(version) => {
+        condition.check(
+            config_change.version_of(&settings),
+            &config_change.to_string(),
+        )?;
+        let newer = match config_change.as_ref() {
+            ConfigChange::Rollback(version) => {
                 let newer = (*version, u64::MAX, usize::MAX);
                 node.settings.history(node.store.as_ref(), newer).await?
             }
             _ => Vec::new(),
         };
         let version = settings.version;
-        let tag = wish.version_of(&settings).unwrap_or(version);
+        let tag = config_change.version_of(&settings).unwrap_or(version);
         let checked = blocking({
-            let (node, wish) = (Arc::clone(node), Arc::clone(&wish));
+            let (node, config_change) = (Arc::clone(node), Arc::clone(&config_change));
             move || {
                 let before = settings.resources();
-                let after = wish.apply(&settings, &newer)?;
+                let after = config_change.apply(&settings, &newer)?;
                 // What the history has was looked at when it came.
-                if !matches!(*wish, Wish::Rollback(_)) {
+                if !matches!(*config_change, ConfigChange::Rollback(_)) {
                     node.settings.check_files(&before, &after)?;
                 }
                 node.settings.check_sealing(&after)?;
@@ -430,7 +433,7 @@ pub async fn change(
         if dry_run || changed.changes.is_empty() {
             return Ok(changed);
         }
-        let what = wish.what(&changed.changes);
+        let what = config_change.what(&changed.changes);
         let edit = Edit {
             expected: version,
             at: clock::now_ms(),

@@ -47,7 +47,7 @@ pub struct Budget {
     pub longest_pause: Duration,
 }
 
-/// Counters and wishes of one supervised actor, shared with its snapshot.
+/// Counters and orders of one supervised actor, shared with its snapshot.
 #[derive(Debug, Default)]
 pub struct Health {
     name: String,
@@ -130,8 +130,8 @@ impl Health {
     }
 
     /// Says what the next stop means. Holds for one stop.
-    pub fn after_stop(&self, wish: AfterStop) {
-        *lock(&self.after_stop) = wish;
+    pub fn after_stop(&self, after: AfterStop) {
+        *lock(&self.after_stop) = after;
     }
 
     /// Ends a pause of [`AfterStop::Again`] early.
@@ -160,15 +160,15 @@ impl Health {
 impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
     /// The pause before the next start, or `None` when the actor shall not start again.
     fn next_pause(&mut self, panicked: bool) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
-        let wish = std::mem::take(&mut *lock(&self.health.after_stop));
-        match (panicked, wish) {
+        let after = std::mem::take(&mut *lock(&self.health.after_stop));
+        match (panicked, after) {
             (false, AfterStop::End) => None,
             (false, AfterStop::Again(pause)) => {
                 let health = Arc::clone(&self.health);
                 Some(Box::pin(async move {
                     match pause {
                         Some(pause) => {
-                            // Either ends it: the time, or somebody's wish.
+                            // Either ends it: the time, or somebody's after.
                             let _ = tokio::time::timeout(pause, health.wake.notified()).await;
                         }
                         None => health.wake.notified().await,

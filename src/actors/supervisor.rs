@@ -288,7 +288,7 @@ impl Handler<PlanChanged> for Supervisor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::settings::{self, Condition, Wish};
+    use crate::actors::settings::{self, Condition, ConfigChange};
     use crate::actors::test_support;
     use crate::domain::settings::{Key, Kind};
 
@@ -326,9 +326,9 @@ mod tests {
                 "id": name, "address": "127.0.0.1:9", "system_id": "smsc"
             });
             let key = Key::new(Kind::Operator, name);
-            let wish = Wish::Put { key, given };
+            let config_change = ConfigChange::Put { key, given };
             let changed =
-                settings::change(&node, wish, Condition::default(), false, "a test").await;
+                settings::change(&node, config_change, Condition::default(), false, "a test").await;
             changed.expect("changed");
             let watched = tokio::task::spawn_blocking(|| watching.join());
             let is_there = watched.await.expect("no panic").expect("no panic");

@@ -186,13 +186,13 @@ pub fn check(last: u64, now_ms: i64) -> Result<(), Ahead> {
 
 /// The node number for new ids: the wished one unless ids that were set aside have it, else one after.
 /// `None` when they have all of them.
-pub fn free_node(asides: &[Aside], wish: u8, now_ms: i64) -> Option<u8> {
+pub fn free_node(asides: &[Aside], preferred: u8, now_ms: i64) -> Option<u8> {
     let is_free = |node: &u8| {
         let mut theirs = asides.iter().filter(|aside| aside.node == *node);
         !theirs.any(|aside| aside.is_ahead(now_ms))
     };
     (0..=u8::MAX)
-        .map(|step| wish.wrapping_add(step))
+        .map(|step| preferred.wrapping_add(step))
         .find(is_free)
 }
 

@@ -259,7 +259,7 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
         &self,
         card: NodeCard,
         lease: Duration,
-        wish: Option<u8>,
+        preferred: Option<u8>,
     ) -> Result<Membership, StoreError>;
 
     /// Renews the lease and says what the cluster looks like. [`StoreError::Fenced`] when this node

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::abroad;
 use super::messages;
 use super::orders;
+use super::remote_command;
 use super::transfer;
 use crate::actors::alert;
 use crate::actors::context::NodeContext;
@@ -37,7 +37,7 @@ pub(super) async fn queue(
         &result,
     );
     if let Ok(done) = &mut result {
-        done.pending |= abroad::to_others(&node, What::Queue(order)).await?;
+        done.pending |= remote_command::to_others(&node, What::Queue(order)).await?;
     }
     result
 }
@@ -125,7 +125,7 @@ pub(super) async fn operator(
         &result,
     );
     if let Ok(done) = &mut result {
-        done.pending |= abroad::to_others(&node, What::Operator(order)).await?;
+        done.pending |= remote_command::to_others(&node, What::Operator(order)).await?;
     }
     result
 }

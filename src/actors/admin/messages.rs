@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::abroad;
+use super::remote_command;
 use crate::actors::context::NodeContext;
 use crate::actors::traced;
 use crate::clock;
@@ -102,7 +102,7 @@ pub(super) async fn erase(
     let others = What::EraseRecords(EraseRecords {
         msisdn: msisdn.clone(),
     });
-    abroad::to_others(&node, others).await?;
+    remote_command::to_others(&node, others).await?;
     erase_records(&node, msisdn).await.map_err(|error| {
         Refusal::unavailable(format!(
             "number and text are gone from {erased} messages, but not from the CDR files: {error}"

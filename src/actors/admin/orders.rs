@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use prost::Message as _;
 
-use super::abroad;
 use super::command::{ask, audit};
 use super::messages::{self, accepted_attempt};
+use super::remote_command;
 use super::transfer;
 use crate::actors::context::NodeContext;
 use crate::clock;
@@ -153,8 +153,8 @@ async fn pass_to_queue(
         queue_command::Verb::Move => transfer::target(node, &order.to, queue)?,
         _ => 0,
     };
-    if let Some(owner) = abroad::owner_of(node, queue, &history.stored.message) {
-        abroad::to_node(node, owner, What::Message(order.clone())).await?;
+    if let Some(owner) = remote_command::owner_of(node, queue, &history.stored.message) {
+        remote_command::to_node(node, owner, What::Message(order.clone())).await?;
         return Ok(Passed {
             outcome: Outcome::Done,
             queue: port.name.clone(),

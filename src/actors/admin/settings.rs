@@ -9,7 +9,7 @@ use actix::{Handler, Message, MessageResult, ResponseFuture};
 use super::Admin;
 use crate::actors::explain::{Explanation, explain};
 use crate::actors::settings::{
-    self, Changed, Comparison, Condition, Settings, SettingsError, SettingsVersion, Wish,
+    self, Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
 };
 
 /// Everything, with how far this node is.
@@ -26,7 +26,7 @@ pub struct SettingsState {
 
 /// A change.
 pub struct ChangeSettings {
-    pub wish: Wish,
+    pub config_change: ConfigChange,
     pub condition: Condition,
     pub dry_run: bool,
     /// Who wants it, for the history.
@@ -105,7 +105,14 @@ impl Handler<ChangeSettings> for Admin {
     fn handle(&mut self, ask: ChangeSettings, _: &mut Self::Context) -> Self::Result {
         let node = Arc::clone(&self.node);
         Box::pin(async move {
-            settings::change(&node, ask.wish, ask.condition, ask.dry_run, &ask.by).await
+            settings::change(
+                &node,
+                ask.config_change,
+                ask.condition,
+                ask.dry_run,
+                &ask.by,
+            )
+            .await
         })
     }
 }

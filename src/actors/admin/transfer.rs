@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::abroad;
 use super::command::{ask, audit};
+use super::remote_command;
 use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::pb::order::What;
@@ -17,7 +17,7 @@ pub(super) async fn many(
 ) -> Result<Commanded, Refusal> {
     let mut result = here(&node, &order).await;
     if let Ok(done) = &mut result {
-        done.pending |= abroad::to_others(&node, What::Move(order)).await?;
+        done.pending |= remote_command::to_others(&node, What::Move(order)).await?;
     }
     result
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
-use super::abroad;
 use super::messages::{self, accepted_attempt};
+use super::remote_command;
 use crate::actors::context::NodeContext;
 use crate::actors::correlation;
 use crate::actors::final_state;
@@ -166,7 +166,7 @@ fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refus
 async fn forget(node: &NodeContext, row: u64) -> Result<(), Refusal> {
     let order = ForgetParked { rows: vec![row] };
     post(&node.correlation, order.clone());
-    abroad::to_others(node, What::ForgetParked(order)).await?;
+    remote_command::to_others(node, What::ForgetParked(order)).await?;
     Ok(())
 }
 

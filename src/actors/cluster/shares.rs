@@ -28,7 +28,7 @@ pub struct BindNeed {
 
 /// What one node should do next.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct Rebalance {
     pub claim: Vec<Resource>,
     pub release: Vec<Resource>,
     /// A bind slot is free that this node has room for and leaves to nodes with fewer binds.
@@ -69,8 +69,8 @@ fn partitions_of(need: &QueueNeed) -> impl Iterator<Item = Resource> + use<> {
 
 impl Shares<'_> {
     /// What this node should claim and release.
-    pub fn wish(&self) -> Wish {
-        let mut wish = Wish::default();
+    pub fn rebalance(&self) -> Rebalance {
+        let mut rebalance = Rebalance::default();
         let holders: HashMap<Resource, u8> = self
             .view
             .held
@@ -78,11 +78,11 @@ impl Shares<'_> {
             .map(|held| (held.resource, held.node))
             .collect();
         for need in self.queues {
-            self.share_queue(need, &holders, &mut wish);
+            self.share_queue(need, &holders, &mut rebalance);
         }
-        self.share_binds(&holders, &mut wish);
-        self.share_janitor(&holders, &mut wish);
-        wish
+        self.share_binds(&holders, &mut rebalance);
+        self.share_janitor(&holders, &mut rebalance);
+        rebalance
     }
 
     /// Numbers of the living nodes with a role, ascending.
@@ -96,7 +96,12 @@ impl Shares<'_> {
             .collect()
     }
 
-    fn share_queue(&self, need: &QueueNeed, holders: &HashMap<Resource, u8>, wish: &mut Wish) {
+    fn share_queue(
+        &self,
+        need: &QueueNeed,
+        holders: &HashMap<Resource, u8>,
+        rebalance: &mut Rebalance,
+    ) {
         let able = self.nodes_with(if need.is_account { "smpp" } else { "delivery" });
         let serving: Vec<u8> =
             able.iter()
@@ -112,7 +117,8 @@ impl Shares<'_> {
         let all = partitions_of(need);
         if !eligible.contains(&self.me) {
             if !eligible.is_empty() {
-                wish.release
+                rebalance
+                    .release
                     .extend(all.filter(|resource| holders.get(resource) == Some(&self.me)));
             }
             return;
@@ -129,16 +135,18 @@ impl Shares<'_> {
         }
         let most = total_share(total, eligible.len());
         if mine.len() > most {
-            wish.release.extend(mine.drain(most..));
+            rebalance.release.extend(mine.drain(most..));
         } else {
             // Nodes begin at different places, so that they seldom want the same one.
             let turn = usize::from(self.me) * most % free.len().max(1);
             free.rotate_left(turn);
-            wish.claim.extend(free.into_iter().take(most - mine.len()));
+            rebalance
+                .claim
+                .extend(free.into_iter().take(most - mine.len()));
         }
     }
 
-    fn share_binds(&self, holders: &HashMap<Resource, u8>, wish: &mut Wish) {
+    fn share_binds(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
         let able = self.nodes_with("delivery");
         let mut counts: BTreeMap<u8, usize> = able.iter().map(|node| (*node, 0)).collect();
         let mut total = 0;
@@ -153,7 +161,7 @@ impl Shares<'_> {
         let held_by_me = |resource: &Resource| holders.get(resource) == Some(&self.me);
         let Some(mut own) = counts.get(&self.me).copied() else {
             for need in self.binds {
-                wish.release.extend(slots_of(need).filter(held_by_me));
+                rebalance.release.extend(slots_of(need).filter(held_by_me));
             }
             return;
         };
@@ -165,7 +173,7 @@ impl Shares<'_> {
             // Another node may take what exceeds the share; one at a time keeps traffic flowing.
             let excess = mine.len() > most || (own > fair && own > fewest + 1 && !mine.is_empty());
             if excess && let Some(last) = mine.pop() {
-                wish.release.push(last);
+                rebalance.release.push(last);
                 own -= 1;
                 continue;
             }
@@ -176,14 +184,15 @@ impl Shares<'_> {
                 if own < fair || self.others_had_time {
                     mine.push(resource);
                     own += 1;
-                    wish.claim.push(resource);
+                    rebalance.claim.push(resource);
                 } else {
-                    wish.is_patient = true;
+                    rebalance.is_patient = true;
                 }
             }
         }
         // Slots that the configuration no longer has.
-        wish.release
+        rebalance
+            .release
             .extend(self.view.held.iter().filter_map(|held| {
                 let Resource::Bind { operator, slot } = held.resource else {
                     return None;
@@ -196,11 +205,11 @@ impl Shares<'_> {
             }));
     }
 
-    fn share_janitor(&self, holders: &HashMap<Resource, u8>, wish: &mut Wish) {
+    fn share_janitor(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
         let able = self.nodes_with("janitor").contains(&self.me);
         match holders.get(&Resource::Janitor) {
-            None if able => wish.claim.push(Resource::Janitor),
-            Some(node) if *node == self.me && !able => wish.release.push(Resource::Janitor),
+            None if able => rebalance.claim.push(Resource::Janitor),
+            Some(node) if *node == self.me && !able => rebalance.release.push(Resource::Janitor),
             _ => {}
         }
     }
@@ -255,19 +264,19 @@ mod tests {
             let mut changed = false;
             for at in 0..view.nodes.len() {
                 let me = view.nodes[at].clone();
-                let wish = Shares {
+                let rebalance = Shares {
                     me: me.node,
                     view: &view,
                     queues,
                     binds,
                     others_had_time: round >= WAIT_FOR_OTHERS,
                 }
-                .wish();
+                .rebalance();
                 view.held.retain(|held| {
-                    !(held.node == me.node && wish.release.contains(&held.resource))
+                    !(held.node == me.node && rebalance.release.contains(&held.resource))
                 });
-                changed |= !wish.release.is_empty();
-                for resource in wish.claim {
+                changed |= !rebalance.release.is_empty();
+                for resource in rebalance.claim {
                     let free = view.held.iter().all(|held| held.resource != resource);
                     assert!(free, "claims only what is free");
                     changed = true;
@@ -390,7 +399,7 @@ mod tests {
                 binds: &binds,
                 others_had_time,
             };
-            shares.wish()
+            shares.rebalance()
         };
         let first = look(&view, false);
         assert_eq!(first.release.len(), 1);

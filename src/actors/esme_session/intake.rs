@@ -18,7 +18,7 @@ impl EsmeSession {
         });
     }
 
-    /// A message that asks for nothing gets what its account wishes.
+    /// A message that asks for nothing gets what its account asks for.
     pub(super) fn wished(&self, mut message: crate::pb::Message) -> crate::pb::Message {
         if message.registered_delivery & 0x03 == 0
             && let Some(wished) = self

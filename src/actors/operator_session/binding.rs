@@ -164,7 +164,7 @@ impl OperatorSession {
         self.failures = 0;
         self.leave();
         self.snapshot.reconnect_attempts = 0;
-        let wish = if self.is_leaving() {
+        let after = if self.is_leaving() {
             self.state(BindState::Closed);
             AfterStop::End
         } else if self.port.suspended.load(Ordering::Relaxed) {
@@ -177,7 +177,7 @@ impl OperatorSession {
             self.snapshot.last_error.clear();
             AfterStop::Again(Some(Duration::ZERO))
         };
-        self.health.after_stop(wish);
+        self.health.after_stop(after);
         ctx.stop();
     }
 
@@ -194,7 +194,7 @@ impl OperatorSession {
         self.snapshot.reconnect_attempts = self.failures;
         self.node().metrics.binds_lost.inc();
         self.leave();
-        let wish = if self.is_leaving() {
+        let after = if self.is_leaving() {
             self.state(BindState::Closed);
             AfterStop::End
         } else if self.paused {
@@ -205,7 +205,7 @@ impl OperatorSession {
             self.state(BindState::Waiting);
             AfterStop::Again(Some(pause))
         };
-        self.health.after_stop(wish);
+        self.health.after_stop(after);
         ctx.stop();
     }
 

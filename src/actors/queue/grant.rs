@@ -50,7 +50,7 @@ impl Queue {
         }
     }
 
-    /// Hands out what is ready, as far as credit, tokens and the operators' wishes allow.
+    /// Hands out what is ready, as far as credit and tokens allow.
     pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
         if !self.phase.running()
             || self.port.suspended.load(Ordering::Relaxed)

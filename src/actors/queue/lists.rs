@@ -147,10 +147,10 @@ impl Lists {
     pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, Page)> {
         let is_bare = |level: &Level| level.ready() == 0 && level.waiting() > 0;
         let runs_low = |level: &Level| level.runs_low(page) && level.waiting() > 0;
-        let wishes: [&dyn Fn(&Level) -> bool; 3] = [&is_bare, &Level::is_hungry, &runs_low];
-        for wish in wishes {
+        let needs: [&dyn Fn(&Level) -> bool; 3] = [&is_bare, &Level::is_hungry, &runs_low];
+        for need in needs {
             for number in (0..PRIORITIES).rev() {
-                if !wish(&self.levels[number]) {
+                if !need(&self.levels[number]) {
                     continue;
                 }
                 let next = self.levels[number].next_page(page, most);

@@ -48,8 +48,8 @@ impl Handler<Ask> for Counter {
                 ctx.spawn(async { panic!("in a future") }.into_actor(self));
             }
             Ask::Stop => ctx.stop(),
-            Ask::StopFor(wish) => {
-                self.health.after_stop(wish);
+            Ask::StopFor(after) => {
+                self.health.after_stop(after);
                 ctx.stop();
             }
         }
@@ -184,8 +184,8 @@ async fn an_expected_stop_waits_its_pause_and_never_counts() {
     tokio::time::pause();
     let fixture = fixture();
     for _ in 0..20 {
-        let wish = AfterStop::Again(Some(Duration::from_secs(60)));
-        let _ = fixture.addr.send(Ask::StopFor(wish)).await;
+        let after = AfterStop::Again(Some(Duration::from_secs(60)));
+        let _ = fixture.addr.send(Ask::StopFor(after)).await;
         let stopped = Instant::now();
         tokio::time::timeout(Duration::from_secs(90), fixture.addr.send(Ask::Count))
             .await

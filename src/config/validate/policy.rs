@@ -50,7 +50,7 @@ fn check_keywords(config: &Config, found: &mut Findings) {
     }
     for (at, word) in opt_in_keywords.iter().enumerate() {
         let key = format!("policy.opt_in_keywords[{at}]");
-        let both = out.wish(word).is_some();
+        let both = out.choice(word).is_some();
         found.require(&key, !both, "is an opt-out keyword as well; remove one");
     }
 }

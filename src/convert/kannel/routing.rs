@@ -11,7 +11,7 @@ use crate::convert::{Notes, Place};
 
 /// What a connection says it takes.
 #[derive(Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct Preferences {
     allowed_ids: Option<Vec<String>>,
     denied_ids: Vec<String>,
     preferred_ids: Vec<String>,
@@ -33,8 +33,11 @@ pub(super) fn rules(
         return Vec::new();
     };
     let mut prefixes: BTreeSet<&str> = BTreeSet::from([""]);
-    for wishes in connections.iter().filter_map(|one| one.wishes.as_ref()) {
-        prefixes.extend(wishes.prefixes());
+    for preferences in connections
+        .iter()
+        .filter_map(|one| one.preferences.as_ref())
+    {
+        prefixes.extend(preferences.prefixes());
     }
     let mut rules = Vec::new();
     // The longest first: `settle` follows the first rule that matches.
@@ -89,20 +92,20 @@ fn explain(rule: &Rule, place: &Place, notes: &mut Notes) {
 fn steps(connections: &[Connection], prefix: &str, smsc_id: Option<&str>) -> Steps {
     let mut ranks: [Vec<String>; 2] = Default::default();
     for connection in connections {
-        let Some(wishes) = &connection.wishes else {
+        let Some(preferences) = &connection.preferences else {
             continue;
         };
-        if wishes.takes(prefix, smsc_id) {
-            let rank = usize::from(!wishes.prefers(prefix, smsc_id));
+        if preferences.takes(prefix, smsc_id) {
+            let rank = usize::from(!preferences.prefers(prefix, smsc_id));
             ranks[rank].push(connection.id.clone());
         }
     }
     ranks.into_iter().filter(|rank| !rank.is_empty()).collect()
 }
 
-// === impl Wishes ===
+// === impl Preferences ===
 
-impl Wishes {
+impl Preferences {
     /// What a group says.
     pub fn of(group: &Group) -> Self {
         // A number in a list may carry a +, which means nothing to either of us.

@@ -3,7 +3,7 @@
 
 use super::groups::Group;
 use super::note_rest;
-use super::routing::Wishes;
+use super::routing::Preferences;
 use crate::convert::Notes;
 use crate::convert::Place;
 use crate::convert::draft::{Draft, Table, list};
@@ -14,7 +14,7 @@ pub(super) struct Connection {
     /// The name of the operator.
     pub id: String,
     /// What it takes; nothing when it only receives.
-    pub wishes: Option<Wishes>,
+    pub preferences: Option<Preferences>,
     /// Where it comes from.
     pub place: Place,
 }
@@ -207,7 +207,7 @@ pub(super) fn connections(
         if draft.operator(&id, address, user, table, &group.place, notes) {
             connections.push(Connection {
                 id,
-                wishes: (one.direction != Direction::Receives).then(|| Wishes::of(group)),
+                preferences: (one.direction != Direction::Receives).then(|| Preferences::of(group)),
                 place: group.place.clone(),
             });
         }

@@ -25,7 +25,7 @@ impl Keywords {
     }
 
     /// True: wants no more. False: wants them again. `None`: it says something else.
-    pub fn wish(&self, text: &str) -> Option<bool> {
+    pub fn choice(&self, text: &str) -> Option<bool> {
         let text = plain(text);
         let says = |words: &[String]| words.contains(&text);
         says(&self.out)

@@ -135,7 +135,7 @@ fn keywords_are_whole_texts() {
             .collect::<Vec<_>>()
     };
     let keywords = Keywords::new(&words(&["STOP", "Стоп", "keine sms"]), &words(&["start"]));
-    for (text, wish) in [
+    for (text, choice) in [
         ("stop", Some(true)),
         (" Stop\r\n", Some(true)),
         ("СТОП", Some(true)),
@@ -144,10 +144,10 @@ fn keywords_are_whole_texts() {
         ("stop it", None),
         ("", None),
     ] {
-        assert_eq!(keywords.wish(text), wish, "{text:?}");
+        assert_eq!(keywords.choice(text), choice, "{text:?}");
     }
     assert!(!keywords.is_empty() && Keywords::new(&[], &[]).is_empty());
-    assert_eq!(Keywords::default().wish(""), None);
+    assert_eq!(Keywords::default().choice(""), None);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::ask;
 use super::settings::{change, object};
 use super::tags::tagged;
 use crate::actors::admin::{CompareFile, ReadSettings, ReadVersions, Reseal};
-use crate::actors::settings::Wish;
+use crate::actors::settings::ConfigChange;
 use crate::config;
 use crate::domain::settings::Kind;
 use crate::http::State;
@@ -70,7 +70,7 @@ pub(in crate::http) async fn replace(
     if !found.is_empty() {
         return Err(Problem::invalid(&found, None));
     }
-    change(&request, &state, Wish::Replace(lists), None).await
+    change(&request, &state, ConfigChange::Replace(lists), None).await
 }
 
 /// What applying the file of the node that answers would do.
@@ -149,7 +149,13 @@ pub(in crate::http) async fn rollback(
     state: web::Data<State>,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    change(&request, &state, Wish::Rollback(numbered(&path)?), None).await
+    change(
+        &request,
+        &state,
+        ConfigChange::Rollback(numbered(&path)?),
+        None,
+    )
+    .await
 }
 
 /// Seals every password of the store and its history with the first key of `secrets.key_file`: after a

@@ -113,13 +113,13 @@ pub(super) async fn replay(
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let wish: ReplayOne = match octets.is_empty() {
+    let asked: ReplayOne = match octets.is_empty() {
         true => ReplayOne::default(),
         false => body(&octets)?,
     };
     let order = ReplayMessage {
         id: message_id(&id)?,
-        how: Some(wish.how(who(&request))?),
+        how: Some(asked.how(who(&request))?),
     };
     let done = ask(&state, order).await??;
     Ok(HttpResponse::Ok().json(Replayed {

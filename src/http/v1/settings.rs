@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::ask;
 use super::tags::{condition, tagged};
 use crate::actors::admin::{ChangeSettings, ExplainRoute, ReadSettings};
-use crate::actors::settings::{Setting, Wish};
+use crate::actors::settings::{ConfigChange, Setting};
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::auth::who;
@@ -317,11 +317,11 @@ pub(super) async fn put(
     if let Some(Value::Object(settings)) = given.remove("settings") {
         given = settings;
     }
-    let wish = Wish::Put {
+    let config_change = ConfigChange::Put {
         key: key.clone(),
         given: Value::Object(given),
     };
-    change(request, state, wish, Some(&key)).await
+    change(request, state, config_change, Some(&key)).await
 }
 
 async fn put_rate(
@@ -338,11 +338,11 @@ async fn put_rate(
         ("rate".to_owned(), json!(rate.rate)),
         ("burst".to_owned(), json!(rate.burst)),
     ]);
-    let wish = Wish::Merge {
+    let config_change = ConfigChange::Merge {
         key: key.clone(),
         given,
     };
-    change(request, state, wish, Some(&key)).await
+    change(request, state, config_change, Some(&key)).await
 }
 
 pub(super) async fn delete(
@@ -350,7 +350,13 @@ pub(super) async fn delete(
     state: &State,
     key: Key,
 ) -> Result<HttpResponse, Problem> {
-    change(request, state, Wish::Delete(key.clone()), Some(&key)).await
+    change(
+        request,
+        state,
+        ConfigChange::Delete(key.clone()),
+        Some(&key),
+    )
+    .await
 }
 
 /// The JSON object of a body.
@@ -361,16 +367,16 @@ pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
     })
 }
 
-/// Carries a wish out and answers what it came to.
+/// Carries a configuration change out and answers what it came to.
 pub(super) async fn change(
     request: &HttpRequest,
     state: &State,
-    wish: Wish,
+    config_change: ConfigChange,
     own: Option<&Key>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(request, &["dry_run"])?;
     let question = ChangeSettings {
-        wish,
+        config_change,
         condition: condition(request)?,
         dry_run: query.flag("dry_run")?,
         by: who(request),

@@ -106,11 +106,11 @@ impl ClusterStore for PgStore {
         &self,
         card: NodeCard,
         lease: Duration,
-        wish: Option<u8>,
+        preferred: Option<u8>,
     ) -> Result<Membership, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { member::join(&shared, card, lease, wish).await })
+            .ask(async move { member::join(&shared, card, lease, preferred).await })
             .wait()
     }
 

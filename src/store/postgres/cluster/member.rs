@@ -51,11 +51,11 @@ pub async fn join(
     shared: &Arc<Shared>,
     card: NodeCard,
     lease: Duration,
-    wish: Option<u8>,
+    preferred: Option<u8>,
 ) -> Result<Membership, StoreError> {
     let before = shared.membership();
     let card = to_json(&card)?;
-    let joined = match try_join(shared, before, &card, lease, wish).await {
+    let joined = match try_join(shared, before, &card, lease, preferred).await {
         // The node of that number is dead but has a write under way; another number will do.
         Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => {
             try_join(shared, before, &card, lease, None).await
@@ -75,7 +75,7 @@ async fn try_join(
     before: Option<Membership>,
     card: &str,
     lease: Duration,
-    wish: Option<u8>,
+    preferred: Option<u8>,
 ) -> Result<Option<Membership>, DbError> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
@@ -104,7 +104,7 @@ async fn try_join(
             node: row.get::<_, i32>(0) as u8,
             over: false,
         }));
-        let Some(node) = choose(&taken, wish) else {
+        let Some(node) = choose(&taken, preferred) else {
             return Ok(None);
         };
         let buried = transaction
@@ -153,9 +153,14 @@ async fn try_join(
 
 /// The wished number when nobody living has it, else the lowest that nobody has, else that of the
 /// node that has been dead for longest. `taken` is in the order of the lease ends.
-fn choose(taken: &[Taken], wish: Option<u8>) -> Option<u8> {
-    let lives = |wish: &u8| taken.iter().any(|taken| taken.node == *wish && !taken.over);
-    wish.filter(|wish| !lives(wish))
+fn choose(taken: &[Taken], preferred: Option<u8>) -> Option<u8> {
+    let lives = |preferred: &u8| {
+        taken
+            .iter()
+            .any(|taken| taken.node == *preferred && !taken.over)
+    };
+    preferred
+        .filter(|preferred| !lives(preferred))
         .or_else(|| (0..=u8::MAX).find(|node| taken.iter().all(|taken| taken.node != *node)))
         .or_else(|| {
             taken

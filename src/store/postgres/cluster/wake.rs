@@ -1,6 +1,6 @@
 //! Wake-ups between nodes, by NOTIFY: a hint what to look at.
 //!
-//! Two tasks on the store's runtime, from joining to leaving. One gathers the wishes of some
+//! Two tasks on the store's runtime, from joining to leaving. One gathers the hints of some
 //! milliseconds and sends one notification to each node; the other listens for this node's. Each has
 //! a connection of its own and comes back when it breaks. Keeps true that nobody waits for a
 //! wake-up, and that one that may have been missed counts as one.
@@ -20,7 +20,7 @@ use super::super::connect::Connector;
 use crate::store::StoreError;
 use crate::store::cluster::{Hint, Membership};
 
-/// Wishes are gathered for this time.
+/// Hints are gathered for this time.
 const GATHER: Duration = Duration::from_millis(5);
 /// Between two notifications at least: each wakes the listening connections of all nodes.
 const REST: Duration = Duration::from_millis(10);
@@ -32,7 +32,7 @@ const PROBE: Duration = Duration::from_secs(5);
 /// The wake-ups of one node.
 #[derive(Default)]
 pub struct Wake {
-    wishes: Arc<Wishes>,
+    hints: Arc<Hints>,
     woken: Woken,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -42,7 +42,7 @@ type Woken = [Arc<Notify>; Hint::ALL.len()];
 
 /// Nodes to wake, one bit each, by `Hint as usize`.
 #[derive(Default)]
-struct Wishes {
+struct Hints {
     nodes: [[AtomicU64; 4]; Hint::ALL.len()],
     any: Notify,
 }
@@ -61,7 +61,7 @@ const fn payload(hint: Hint) -> &'static str {
 impl Wake {
     /// Starts sending and listening, in place of what was started before.
     pub fn start(&self, runtime: &Handle, connect: &Connector, me: Membership) {
-        let send = send(connect.clone(), Arc::clone(&self.wishes));
+        let send = send(connect.clone(), Arc::clone(&self.hints));
         let listen = listen(connect.clone(), me.node, self.woken.clone());
         self.replace(vec![runtime.spawn(send), runtime.spawn(listen)]);
     }
@@ -71,12 +71,12 @@ impl Wake {
     }
 
     pub fn wake(&self, nodes: &[u8], hint: Hint) {
-        let wished = &self.wishes.nodes[hint as usize];
+        let marked = &self.hints.nodes[hint as usize];
         for node in nodes {
-            wished[usize::from(node / 64)].fetch_or(1 << (node % 64), Ordering::Relaxed);
+            marked[usize::from(node / 64)].fetch_or(1 << (node % 64), Ordering::Relaxed);
         }
         if !nodes.is_empty() {
-            self.wishes.any.notify_one();
+            self.hints.any.notify_one();
         }
     }
 
@@ -100,9 +100,9 @@ impl Drop for Wake {
     }
 }
 
-// === impl Wishes ===
+// === impl Hints ===
 
-impl Wishes {
+impl Hints {
     /// Nodes, and the payload for each.
     fn take(&self) -> (Vec<i32>, Vec<&'static str>) {
         let mut all = (Vec::new(), Vec::new());
@@ -131,12 +131,12 @@ pub async fn wake_others(
         .map(drop)
 }
 
-async fn send(connect: Connector, wishes: Arc<Wishes>) {
+async fn send(connect: Connector, hints: Arc<Hints>) {
     let mut client = None;
     loop {
-        wishes.any.notified().await;
+        hints.any.notified().await;
         time::sleep(GATHER).await;
-        let (nodes, payloads) = wishes.take();
+        let (nodes, payloads) = hints.take();
         if let Err(error) = send_once(&connect, &mut client, &nodes, &payloads).await {
             tracing::debug!(%error, "wake-ups were lost");
             client = None;

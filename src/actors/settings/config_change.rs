@@ -10,7 +10,7 @@ use crate::domain::settings::{Change, Key, Kind, Resources, summary, undo};
 
 /// A change of the configuration.
 #[derive(Debug, Clone)]
-pub enum Wish {
+pub enum ConfigChange {
     /// One resource shall be this; a secret that is left out stays.
     Put { key: Key, given: Value },
     /// Some keys of one resource shall be these, the others stay; the resource must exist.
@@ -60,9 +60,9 @@ impl Condition {
     }
 }
 
-// === impl Wish ===
+// === impl ConfigChange ===
 
-impl Wish {
+impl ConfigChange {
     /// The version of what it is about; `None` when that does not exist.
     pub(super) fn version_of(&self, settings: &Settings) -> Option<u64> {
         match self {
@@ -135,7 +135,7 @@ impl Wish {
     }
 }
 
-impl fmt::Display for Wish {
+impl fmt::Display for ConfigChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
@@ -256,19 +256,19 @@ mod tests {
 
     #[test]
     fn a_merge_changes_only_what_it_names() {
-        let wish = Wish::Merge {
+        let config_change = ConfigChange::Merge {
             key: Key::new(Kind::Operator, "up"),
             given: Map::from_iter([("rate".to_owned(), json!(10))]),
         };
-        let after = wish.apply(&two(), &[]).unwrap();
+        let after = config_change.apply(&two(), &[]).unwrap();
         let body: Value = serde_json::from_str(&after[&Key::new(Kind::Operator, "up")]).unwrap();
         assert_eq!(body, json!({"address": "h:1", "id": "up", "rate": 10}));
-        let wish = Wish::Merge {
+        let config_change = ConfigChange::Merge {
             key: Key::new(Kind::Operator, "gone"),
             given: Map::new(),
         };
         assert!(matches!(
-            wish.apply(&two(), &[]),
+            config_change.apply(&two(), &[]),
             Err(SettingsError::NotFound(_))
         ));
     }
@@ -284,10 +284,10 @@ mod tests {
             what: String::new(),
             changes,
         }];
-        let after = Wish::Rollback(1).apply(&two(), &newer).unwrap();
+        let after = ConfigChange::Rollback(1).apply(&two(), &newer).unwrap();
         assert_eq!(after, before.resources());
         for unknown in [0, 3] {
-            let refused = Wish::Rollback(unknown).apply(&two(), &newer);
+            let refused = ConfigChange::Rollback(unknown).apply(&two(), &newer);
             assert!(matches!(refused, Err(SettingsError::NotFound(_))));
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn the_whole_keeps_secrets_and_names_what_is_wrong() {
         let lists = |second: Value| {
-            Wish::Replace(vec![(
+            ConfigChange::Replace(vec![(
                 Kind::Account,
                 vec![json!({"system_id": "a", "window": 3}), second],
             )])
