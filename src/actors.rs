@@ -16,7 +16,7 @@
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
 //!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
-//!  ├─ Keeper                       gives blocks of balances and quotas back that nobody spends
+//!  ├─ BlockReclaimer                       gives blocks of balances and quotas back that nobody spends
 //!  ├─ Janitor                       low-water mark, retention of messages and texts
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
@@ -35,6 +35,7 @@ pub mod alert;
 pub mod assembly;
 pub mod balance;
 pub mod bind_guard;
+pub mod bind_permits;
 pub mod cdr;
 pub mod certificates;
 pub mod cluster;
@@ -67,7 +68,6 @@ pub mod receipts;
 pub mod registry;
 pub mod resolver;
 pub mod rewrite;
-pub mod seats;
 pub mod settings;
 pub mod shown_id;
 pub mod stage;

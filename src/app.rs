@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::actors::admin::Admin;
-use crate::actors::balance::Keeper;
+use crate::actors::balance::BlockReclaimer;
 use crate::actors::cdr::Cdr;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::context::NodeContext;
@@ -173,8 +173,10 @@ pub async fn start(
     start.actor("correlation", correlation_slot, move |node, health| {
         Correlation::new(node, health, sent, parked)
     });
-    let (_, keeper_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("balance", keeper_slot, |node, _| Keeper::new(node));
+    let (_, reclaimer_slot) = supervise::slot(CONTROL_MAILBOX);
+    start.actor("balance", reclaimer_slot, |node, _| {
+        BlockReclaimer::new(node)
+    });
     let (_, janitor_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("janitor", janitor_slot, |node, _| Janitor::new(node));
 

@@ -1,18 +1,18 @@
 //! What accounts may still spend on this node: prepaid balances, and quotas of the day.
 //!
-//! Ingest opens a [`Cover`] for a batch, charges each message, and stores what that comes to in the
+//! Ingest opens a [`Reservation`] for a batch, charges each message, and stores what that comes to in the
 //! transaction that stores the messages. With the embedded store a purse is here as a whole; with a
-//! store of many nodes this node holds *blocks* of it (`blocks.rs`), which the [`Keeper`] gives back
+//! store of many nodes this node holds *blocks* of it (`blocks.rs`), which the [`BlockReclaimer`] gives back
 //! when nobody spends them. Keeps true that what is reserved was there, and that a message is stored
 //! with its charge or not at all.
 //!
 //! Only what certainly was not written is given back: a batch whose fate is not known stays charged
 //! here, and the store's own numbers are right again with the next membership or start.
 
+mod block_reclaimer;
 mod blocks;
-mod cover;
-mod keeper;
 mod orders;
+mod reservation;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
 
-pub use self::cover::Cover;
-pub use self::keeper::Keeper;
+pub use self::block_reclaimer::BlockReclaimer;
 pub(super) use self::orders::{add, read, top_ups};
+pub use self::reservation::Reservation;
 
 use self::blocks::Ledger;
 use crate::actors::context::NodeContext;
@@ -55,7 +55,7 @@ pub struct Balance {
 #[derive(Debug, Default)]
 struct Held {
     left: AtomicI64,
-    /// Spent since the Keeper looked last.
+    /// Spent since the block reclaimer looked last.
     spent: AtomicI64,
     /// Spent between its last two looks.
     recent: AtomicI64,

@@ -25,6 +25,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use self::operations::Operation;
+use crate::actors::bind_permits::{self, BindPermit};
 use crate::actors::content::shape;
 use crate::actors::context::NodeContext;
 use crate::actors::convert;
@@ -35,7 +36,6 @@ use crate::actors::listener::Admitted;
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::AccountPlan;
 use crate::actors::ports::BindPort;
-use crate::actors::seats::{self, Seat};
 use crate::actors::timed_mailbox::{Timed, measured};
 use crate::clock;
 use crate::config::DeliverAs;
@@ -77,7 +77,7 @@ pub struct EsmeSession {
     port: Arc<BindPort>,
     account: Option<Arc<AccountPlan>>,
     /// Among the binds of its account over all nodes, if there are others.
-    seat: Option<Seat>,
+    permit: Option<BindPermit>,
     serving: Option<Serving>,
     /// Submissions that wait for their commit.
     intake: usize,
@@ -154,7 +154,7 @@ impl EsmeSession {
             outbox: None,
             port,
             account: None,
-            seat: None,
+            permit: None,
             serving: None,
             intake: 0,
             submissions: Vec::new(),
@@ -352,7 +352,7 @@ impl EsmeSession {
         }
         self.cut_off_if_stuck(now, ctx);
         self.finish_if_draining(now);
-        self.keep_seat(ctx);
+        self.keep_permit(ctx);
         self.drop_if_removed();
         self.publish();
     }

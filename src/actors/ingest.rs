@@ -12,7 +12,7 @@ use std::time::Instant;
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 use self::check::{Tokens, check, route_by_id};
-use crate::actors::balance::Cover;
+use crate::actors::balance::Reservation;
 use crate::actors::context::NodeContext;
 use crate::actors::dispatch::{pass_on, write};
 use crate::actors::duplicates::{self, Admitted, Claim};
@@ -207,16 +207,16 @@ pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
         }
     }
     let messages = accepted.iter().filter_map(|taken| taken.staged.message());
-    let mut cover = match &replay {
-        None => Cover::open(&node, sender, messages).await,
-        Some(_) => Cover::default(),
+    let mut reservation = match &replay {
+        None => Reservation::open(&node, sender, messages).await,
+        Some(_) => Reservation::default(),
     };
-    if cover.is_charged() {
+    if reservation.is_charged() {
         accepted.retain_mut(|taken| {
             let charged = taken
                 .staged
                 .message()
-                .map(|message| cover.charge(&node, message));
+                .map(|message| reservation.charge(&node, message));
             let Some(Err(status)) = charged else {
                 return true;
             };
@@ -235,7 +235,7 @@ pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
     }
     let staged = accepted.iter().map(|taken| &taken.staged);
     let mut rows = stage::rows(staged, node.plan().divided, now);
-    rows.charge = cover.take_rows();
+    rows.charge = reservation.take_rows();
     if let Some(order) = &replay {
         rows.change = replays(&accepted, &order.by, now);
     }
@@ -264,7 +264,7 @@ pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
                 if bad {
                     taken.staged.give_up(&node, &rejected);
                     let id = taken.staged.id();
-                    cover.give_back(&node, id, !rejected.contains(&id));
+                    reservation.give_back(&node, id, !rejected.contains(&id));
                     trace(taken, Some(CommandStatus::ESME_RSYSERR.0));
                     results.push(refusal(taken.sequence, CommandStatus::ESME_RSYSERR));
                 }
@@ -285,7 +285,7 @@ pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
                 _ => CommandStatus::ESME_RSYSERR,
             };
             tracing::error!(%error, messages = accepted.len(), "messages refused");
-            cover.refused(&error);
+            reservation.refused(&error);
             for taken in accepted.drain(..) {
                 taken.staged.ids().for_each(|_| node.release(sender));
                 trace(&taken, Some(status.0));

@@ -281,11 +281,11 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     fn release(&self, resources: Vec<Resource>) -> Reply<()>;
 
     /// Takes one of the `most` binds that an account may have over all nodes; `None` when living nodes
-    /// have taken them all. A node that is buried, or leaves, gives its seats back by that.
-    fn take_seat(&self, account: u32, most: u32) -> Reply<Option<u32>>;
+    /// have taken them all. A node that is buried, or leaves, gives its permits back by that.
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>>;
 
-    /// Gives a seat of this node back; asked for is enough, the answer need not be waited for.
-    fn give_seat(&self, account: u32, seat: u32) -> Reply<()>;
+    /// Gives a permit of this node back; asked for is enough, the answer need not be waited for.
+    fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()>;
 
     /// Everything active in partitions that this node holds now, except what waits for an operator's
     /// receipt, and takes what the hand-off table has for them: both as of one moment, so that each message

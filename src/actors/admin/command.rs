@@ -9,10 +9,10 @@ use super::orders;
 use super::remote_command;
 use super::transfer;
 use crate::actors::alert;
+use crate::actors::bind_permits;
 use crate::actors::context::NodeContext;
 use crate::actors::notification;
 use crate::actors::ports::{BindPort, QueuePort, post};
-use crate::actors::seats;
 use crate::actors::settings;
 use crate::pb::order::What;
 use crate::pb::{
@@ -100,7 +100,8 @@ pub async fn execute(node: Arc<NodeContext>, order: Order) {
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&node, false).await),
         Some(What::MakeRoom(order)) => {
-            seats::make_room(&node, order.account, Duration::from_millis(order.within_ms)).await;
+            bind_permits::make_room(&node, order.account, Duration::from_millis(order.within_ms))
+                .await;
         }
         Some(What::EraseRecords(order)) => {
             if let Err(error) = messages::erase_records(&node, order.msisdn).await {

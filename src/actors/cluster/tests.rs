@@ -156,11 +156,11 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(()))
     }
 
-    fn take_seat(&self, _: u32, _: u32) -> Reply<Option<u32>> {
+    fn take_bind_permit(&self, _: u32, _: u32) -> Reply<Option<u32>> {
         Reply::ready(Ok(None))
     }
 
-    fn give_seat(&self, _: u32, _: u32) -> Reply<()> {
+    fn give_bind_permit(&self, _: u32, _: u32) -> Reply<()> {
         Reply::ready(Ok(()))
     }
 

@@ -88,21 +88,21 @@ impl EsmeSession {
         {
             return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
         }
-        if seats::admit_now(&self.node, self.port.session, &account) {
+        if bind_permits::admit_now(&self.node, self.port.session, &account) {
             return self.admitted(sequence, bind_type, account, ctx);
         }
         let node = Arc::clone(&self.node);
         let session = self.port.session;
         let admit = async move {
-            let admitted = seats::admit(&node, session, &account).await;
+            let admitted = bind_permits::admit(&node, session, &account).await;
             (account, admitted)
         };
         ctx.wait(
             admit
                 .into_actor(self)
                 .map(move |(account, admitted), session, ctx| match admitted {
-                    Ok(seat) => {
-                        session.seat = seat;
+                    Ok(permit) => {
+                        session.permit = permit;
                         session.admitted(sequence, bind_type, account, ctx);
                     }
                     Err(()) => {

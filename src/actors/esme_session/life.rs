@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
 use tokio::time::Instant;
 
-use super::{EsmeSession, seats};
+use super::{EsmeSession, bind_permits};
 use crate::actors::link::{Linked, Outbox};
 use crate::actors::listener::proxy;
 use crate::pb::BindCommand;
@@ -66,7 +66,7 @@ impl EsmeSession {
             }
             serving.flush();
         }
-        self.seat = None;
+        self.permit = None;
         self.node.binds.remove(self.port.session);
     }
 
@@ -151,17 +151,18 @@ impl EsmeSession {
     }
 
     /// A node that has lost its lease and has it again counts its binds anew.
-    pub(super) fn keep_seat(&mut self, ctx: &mut Context<Self>) {
-        let (Some(seat), Some(account)) = (&self.seat, &self.account) else {
+    pub(super) fn keep_permit(&mut self, ctx: &mut Context<Self>) {
+        let (Some(permit), Some(account)) = (&self.permit, &self.account) else {
             return;
         };
-        if !seat.is_lost() || !self.node.local_lease.is_valid() {
+        if !permit.is_lost() || !self.node.local_lease.is_valid() {
             return;
         }
-        self.seat = None;
-        let again = seats::take_again(self.node.clone(), account.id, account.config.max_binds);
-        ctx.spawn(again.into_actor(self).map(|seat, session, _| {
-            session.seat = seat;
+        self.permit = None;
+        let again =
+            bind_permits::take_again(self.node.clone(), account.id, account.config.max_binds);
+        ctx.spawn(again.into_actor(self).map(|permit, session, _| {
+            session.permit = permit;
         }));
     }
 }

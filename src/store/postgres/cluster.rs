@@ -3,12 +3,12 @@
 //! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
 //! that whatever finds this node buried ends its membership here, so that nothing is written after.
 
+mod bind_permit;
 mod blocks;
 mod collect;
 mod lease;
 mod member;
 mod orders;
-mod seat;
 mod take_over;
 mod unfinished;
 mod wake;
@@ -144,16 +144,16 @@ impl ClusterStore for PgStore {
             .ask(async move { lease::release(&shared, resources).await })
     }
 
-    fn take_seat(&self, account: u32, most: u32) -> Reply<Option<u32>> {
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { seat::take(&shared, account, most).await })
+            .ask(async move { bind_permit::take(&shared, account, most).await })
     }
 
-    fn give_seat(&self, account: u32, seat: u32) -> Reply<()> {
+    fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { seat::give(&shared, account, seat).await })
+            .ask(async move { bind_permit::give(&shared, account, permit).await })
     }
 
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {

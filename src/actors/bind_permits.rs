@@ -1,7 +1,7 @@
-//! The binds that an account may have: counted on this node, and over all nodes as seats of the store.
+//! The binds that an account may have: counted on this node, and over all nodes as permits of the store.
 //!
 //! Called by the sessions of ESMEs when they bind. Keeps true that a bind that counts is one that
-//! lives: the count of this node is the board of its sessions, a seat goes with its session or with
+//! lives: the count of this node is the board of its sessions, a permit goes with its session or with
 //! its node. When an account with `on_full = "replace"` is full, its silent binds are asked for life,
 //! on every node, and the one that has been silent for longest makes room if it does not answer; who
 //! answers is never touched.
@@ -22,7 +22,7 @@ use crate::pb::order::What;
 use crate::pb::{BindCommand, MakeRoom, Order};
 use crate::store::cluster::Hint;
 
-/// How often answers and seats are looked for.
+/// How often answers and permits are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 /// A store that has not answered by then is not waited for: the count of this node has to do.
 const STORE: Duration = Duration::from_secs(2);
@@ -30,23 +30,23 @@ const STORE: Duration = Duration::from_secs(2);
 const GONE: Duration = Duration::from_secs(1);
 
 /// One of the binds that an account may have over all nodes; given back when dropped.
-pub struct Seat {
+pub struct BindPermit {
     node: Arc<NodeContext>,
     account: u32,
     number: u32,
-    /// Of the local_lease: with a lease that was lost, seats are lost.
+    /// Of the local lease: with a lease that was lost, permits are lost.
     generation: u64,
 }
 
-/// Why an account's bind has no seat.
-enum NoSeat {
+/// Why an account's bind has no permit.
+enum NoPermit {
     /// All are taken.
     Full,
     /// The store did not say.
     Unknown,
 }
 
-/// Makes `session` a bind of its account, unless that has as many as it may. With one node no seat
+/// Makes `session` a bind of its account, unless that has as many as it may. With one node no permit
 /// comes with it.
 ///
 /// # Errors
@@ -55,7 +55,7 @@ pub async fn admit(
     node: &Arc<NodeContext>,
     session: u64,
     account: &AccountPlan,
-) -> Result<Option<Seat>, ()> {
+) -> Result<Option<BindPermit>, ()> {
     let most = account.config.max_binds;
     let replaces = account.config.on_full == WhenFull::Replace;
     let within = node.config().smpp.takeover_timeout;
@@ -68,13 +68,13 @@ pub async fn admit(
         return Ok(None);
     }
     match take(node, account.id, most).await {
-        Ok(seat) => Ok(Some(seat)),
-        Err(NoSeat::Unknown) => Ok(None),
-        Err(NoSeat::Full) if replaces => {
-            let seat = take_from_others(node, session, account, within).await;
-            seat.map(Some).ok_or_else(|| node.binds.unclaim(session))
+        Ok(permit) => Ok(Some(permit)),
+        Err(NoPermit::Unknown) => Ok(None),
+        Err(NoPermit::Full) if replaces => {
+            let permit = take_from_others(node, session, account, within).await;
+            permit.map(Some).ok_or_else(|| node.binds.unclaim(session))
         }
-        Err(NoSeat::Full) => {
+        Err(NoPermit::Full) => {
             node.binds.unclaim(session);
             Err(())
         }
@@ -87,40 +87,40 @@ pub fn admit_now(node: &NodeContext, session: u64, account: &AccountPlan) -> boo
     !node.local_lease.is_shared() && node.binds.claim(session, account.id, most)
 }
 
-/// The seat of a bind whose node has lost its lease and has it again; a bind is not ended for want of one.
-pub async fn take_again(node: Arc<NodeContext>, account: u32, most: u32) -> Option<Seat> {
+/// The permit of a bind whose node has lost its lease and has it again; a bind is not ended for want of one.
+pub async fn take_again(node: Arc<NodeContext>, account: u32, most: u32) -> Option<BindPermit> {
     take(&node, account, most).await.ok()
 }
 
-async fn take(node: &Arc<NodeContext>, account: u32, most: u32) -> Result<Seat, NoSeat> {
-    let cluster = node.cluster.as_ref().ok_or(NoSeat::Unknown)?;
+async fn take(node: &Arc<NodeContext>, account: u32, most: u32) -> Result<BindPermit, NoPermit> {
+    let cluster = node.cluster.as_ref().ok_or(NoPermit::Unknown)?;
     let generation = node.local_lease.generation();
-    match tokio::time::timeout(STORE, cluster.take_seat(account, most)).await {
-        Ok(Ok(Some(number))) => Ok(Seat {
+    match tokio::time::timeout(STORE, cluster.take_bind_permit(account, most)).await {
+        Ok(Ok(Some(number))) => Ok(BindPermit {
             node: Arc::clone(node),
             account,
             number,
             generation,
         }),
-        Ok(Ok(None)) => Err(NoSeat::Full),
+        Ok(Ok(None)) => Err(NoPermit::Full),
         Ok(Err(error)) => {
             tracing::warn!(%error, "binds are counted on this node only");
-            Err(NoSeat::Unknown)
+            Err(NoPermit::Unknown)
         }
         Err(_) => {
             tracing::warn!("binds are counted on this node only: the store is silent");
-            Err(NoSeat::Unknown)
+            Err(NoPermit::Unknown)
         }
     }
 }
 
-/// Asks the silent binds of all nodes for life, and takes the seat that one of them leaves.
+/// Asks the silent binds of all nodes for life, and takes the permit that one of them leaves.
 async fn take_from_others(
     node: &Arc<NodeContext>,
     session: u64,
     account: &AccountPlan,
     within: Duration,
-) -> Option<Seat> {
+) -> Option<BindPermit> {
     let others = node.other_nodes();
     if let Some(cluster) = &node.cluster
         && !others.is_empty()
@@ -152,7 +152,7 @@ async fn take_from_others(
             tokio::time::sleep(LOOK * 4).await;
         }
         match take(node, account.id, most).await {
-            Ok(seat) => return Some(seat),
+            Ok(permit) => return Some(permit),
             Err(_) if Instant::now() >= deadline => return None,
             Err(_) => {}
         }
@@ -204,19 +204,19 @@ async fn make_room_beside(
     tokio::time::timeout(GONE, gone).await.is_ok()
 }
 
-// === impl Seat ===
+// === impl BindPermit ===
 
-impl Seat {
+impl BindPermit {
     /// Whether it was lost with the lease of this node.
     pub fn is_lost(&self) -> bool {
         self.node.local_lease.generation() != self.generation
     }
 }
 
-impl Drop for Seat {
+impl Drop for BindPermit {
     fn drop(&mut self) {
         if let Some(cluster) = self.node.cluster.as_ref().filter(|_| !self.is_lost()) {
-            drop(cluster.give_seat(self.account, self.number));
+            drop(cluster.give_bind_permit(self.account, self.number));
         }
     }
 }

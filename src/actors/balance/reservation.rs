@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The purses of one sender, and what its messages have taken from them.
 #[derive(Default)]
-pub struct Cover {
+pub struct Reservation {
     /// `None` for whoever is not charged.
     charging: Option<Charging>,
     quota: Option<Pays>,
@@ -42,9 +42,9 @@ struct Pays {
     floor: i64,
 }
 
-// === impl Cover ===
+// === impl Reservation ===
 
-impl Cover {
+impl Reservation {
     /// The purses of a sender, with enough in them for these messages where there is enough.
     pub async fn open(
         node: &NodeContext,
@@ -63,7 +63,7 @@ impl Cover {
             },
         };
         let now = clock::now_ms();
-        let mut cover = Self {
+        let mut reservation = Self {
             quota: charging.quota.map(|_| pays(Purse::quota(sender, now))),
             balance: charging
                 .tariff
@@ -75,15 +75,18 @@ impl Cover {
             is_with_store: false,
         };
         let Some(cluster) = &node.cluster else {
-            return cover;
+            return reservation;
         };
-        let prices: Vec<(i64, i64)> = messages.map(|message| cover.cost(message)).collect();
+        let prices: Vec<(i64, i64)> = messages.map(|message| reservation.cost(message)).collect();
         let segments = prices.iter().map(|(segments, _)| segments).sum();
         let credits = prices
             .iter()
             .fold(0_i64, |sum, (_, credits)| sum.saturating_add(*credits));
-        for (pays, need) in [(&cover.quota, segments), (&cover.balance, credits)] {
-            let (Some(pays), Some(charging)) = (pays, &cover.charging) else {
+        for (pays, need) in [
+            (&reservation.quota, segments),
+            (&reservation.balance, credits),
+        ] {
+            let (Some(pays), Some(charging)) = (pays, &reservation.charging) else {
                 continue;
             };
             let floor = charging.floor(pays.purse);
@@ -94,9 +97,9 @@ impl Cover {
                 Err(_) => "the database is silent".to_owned(),
             };
             tracing::warn!(sender = %node.name_of(sender), error = failure, "a purse cannot be asked");
-            cover.unknown = true;
+            reservation.unknown = true;
         }
-        cover
+        reservation
     }
 
     /// Whether anything is charged at all.
@@ -219,7 +222,7 @@ impl Cover {
     }
 }
 
-impl Drop for Cover {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.is_with_store {
             self.rows.iter().for_each(|row| self.put(row));

@@ -1,4 +1,4 @@
-//! The Keeper: once a second it looks at all purses, and gives back the blocks that nobody spends.
+//! The block reclaimer: once a second it looks at all purses, and gives back the blocks that nobody spends.
 //!
 //! Runs on the core arbiter under `supervise`. It holds nothing: what it looks at is in
 //! [`Balance`](super::Balance). Where no account is charged it does nothing.
@@ -21,15 +21,15 @@ const KEEP_DAYS: u32 = 7;
 /// Looks between two deletions of old quotas.
 const FORGET_EVERY: u32 = 600;
 
-pub struct Keeper {
+pub struct BlockReclaimer {
     node: Arc<NodeContext>,
     looking: bool,
     looks: u32,
 }
 
-// === impl Keeper ===
+// === impl BlockReclaimer ===
 
-impl Keeper {
+impl BlockReclaimer {
     pub fn new(node: Arc<NodeContext>) -> Self {
         Self {
             node,
@@ -55,7 +55,7 @@ impl Keeper {
         };
         ctx.spawn(
             work.into_actor(self)
-                .map(|(), keeper, _| keeper.looking = false),
+                .map(|(), reclaimer, _| reclaimer.looking = false),
         );
     }
 }
@@ -112,16 +112,16 @@ fn keep(node: &NodeContext, purse: Purse, held: &Held, spent: i64) -> i64 {
     }
 }
 
-impl Actor for Keeper {
+impl Actor for BlockReclaimer {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.look(ctx);
-        ctx.run_interval(LOOK_EVERY, |keeper, ctx| keeper.look(ctx));
+        ctx.run_interval(LOOK_EVERY, |reclaimer, ctx| reclaimer.look(ctx));
     }
 }
 
-impl Supervised for Keeper {
+impl Supervised for BlockReclaimer {
     /// What was under way is gone with the actor.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.looking = false;

@@ -1,8 +1,8 @@
-//! Seats: the binds that an account may have over all nodes, each a row of `lease` like a resource.
+//! Bind permits: the binds that an account may have over all nodes, each a row of `lease` like a resource.
 //!
-//! Called by the cluster port. Keeps true that an account has no more seats taken than it may: a seat
-//! is taken under the lock of its row. A seat whose holder is no node any more is free, so a node that
-//! dies gives its seats back by being buried.
+//! Called by the cluster port. Keeps true that an account has no more permits taken than it may: a permit
+//! is taken under the lock of its row. A permit whose holder is no node any more is free, so a node that
+//! dies gives its permits back by being buried.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::lease::lock_member;
 use crate::store::StoreError;
 use crate::store::cluster::Membership;
 
-/// `lease.kind` of a seat: name = account, part = seat.
-const SEAT: i16 = 4;
+/// `lease.kind` of a permit: name = account, part = permit.
+const PERMIT: i16 = 4;
 
-/// Takes a free seat below `most`; `None` when there is none.
+/// Takes a free permit below `most`; `None` when there is none.
 pub async fn take(
     shared: &Arc<Shared>,
     account: u32,
@@ -47,7 +47,7 @@ async fn try_take(
         )
         .await?;
     transaction
-        .execute(&statement, &[&SEAT, &account, &most])
+        .execute(&statement, &[&PERMIT, &account, &most])
         .await?;
     let (node, epoch) = me.columns();
     // A row that is locked is being taken or given back at this moment: it is waited for, because a
@@ -57,7 +57,7 @@ async fn try_take(
             "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE",
         )
         .await?;
-    transaction.query(&statement, &[&SEAT, &account]).await?;
+    transaction.query(&statement, &[&PERMIT, &account]).await?;
     let statement = transaction
         .prepare_cached(
             "UPDATE lease SET node = $4, epoch = $5
@@ -72,14 +72,14 @@ async fn try_take(
         )
         .await?;
     let row = transaction
-        .query_opt(&statement, &[&SEAT, &account, &most, &node, &epoch])
+        .query_opt(&statement, &[&PERMIT, &account, &most, &node, &epoch])
         .await?;
     transaction.commit().await?;
     Ok(Some(row.map(|row| row.get::<_, i32>(0) as u32)))
 }
 
-/// Gives a seat back that this node has taken.
-pub async fn give(shared: &Arc<Shared>, account: u32, seat: u32) -> Result<(), StoreError> {
+/// Gives a permit back that this node has taken.
+pub async fn give(shared: &Arc<Shared>, account: u32, permit: u32) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
         // Buried: it has none.
         return Ok(());
@@ -93,9 +93,9 @@ pub async fn give(shared: &Arc<Shared>, account: u32, seat: u32) -> Result<(), S
                  WHERE kind = $1 AND name = $2 AND part = $3 AND node = $4 AND epoch = $5",
             )
             .await?;
-        let (account, seat) = (account as i32, seat as i32);
+        let (account, permit) = (account as i32, permit as i32);
         client
-            .execute(&statement, &[&SEAT, &account, &seat, &node, &epoch])
+            .execute(&statement, &[&PERMIT, &account, &permit, &node, &epoch])
             .await?;
         Ok::<_, DbError>(())
     };
