@@ -167,7 +167,7 @@ pub struct StoreStats {
     pub stalled: bool,
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
-    pub dead_letters: u64,
+    pub quarantined: u64,
     /// How the commits went, in buckets.
     pub histograms: Option<CommitHistograms>,
     /// What has become of the rows of `smpp.message_correlations`, where it is kept.

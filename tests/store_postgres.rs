@@ -194,7 +194,7 @@ fn sessions_that_are_killed_lose_and_repeat_nothing() {
     }
     assert_eq!(database.query("SELECT count(*) FROM msg"), ["6000"]);
     assert_eq!(database.query("SELECT count(*) FROM fin"), ["6000"]);
-    assert_eq!(store.stats().dead_letters, 0);
+    assert_eq!(store.stats().quarantined, 0);
 }
 
 #[test]

@@ -122,7 +122,7 @@ async fn attempt(
         finals.retain(|ended| !lost.contains(&ended.id));
     }
     for rejected in &written.rejected {
-        tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row in dead letter");
+        tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row quarantined");
     }
     if node.traces.is_on() {
         finals

@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     print_line(&format!("untold        {}", report.untold))?;
     print_line(&format!("parked        {}", report.parked))?;
-    print_line(&format!("dead letters  {}", report.dead_letters))?;
+    print_line(&format!("dead letters  {}", report.quarantined))?;
     print_line(&format!("carried       {}", report.carried))?;
     print_line(&format!("configuration {}", report.configuration))?;
     for remark in &report.remarks {

@@ -46,7 +46,7 @@ pub struct Gauges {
     pub commits: AtomicU64,
     pub rows: AtomicU64,
     pub commit_nanos: AtomicU64,
-    pub dead_letters: AtomicU64,
+    pub quarantined: AtomicU64,
     /// Writers that have tried in vain and will try again.
     pub stalled: AtomicU64,
     pub latency: Buckets<14>,
@@ -92,7 +92,7 @@ impl Gauges {
             commits: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             commit_nanos: AtomicU64::new(0),
-            dead_letters: AtomicU64::new(0),
+            quarantined: AtomicU64::new(0),
             stalled: AtomicU64::new(0),
             latency: Buckets::new(&LATENCY_BOUNDS),
             batch_rows: Buckets::new(&ROWS_BOUNDS),

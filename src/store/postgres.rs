@@ -259,7 +259,7 @@ async fn prepare(shared: &Shared) -> Result<(), StoreError> {
     shared
         .counts
         .writes
-        .dead_letters
+        .quarantined
         .store(dead as u64, Ordering::Relaxed);
     if shared.options.standalone {
         let lanes = shared.options.writers.max(1) as i32;
@@ -426,7 +426,7 @@ impl Store for PgStore {
             below_floor: false,
             stalled: counts.is_stalled(),
             index_lag: 0,
-            dead_letters: counts.dead_letters.load(Ordering::Relaxed),
+            quarantined: counts.quarantined.load(Ordering::Relaxed),
             histograms: Some(counts.histograms()),
             correlations: (self.shared.options.message_correlations)
                 .then(|| self.shared.counts.correlations.read()),

@@ -172,7 +172,7 @@ pub struct TryRow {
 pub struct Written {
     /// Ids of `fin` rows that were not written because the message was final already.
     pub fin_lost: Vec<u64>,
-    /// Rows that could not be written; they are in the dead-letter table.
+    /// Rows that could not be written; they are quarantined.
     pub rejected: Vec<Rejected>,
 }
 

@@ -189,7 +189,7 @@ impl SqliteStore {
             folder,
         });
         let dead = count_dead(&connection).map_err(sql_failed)?;
-        shared.gauges.dead_letters.store(dead, Ordering::Relaxed);
+        shared.gauges.quarantined.store(dead, Ordering::Relaxed);
 
         let index = Index::open(
             &shared.folder,
@@ -382,7 +382,7 @@ impl Store for SqliteStore {
             below_floor: shared.disk.below_floor(),
             stalled: gauges.is_stalled(),
             index_lag: shared.index_lag.load(Ordering::Relaxed),
-            dead_letters: gauges.dead_letters.load(Ordering::Relaxed),
+            quarantined: gauges.quarantined.load(Ordering::Relaxed),
             histograms: Some(gauges.histograms()),
             correlations: None,
         }

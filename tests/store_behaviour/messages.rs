@@ -142,9 +142,9 @@ pub fn bad_row(h: &mut Harness) {
         (written.rejected[0].table, written.rejected[0].id),
         ("msg", id(1))
     );
-    assert_eq!(h.store().stats().dead_letters, 1);
+    assert_eq!(h.store().stats().quarantined, 1);
     h.reopen();
-    assert_eq!(h.store().stats().dead_letters, 1);
+    assert_eq!(h.store().stats().quarantined, 1);
     assert_eq!(h.active_ids(), [id(1), id(2), id(3), id(4)]);
     let kept = h
         .store()

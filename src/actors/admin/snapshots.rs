@@ -120,7 +120,7 @@ pub(super) fn store(node: &NodeContext) -> StoreSnapshot {
         below_floor: stats.below_floor,
         stalled: stats.stalled,
         index_lag: stats.index_lag,
-        dead_letters: stats.dead_letters,
+        dead_letters: stats.quarantined,
         commit_latency: stats
             .histograms
             .as_ref()

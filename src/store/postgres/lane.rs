@@ -380,7 +380,7 @@ impl Lane {
     fn answer(&self, group: Vec<Pending>, written: Vec<Written>) {
         for (pending, written) in group.into_iter().zip(written) {
             let buried = written.rejected.len() as u64;
-            let dead = &self.shared.counts.writes.dead_letters;
+            let dead = &self.shared.counts.writes.quarantined;
             dead.fetch_add(buried, Ordering::Relaxed);
             self.shared.write_queue.end(pending, Ok(written));
         }

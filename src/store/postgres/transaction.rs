@@ -25,7 +25,7 @@ use crate::clock;
 use crate::store::cluster::Membership;
 use crate::store::{Rejected, WriteBatch, Written};
 
-/// What of a rejected row is kept in the dead-letter table.
+/// What of a rejected row is quarantined.
 const MAX_DEAD: usize = 64 * 1024;
 
 /// Whether a row that fails takes its transaction along, or is buried alone.
@@ -105,7 +105,7 @@ impl Lane {
         Ok(lost(group, won))
     }
 
-    /// One row after the other, each under a savepoint; what fails goes to the dead letters.
+    /// One row after the other, each under a savepoint; what fails is quarantined.
     async fn commit_by_rows(
         &mut self,
         group: &[Pending],
@@ -155,7 +155,7 @@ impl Lane {
                         let back = "ROLLBACK TO one_row";
                         session.client.batch_execute(back).await?;
                         self.bury(table, id, &reason, &row).await?;
-                        tracing::error!(table, id, reason, "row went to the dead letters");
+                        tracing::error!(table, id, reason, "row quarantined");
                         written.rejected.push(Rejected { table, id, reason });
                     }
                     Err(failure) => return Err(failure),

@@ -40,7 +40,7 @@ pub struct FsckReport {
     /// Final messages whose sender must still be told.
     pub untold: u64,
     pub parked: u64,
-    pub dead_letters: u64,
+    pub quarantined: u64,
     /// The restart scan starts here.
     pub low_water: u64,
     /// Active messages below the mark.
@@ -161,7 +161,7 @@ impl FsckReport {
              AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id=f.id)",
         )?;
         self.parked = one("SELECT count(*) FROM parked")?;
-        self.dead_letters = one("SELECT count(*) FROM dead")?;
+        self.quarantined = one("SELECT count(*) FROM dead")?;
         self.low_water = meta(connection, "low_water")?;
         let mut statement = connection.prepare("SELECT state, count(*) FROM fin GROUP BY state")?;
         let mut rows = statement.query([])?;

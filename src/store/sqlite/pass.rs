@@ -1,5 +1,5 @@
 //! The rows of a batch, written one after the other: all of them, or, when that has failed, each by
-//! itself, so that a bad one goes to the dead letters and its batch mates do not.
+//! itself, so that a bad one is quarantined and its batch mates are not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,7 +29,7 @@ pub struct Pass<'p, 'c> {
 // === impl Pass ===
 
 impl<'c> Pass<'_, 'c> {
-    /// Writes each row; in isolating mode a row that fails goes to the dead letters instead.
+    /// Writes each row; in isolating mode a row that fails is quarantined instead.
     pub fn each<R>(
         &mut self,
         table: &'static str,
@@ -61,7 +61,7 @@ impl<'c> Pass<'_, 'c> {
                     self.rows.forget_deletions();
                     let what = catch_unwind(AssertUnwindSafe(|| remains(row))).unwrap_or_default();
                     self.rows.bury(table, id(row), &reason, &what)?;
-                    tracing::error!(table, id = id(row), reason, "row went to the dead letters");
+                    tracing::error!(table, id = id(row), reason, "row quarantined");
                     self.rejected.push(Rejected {
                         table,
                         id: id(row),

@@ -15,7 +15,7 @@ use crate::store::{ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, TryRow};
 
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
 const MAX_ROW: usize = 1024 * 1024;
-/// What of a rejected row is kept in the dead-letter table.
+/// What of a rejected row is quarantined.
 const MAX_DEAD: usize = 64 * 1024;
 /// Numbers tried for an attempt whose own number is taken.
 const MAX_ATTEMPT_SHIFT: u32 = 64;
@@ -341,7 +341,7 @@ impl<'c> Statements<'c> {
     }
 }
 
-/// What the dead-letter table keeps of a message: its protobuf encoding.
+/// What is quarantined of a message: its protobuf encoding.
 pub fn remains_of_message(message: &Message) -> Vec<u8> {
     message.encode_to_vec()
 }

@@ -452,7 +452,7 @@ impl Writer<'_> {
         if buried > 0 {
             self.shared
                 .gauges
-                .dead_letters
+                .quarantined
                 .fetch_add(buried as u64, Ordering::Relaxed);
         }
     }
