@@ -54,6 +54,7 @@ pub mod janitor;
 pub mod link;
 pub mod listener;
 pub mod local_lease;
+pub mod locks;
 pub mod notification;
 pub mod operations;
 pub mod operator_session;

@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use rand::distr::{Alphanumeric, SampleString as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::domain::access::Role;
 use crate::store::StoreError;
 use crate::store::access::{AccessStore, HASH, TokenRow};

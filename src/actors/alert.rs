@@ -12,7 +12,8 @@ use bytes::{Bytes, BytesMut};
 
 use crate::actors::admin;
 use crate::actors::context::NodeContext;
-use crate::actors::ports::{lock, post_to};
+use crate::actors::locks::lock;
+use crate::actors::ports::post_to;
 use crate::actors::rewrite;
 use crate::content;
 use crate::domain::address::normalise;

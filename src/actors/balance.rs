@@ -27,19 +27,9 @@ pub use self::reservation::Reservation;
 
 use self::blocks::Ledger;
 use crate::actors::context::NodeContext;
-use crate::config::Account;
-use crate::domain::price::{Prices, Purse, Tariff};
+use crate::domain::price::Purse;
 use crate::pb::BalanceSnapshot;
 use crate::store::balance::PurseRow;
-
-/// How an account is charged.
-#[derive(Debug, Clone)]
-pub struct Charging {
-    /// Segments per day.
-    pub quota: Option<i64>,
-    /// What a prepaid account pays.
-    pub tariff: Option<Tariff>,
-}
 
 /// Every purse that this node has to do with.
 #[derive(Default)]
@@ -62,30 +52,6 @@ struct Held {
     epoch: u64,
     /// How the block stands in the database.
     ledger: Mutex<Ledger>,
-}
-
-// === impl Charging ===
-
-impl Charging {
-    /// How an account is charged; `None` when it is not.
-    pub fn of(account: &Account, for_all: &Arc<Prices>) -> Option<Self> {
-        let own = || Arc::new(Prices::build(account.prices.iter()));
-        let quota = account
-            .quota_per_day
-            .map(|quota| i64::try_from(quota).unwrap_or(i64::MAX));
-        let tariff = account
-            .prepaid
-            .then(|| Tariff::new(own(), Arc::clone(for_all)));
-        (quota.is_some() || tariff.is_some()).then_some(Self { quota, tariff })
-    }
-
-    /// How far down a purse may go: what is left of a quota counts from 0 downwards.
-    fn floor(&self, purse: Purse) -> i64 {
-        match purse.is_balance() {
-            true => 0,
-            false => -self.quota.unwrap_or(i64::MAX),
-        }
-    }
 }
 
 // === impl Held ===

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::config::{BindRefusals, Smpp};
 use crate::domain::penalty::{Origin, Penalties};
 use crate::smpp::CommandStatus;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::pb::CertificateSnapshot;
 use crate::tls::Server;
 

@@ -19,9 +19,10 @@ use crate::actors::content::references::References;
 use crate::actors::correlation::Correlation;
 use crate::actors::duplicates::Duplicates;
 use crate::actors::local_lease::LocalLease;
-use crate::actors::plan::Plan;
+use crate::actors::locks::lock;
+use crate::actors::plan::{Plan, Targets};
 use crate::actors::policy;
-use crate::actors::ports::{BindBoard, Published, QueuePort, lock, post};
+use crate::actors::ports::{BindBoard, Published, QueuePort, post};
 use crate::actors::receipts::Receipts;
 use crate::actors::resolver::Networks;
 use crate::actors::settings::Desk;
@@ -382,5 +383,28 @@ impl NodeContext {
 
     pub fn watch(&self, health: Arc<Health>) {
         lock(&self.health).push(health);
+    }
+}
+
+// === impl Targets ===
+
+impl Targets for NodeContext {
+    fn available(&self, queue: u32) -> bool {
+        NodeContext::available(self, queue)
+    }
+
+    /// What waits and is unanswered, on all nodes, for each that the target takes at a time.
+    fn load(&self, queue: u32) -> f64 {
+        let Some(port) = self.queue(queue) else {
+            return f64::INFINITY;
+        };
+        let elsewhere = match self.local_lease.is_shared() {
+            true => self
+                .local_lease
+                .cluster_view()
+                .to_do(queue, self.ids.node()),
+            false => 0,
+        };
+        (port.to_do() + elsewhere) as f64 / port.target_health.capacity()
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::clock;
 use crate::config::OnDuplicate;
 use crate::content::{self, UDHI};

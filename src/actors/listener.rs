@@ -24,7 +24,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::esme_session::EsmeSession;
 use crate::actors::ingest::Ingest;
 use crate::actors::link::{Wire, tune};
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::domain::allow::AllowList;
 use crate::domain::penalty::Origin;
 use crate::pb::Alphabet;

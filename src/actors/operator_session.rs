@@ -129,7 +129,7 @@ impl SlotOptions {
         port.slot.store(self.slot, Ordering::Relaxed);
         let (addr, slot) = supervise::slot::<OperatorSession>(MAILBOX);
         port.listen(addr.clone().recipient());
-        *crate::actors::ports::lock(&port.replies) = Some(addr.recipient());
+        *crate::actors::locks::lock(&port.replies) = Some(addr.recipient());
         self.node.binds.add(Arc::clone(&port));
         let escalate = Arc::clone(&self.escalate);
         let for_actor = Arc::clone(&health);

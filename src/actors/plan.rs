@@ -2,14 +2,14 @@
 //! builds a new one and swaps it in.
 
 mod build;
+mod charging;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::actors::balance::Charging;
+pub use self::charging::Charging;
 use crate::actors::content::PeerEncoding;
-use crate::actors::queue::Weights;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
@@ -25,6 +25,9 @@ use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
 use crate::sms::convert::Alphabet;
+
+/// The weights of accounts that have one other than 1.
+pub type Weights = HashMap<u32, u32, ahash::RandomState>;
 
 pub struct Plan {
     pub config: Arc<Config>,

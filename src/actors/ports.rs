@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix::dev::ToEnvelope;
@@ -14,6 +14,7 @@ use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
 use crate::actors::local_lease::LocalLease;
+use crate::actors::locks::lock;
 use crate::actors::plan::Plan;
 use crate::actors::queue::Queue;
 use crate::actors::supervise::Health;
@@ -191,6 +192,20 @@ impl QueuePort {
         let most = plan.most_of_one();
         let has = || lock(&self.by_sender).get(&sender).copied().unwrap_or(0);
         depth >= plan.config.queue.max_waiting || (depth >= most && has() >= most)
+    }
+
+    /// Messages that wait here for nothing but their turn, or for an answer.
+    pub fn to_do(&self) -> u64 {
+        let depth = self.depth.load(Ordering::Relaxed);
+        depth.saturating_sub(self.target_health.later())
+    }
+
+    /// So many have been taken; the next snapshot counts anew.
+    pub fn less_to_do(&self, messages: usize) {
+        let less = |depth: u64| Some(depth.saturating_sub(messages as u64));
+        let _ = self
+            .depth
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     /// A session begins to serve this queue; credit follows.
@@ -432,8 +447,4 @@ where
             let _ = recipient.send(message).await;
         });
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

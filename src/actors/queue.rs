@@ -34,7 +34,6 @@ use tokio::time::Instant;
 
 use self::lists::{Lists, PRIORITIES};
 pub use compare::{Compare, Compared, Missed};
-pub use level::Weights;
 pub use partitions::AdoptPartitions;
 pub use recovery::{Awaited, Seed, Seeds};
 pub use waiting::{Item, items_of};

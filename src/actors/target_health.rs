@@ -6,10 +6,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use crate::actors::context::NodeContext;
-use crate::actors::plan::Targets;
-use crate::actors::ports::QueuePort;
-
 /// Of one queue, on this node.
 #[derive(Debug)]
 pub struct TargetHealth {
@@ -68,6 +64,16 @@ impl TargetHealth {
         self.tripped.store(tripped, Ordering::Relaxed);
     }
 
+    /// Messages of the queue that wait for their time.
+    pub fn later(&self) -> u64 {
+        self.later.load(Ordering::Relaxed)
+    }
+
+    /// Messages that the target takes at a time.
+    pub fn capacity(&self) -> f64 {
+        f64::from_bits(self.capacity.load(Ordering::Relaxed))
+    }
+
     /// `later`: messages that wait for their time; `capacity`: those that the target takes at a time.
     pub fn set_load(&self, later: u64, capacity: f64) {
         self.later.store(later, Ordering::Relaxed);
@@ -78,47 +84,5 @@ impl TargetHealth {
 impl Default for TargetHealth {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-// === impl QueuePort ===
-
-impl QueuePort {
-    /// Messages that wait here for nothing but their turn, or for an answer.
-    pub fn to_do(&self) -> u64 {
-        let depth = self.depth.load(Ordering::Relaxed);
-        depth.saturating_sub(self.target_health.later.load(Ordering::Relaxed))
-    }
-
-    /// So many have been taken; the next snapshot counts anew.
-    pub fn less_to_do(&self, messages: usize) {
-        let less = |depth: u64| Some(depth.saturating_sub(messages as u64));
-        let _ = self
-            .depth
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-    }
-}
-
-// === impl NodeContext ===
-
-impl Targets for NodeContext {
-    fn available(&self, queue: u32) -> bool {
-        NodeContext::available(self, queue)
-    }
-
-    /// What waits and is unanswered, on all nodes, for each that the target takes at a time.
-    fn load(&self, queue: u32) -> f64 {
-        let Some(port) = self.queue(queue) else {
-            return f64::INFINITY;
-        };
-        let elsewhere = match self.local_lease.is_shared() {
-            true => self
-                .local_lease
-                .cluster_view()
-                .to_do(queue, self.ids.node()),
-            false => 0,
-        };
-        let capacity = f64::from_bits(port.target_health.capacity.load(Ordering::Relaxed));
-        (port.to_do() + elsewhere) as f64 / capacity
     }
 }

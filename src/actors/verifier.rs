@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Semaphore, watch};
 
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::domain::account::Passwords;
 use crate::domain::penalty::Origin;
 

@@ -17,7 +17,7 @@ use actix_web::{Error, HttpMessage, web};
 use super::State;
 use super::problem::{CONTENT_TYPE as PROBLEM, Problem};
 use crate::actors::access::Bearer;
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::domain::penalty::Origin;
 
 /// Every request is answered by then; the longest search takes half of it.

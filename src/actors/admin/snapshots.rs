@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use crate::actors::context::NodeContext;
+use crate::actors::locks::lock;
 use crate::actors::plan::OperatorPlan;
-use crate::actors::ports::lock;
 use crate::clock;
 use crate::config::BindKind;
 use crate::domain::id;

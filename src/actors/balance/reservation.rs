@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Charging, Held};
+use super::Held;
 use crate::actors::context::NodeContext;
+use crate::actors::plan::Charging;
 use crate::clock;
 use crate::content;
 use crate::domain::price::Purse;

@@ -7,7 +7,8 @@ use prost::Message as _;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::actors::ports::{BindPort, lock};
+use crate::actors::locks::lock;
+use crate::actors::ports::BindPort;
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::test_support::{self, TestNode};
 use crate::pb::{Enqueue, QueueItem};

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::actors::bind_guard::BindRefusal;
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::actors::verifier::Busy;
 use crate::domain::certificate::Wanted;
 use crate::telemetry::metrics::ReasonLabel;

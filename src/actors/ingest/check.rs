@@ -3,8 +3,8 @@
 //! Called by ingest for each message of a batch, before it has an id.
 
 use crate::actors::context::NodeContext;
+use crate::actors::locks::lock;
 use crate::actors::policy;
-use crate::actors::ports::lock;
 use crate::actors::rewrite;
 use crate::actors::timed_mailbox::Timed;
 use crate::content;

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use lru::LruCache;
 use tokio::time::Instant;
 
-use crate::actors::ports::lock;
+use crate::actors::locks::lock;
 use crate::domain::limit::{Gcra, Pace};
 use crate::domain::policy::Limit;
 use crate::store::redis::Redis;

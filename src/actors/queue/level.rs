@@ -18,13 +18,11 @@ mod taking;
 use std::collections::{HashMap, VecDeque};
 
 use super::waiting::{Item, Waiting};
+use crate::actors::plan::Weights;
 use crate::pb::Message;
 
 /// Bodies that an account may keep although the page is full of others'.
 const FEW: usize = 4;
-
-/// The weights of accounts that have one other than 1.
-pub type Weights = HashMap<u32, u32, ahash::RandomState>;
 
 /// A message with its place.
 pub type Ready = (Item, Box<Message>);

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use super::level::{Level, Page, Ready, Weights, Withdrawn};
+use super::level::{Level, Page, Ready, Withdrawn};
 use super::waiting::{Item, Taken};
-use crate::actors::plan::Plan;
+use crate::actors::plan::{Plan, Weights};
 use crate::pb::Message;
 
 /// Priorities of messages: 0 to 3 (SMPP 3.4 §5.2.14).

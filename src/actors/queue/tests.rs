@@ -8,7 +8,8 @@ use std::sync::Mutex;
 use actix::{Addr, Recipient};
 
 use super::*;
-use crate::actors::ports::{SessionPort, lock};
+use crate::actors::locks::lock;
+use crate::actors::ports::SessionPort;
 use crate::actors::supervise::{self, Escalate};
 use crate::actors::test_support::{self, TestNode};
 use crate::actors::timed_mailbox::Timed;

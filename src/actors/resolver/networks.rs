@@ -13,8 +13,8 @@ use arc_swap::ArcSwap;
 use lru::LruCache;
 use tokio::time::Instant;
 
+use crate::actors::locks::lock;
 use crate::actors::plan::Plan;
-use crate::actors::ports::lock;
 use crate::config;
 use crate::domain::address;
 use crate::domain::network::Table;

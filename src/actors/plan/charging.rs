@@ -1,0 +1,39 @@
+//! How accounts are charged: compiled from their configuration, asked by the balance.
+
+use std::sync::Arc;
+
+use crate::config::Account;
+use crate::domain::price::{Prices, Purse, Tariff};
+
+/// How an account is charged.
+#[derive(Debug, Clone)]
+pub struct Charging {
+    /// Segments per day.
+    pub quota: Option<i64>,
+    /// What a prepaid account pays.
+    pub tariff: Option<Tariff>,
+}
+
+// === impl Charging ===
+
+impl Charging {
+    /// How an account is charged; `None` when it is not.
+    pub fn of(account: &Account, for_all: &Arc<Prices>) -> Option<Self> {
+        let own = || Arc::new(Prices::build(account.prices.iter()));
+        let quota = account
+            .quota_per_day
+            .map(|quota| i64::try_from(quota).unwrap_or(i64::MAX));
+        let tariff = account
+            .prepaid
+            .then(|| Tariff::new(own(), Arc::clone(for_all)));
+        (quota.is_some() || tariff.is_some()).then_some(Self { quota, tariff })
+    }
+
+    /// How far down a purse may go: what is left of a quota counts from 0 downwards.
+    pub fn floor(&self, purse: Purse) -> i64 {
+        match purse.is_balance() {
+            true => 0,
+            false => -self.quota.unwrap_or(i64::MAX),
+        }
+    }
+}
