@@ -30,6 +30,7 @@
 //! credit and windows bound the messages inside.
 
 pub mod access;
+pub mod addresses;
 pub mod admin;
 pub mod alert;
 pub mod assembly;

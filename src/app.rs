@@ -119,9 +119,9 @@ pub async fn start(
         traces,
         plan,
         settings,
-        correlation,
-        receipts,
-        throttle,
+        correlation.into(),
+        receipts.into(),
+        throttle.into(),
     );
     node.unfinished.set(seeds.unfinished);
     match membership {

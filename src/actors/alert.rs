@@ -10,10 +10,10 @@ use std::sync::Arc;
 use actix::Recipient;
 use bytes::{Bytes, BytesMut};
 
+use crate::actors::addresses::post_to;
 use crate::actors::admin;
 use crate::actors::context::NodeContext;
 use crate::actors::locks::lock;
-use crate::actors::ports::post_to;
 use crate::actors::rewrite;
 use crate::content;
 use crate::domain::address::normalise;

@@ -24,8 +24,9 @@ use actix::{
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
+use crate::actors::addresses::post;
 use crate::actors::context::NodeContext;
-use crate::actors::ports::{QueueKind, post};
+use crate::actors::ports::QueueKind;
 use crate::actors::supervisor::Supervisor;
 use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
@@ -241,7 +242,7 @@ impl Cluster {
         self.node.local_lease.lose_everything();
         self.given_back.clear();
         for port in self.node.queues() {
-            work::in_order(&port.addr, DisownPartitions {});
+            port.post_in_order(DisownPartitions {});
         }
         self.slots_changed();
     }

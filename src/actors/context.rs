@@ -6,29 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use actix::Addr;
 use arc_swap::{ArcSwap, Guard};
 use tokio::time::Instant;
 
 use crate::actors::access::Access;
+use crate::actors::addresses::{
+    CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
+};
 use crate::actors::balance::Balance;
 use crate::actors::bind_guard::BindGuard;
 use crate::actors::cdr::Records;
 use crate::actors::certificates::Certificates;
 use crate::actors::content::references::References;
-use crate::actors::correlation::Correlation;
 use crate::actors::duplicates::Duplicates;
 use crate::actors::local_lease::LocalLease;
 use crate::actors::locks::lock;
 use crate::actors::plan::{Plan, Targets};
 use crate::actors::policy;
-use crate::actors::ports::{BindBoard, Published, QueuePort, post};
-use crate::actors::receipts::Receipts;
+use crate::actors::ports::{BindBoard, Published, QueuePort};
 use crate::actors::resolver::Networks;
 use crate::actors::settings::Desk;
 use crate::actors::supervise::Health;
 use crate::actors::target_health::Availability;
-use crate::actors::throttle::Throttle;
 use crate::actors::timed_mailbox::{Mailboxes, Timed};
 use crate::actors::unfinished::Unfinished;
 use crate::actors::verifier::Verifier;
@@ -73,9 +72,9 @@ pub struct NodeContext {
     pub circles: Mutex<Circles>,
     /// What was submitted lately by accounts with `duplicate_window`.
     pub duplicates: Duplicates,
-    pub correlation: Addr<Correlation>,
-    pub receipts: Addr<Receipts>,
-    pub throttle: Addr<Throttle>,
+    pub correlation: CorrelationAddress,
+    pub receipts: ReceiptsAddress,
+    pub throttle: ThrottleAddress,
     pub correlation_snapshot: Published<CorrelationSnapshot>,
     pub throttle_snapshot: Published<ThrottleSnapshot>,
     /// Health of the single actors, by name, for snapshots.
@@ -107,9 +106,9 @@ impl NodeContext {
         traces: Traces,
         plan: Plan,
         settings: Desk,
-        correlation: Addr<Correlation>,
-        receipts: Addr<Receipts>,
-        throttle: Addr<Throttle>,
+        correlation: CorrelationAddress,
+        receipts: ReceiptsAddress,
+        throttle: ThrottleAddress,
     ) -> Arc<Self> {
         traces.configure(&plan.config.telemetry);
         let passwords = Arc::new(Passwords::new());
@@ -261,12 +260,12 @@ impl NodeContext {
     /// Sends to Correlation, measured.
     pub fn tell_correlation<M>(&self, message: M)
     where
-        Correlation: actix::Handler<Timed<M>>,
+        CorrelationAddress: Takes<Timed<M>>,
         M: actix::Message + Send + 'static,
         M::Result: Send,
     {
-        post(
-            &self.correlation,
+        post_to(
+            self.correlation.recipient(),
             Timed::new(message, &self.mailboxes.correlation),
         );
     }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::actors::addresses::post_to;
 use crate::actors::context::NodeContext;
 use crate::actors::parts;
-use crate::actors::ports::post;
 use crate::actors::receipts;
 use crate::actors::timed_mailbox::Timed;
 use crate::actors::traced;
@@ -134,7 +134,10 @@ async fn attempt(
         let ended = FinalBatch {
             finals: std::mem::take(finals),
         };
-        post(&node.receipts, Timed::new(ended, &node.mailboxes.receipts));
+        post_to(
+            node.receipts.recipient(),
+            Timed::new(ended, &node.mailboxes.receipts),
+        );
     }
     Ok(written.fin_lost)
 }

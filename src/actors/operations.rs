@@ -184,7 +184,7 @@ impl Asker {
             wanted: 1,
         };
         let ask = Timed::new(ask, &self.node.mailboxes.throttle);
-        match self.node.throttle.send(ask).await {
+        match self.node.throttle.recipient().send(ask).await {
             Ok(taken) if taken.granted > 0 => Ok(()),
             // Throttle is restarting: refusing is safe, the sender tries again.
             _ => Err(CommandStatus::ESME_RTHROTTLED),

@@ -142,7 +142,7 @@ fn call_back(node: &NodeContext, parts: &[Stored]) {
                 ..QueueCommand::default()
             };
             // Too late for one that is with a session: it ends as its operator says.
-            let _ = port.addr.try_send(order);
+            let _ = port.try_send(order);
         }
     }
 }

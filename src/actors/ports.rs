@@ -8,15 +8,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actix::dev::ToEnvelope;
-use actix::{Actor, Addr, Handler, Message, Recipient};
+use actix::dev::RecipientRequest;
+use actix::prelude::SendError;
+use actix::{Message, Recipient};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use crate::actors::addresses::{QueueAddress, Takes, post_to};
 use crate::actors::local_lease::LocalLease;
 use crate::actors::locks::lock;
 use crate::actors::plan::Plan;
-use crate::actors::queue::Queue;
+use crate::actors::queue::messages::AttemptsWritten;
 use crate::actors::supervise::Health;
 use crate::actors::target_health::TargetHealth;
 use crate::actors::timed_mailbox::Timed;
@@ -44,7 +46,7 @@ pub struct QueuePort {
     /// As interned: `operator:up`, `account:test`, `test:delivered`.
     pub name: String,
     pub kind: QueueKind,
-    pub addr: Addr<Queue>,
+    address: QueueAddress,
     pub local_lease: Arc<LocalLease>,
     pub health: Arc<Health>,
     /// Sessions that can be given deliveries.
@@ -65,6 +67,12 @@ pub struct QueuePort {
     /// How its attempts go.
     pub attempts: AttemptMeter,
     mailbox: Mailbox,
+}
+
+/// So many attempts of a queue, counted until this is dropped.
+pub struct Counted {
+    port: Arc<QueuePort>,
+    attempts: u64,
 }
 
 /// How a queue reaches a session.
@@ -129,7 +137,7 @@ impl QueuePort {
         id: u32,
         name: String,
         kind: QueueKind,
-        addr: Addr<Queue>,
+        address: QueueAddress,
         local_lease: Arc<LocalLease>,
         metrics: &Metrics,
     ) -> Self {
@@ -140,7 +148,7 @@ impl QueuePort {
             health: Health::new(name.clone()),
             name,
             kind,
-            addr,
+            address,
             local_lease,
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
@@ -157,11 +165,46 @@ impl QueuePort {
     /// Sends to the queue, measured.
     pub fn post<M>(&self, message: M)
     where
-        Queue: Handler<Timed<M>>,
+        QueueAddress: Takes<Timed<M>>,
         M: Message + Send + 'static,
         M::Result: Send,
     {
-        post(&self.addr, Timed::new(message, &self.mailbox));
+        post_to(self.address.recipient(), Timed::new(message, &self.mailbox));
+    }
+
+    /// Asks the queue.
+    pub fn send<M>(&self, message: M) -> RecipientRequest<M>
+    where
+        QueueAddress: Takes<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.address.recipient().send(message)
+    }
+
+    /// Sends to the queue; an error when its mailbox is full, or it is gone.
+    pub fn try_send<M>(&self, message: M) -> Result<(), SendError<M>>
+    where
+        QueueAddress: Takes<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.address.recipient().try_send(message)
+    }
+
+    /// Puts a message about partitions into the mailbox in its turn, full or not: one that came later
+    /// than work for them would undo that.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a handful per change of ownership"
+    )]
+    pub fn post_in_order<M>(&self, message: M)
+    where
+        QueueAddress: Takes<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.address.recipient().do_send(message);
     }
 
     /// Counts items that are on their way into the queue.
@@ -254,6 +297,33 @@ impl QueuePort {
     pub fn is_bound(&self) -> bool {
         matches!(self.kind, QueueKind::Test | QueueKind::Internal)
             || self.bound.load(Ordering::Relaxed) > 0
+    }
+}
+
+// === impl Counted ===
+
+impl Counted {
+    /// Counts attempts whose rows the caller is about to write; `None` for none.
+    pub fn new(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
+        port.unwritten.add(attempts);
+        Self::counted_before(port, attempts)
+    }
+
+    /// The same for attempts that were counted when their answer came.
+    pub fn counted_before(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
+        (attempts > 0).then(|| Self {
+            port: Arc::clone(port),
+            attempts: attempts as u64,
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if self.port.unwritten.written(self.attempts) {
+            // A mailbox that is full makes it look by itself, and its timer does.
+            let _ = self.port.try_send(AttemptsWritten);
+        }
     }
 }
 
@@ -415,36 +485,5 @@ impl BindPort {
         if let Some(health) = &self.health {
             health.wake();
         }
-    }
-}
-
-/// Sends without waiting. When the mailbox is full, a task of this arbiter waits for room: the
-/// number of such tasks is bounded by windows and credit, and nothing is dropped.
-pub fn post<A, M>(addr: &Addr<A>, message: M)
-where
-    A: Actor + Handler<M>,
-    A::Context: ToEnvelope<A, M>,
-    M: Message + Send + 'static,
-    M::Result: Send,
-{
-    if let Err(actix::prelude::SendError::Full(message)) = addr.try_send(message) {
-        let addr = addr.clone();
-        actix::spawn(async move {
-            let _ = addr.send(message).await;
-        });
-    }
-}
-
-/// Like [`post`], for a recipient.
-pub fn post_to<M>(recipient: &Recipient<M>, message: M)
-where
-    M: Message + Send + 'static,
-    M::Result: Send,
-{
-    if let Err(actix::prelude::SendError::Full(message)) = recipient.try_send(message) {
-        let recipient = recipient.clone();
-        actix::spawn(async move {
-            let _ = recipient.send(message).await;
-        });
     }
 }

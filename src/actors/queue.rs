@@ -13,6 +13,7 @@ mod grant;
 mod guard;
 mod level;
 mod lists;
+pub mod messages;
 mod move_on;
 mod overlap;
 mod partitions;
@@ -20,6 +21,7 @@ mod recovery;
 mod replace;
 mod resolved;
 mod scheduled;
+pub mod seeds;
 mod settle;
 mod shown;
 mod transfer;
@@ -32,17 +34,17 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
-use self::lists::{Lists, PRIORITIES};
-pub use compare::{Compare, Compared, Missed};
-pub use partitions::AdoptPartitions;
-pub use recovery::{Awaited, Seed, Seeds};
+use self::lists::Lists;
+use self::messages::AttemptsWritten;
+use self::seeds::Seed;
+use self::waiting::{PRIORITIES, expiry_second, to_seconds};
 pub use waiting::{Item, items_of};
 
 use crate::actors::context::NodeContext;
 use crate::actors::final_state;
-use crate::actors::ports::{QueueKind, QueuePort};
+use crate::actors::ports::{Counted, QueueKind, QueuePort};
 use crate::actors::timed_mailbox::measured;
-use crate::actors::unwritten::{AttemptsWritten, Counted, Pace};
+use crate::actors::unwritten::Pace;
 use crate::clock;
 use crate::pb::{Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch};
 use crate::store::WriteBatch;
@@ -295,15 +297,6 @@ impl Queue {
                 .map(move |result, queue, ctx| then(queue, result, ctx)),
         );
     }
-}
-
-/// The first whole second at which a message is late: never before its time.
-fn expiry_second(ms: i64) -> u32 {
-    to_seconds(ms.saturating_add(999))
-}
-
-fn to_seconds(ms: i64) -> u32 {
-    u32::try_from(ms / 1000).unwrap_or(u32::MAX)
 }
 
 // === messages ===

@@ -12,7 +12,8 @@ use crate::actors::ingest::Ingest;
 use crate::actors::operator_session::SlotOptions;
 use crate::actors::plan::{ASSEMBLY, OperatorPlan, Plan, RESOLVE};
 use crate::actors::ports::{QueueKind, QueuePort};
-use crate::actors::queue::{self, Queue, Seed};
+use crate::actors::queue::seeds::Seed;
+use crate::actors::queue::{self, Queue};
 use crate::actors::supervise::{self, Escalate, Health};
 use crate::actors::test_target::{Behaviour, TestTarget};
 use crate::config::{BindKind, Operator};
@@ -190,7 +191,7 @@ impl Supervisor {
             id,
             name.to_owned(),
             kind,
-            addr,
+            addr.into(),
             Arc::clone(&self.node.local_lease),
             &self.node.metrics,
         ));

@@ -71,9 +71,9 @@ pub async fn node_with(
     .expect("no panic");
     let operator = plan.operators().next().expect("an operator").id;
     let account = plan.account("test").expect("an account").id;
-    let (correlation, _) = supervise::slot(correlation::MAILBOX);
-    let (receipts, _) = supervise::slot(receipts::MAILBOX);
-    let (throttle, _) = supervise::slot(throttle::MAILBOX);
+    let (correlation, _) = supervise::slot::<correlation::Correlation>(correlation::MAILBOX);
+    let (receipts, _) = supervise::slot::<receipts::Receipts>(receipts::MAILBOX);
+    let (throttle, _) = supervise::slot::<throttle::Throttle>(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
     let context = NodeContext::new(
         store,
@@ -83,9 +83,9 @@ pub async fn node_with(
         Traces::off(&metrics),
         plan,
         desk,
-        correlation,
-        receipts,
-        throttle,
+        correlation.into(),
+        receipts.into(),
+        throttle.into(),
     );
     TestNode {
         context,

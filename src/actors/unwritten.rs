@@ -7,16 +7,12 @@
 //! waits.
 //!
 //! Whoever hears the answer counts first and tells others then, so that no attempt is uncounted in
-//! between; whoever sees the commit takes the count back, by [`Counted`] however that work ends.
+//! between; whoever sees the commit takes the count back, by [`Counted`](crate::actors::ports::Counted) however that work ends.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use std::time::Duration;
 
 use tokio::time::Instant;
-
-use crate::actors::ports::QueuePort;
 
 /// As long as results are on their way to the disk at full speed.
 const MOMENT: Duration = Duration::from_millis(20);
@@ -39,20 +35,6 @@ pub struct Pace {
     in_a_moment: u64,
 }
 
-/// So many attempts of a queue, counted until this is dropped.
-pub struct Counted {
-    port: Arc<QueuePort>,
-    attempts: u64,
-}
-
-/// Attempts are durable that the queue has waited for.
-#[derive(Debug, Clone, Copy)]
-pub struct AttemptsWritten;
-
-impl actix::Message for AttemptsWritten {
-    type Result = ();
-}
-
 // === impl Unwritten ===
 
 impl Unwritten {
@@ -62,6 +44,16 @@ impl Unwritten {
 
     pub fn add(&self, attempts: usize) {
         self.count.fetch_add(attempts as u64, Ordering::AcqRel);
+    }
+
+    /// So many are durable, or cannot be; whether the queue has stopped for them.
+    pub fn written(&self, attempts: u64) -> bool {
+        self.durable.fetch_add(attempts, Ordering::Relaxed);
+        let less = |count: u64| Some(count.saturating_sub(attempts));
+        let _ = self
+            .count
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        self.awaited.swap(false, Ordering::AcqRel)
     }
 
     /// The queue wants to hear when some of them are durable.
@@ -95,41 +87,5 @@ impl Pace {
     /// Attempts that became durable in a [`MOMENT`], as of the last look.
     pub fn in_a_moment(&self) -> u64 {
         self.in_a_moment
-    }
-}
-
-// === impl Counted ===
-
-impl Counted {
-    /// Counts attempts whose rows the caller is about to write; `None` for none.
-    pub fn new(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
-        port.unwritten.add(attempts);
-        Self::counted_before(port, attempts)
-    }
-
-    /// The same for attempts that were counted when their answer came.
-    pub fn counted_before(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
-        (attempts > 0).then(|| Self {
-            port: Arc::clone(port),
-            attempts: attempts as u64,
-        })
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let unwritten = &self.port.unwritten;
-        unwritten
-            .durable
-            .fetch_add(self.attempts, Ordering::Relaxed);
-        let _ = unwritten
-            .count
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
-                Some(count.saturating_sub(self.attempts))
-            });
-        if unwritten.awaited.swap(false, Ordering::AcqRel) {
-            // A mailbox that is full makes it look by itself, and its timer does.
-            let _ = self.port.addr.try_send(AttemptsWritten);
-        }
     }
 }

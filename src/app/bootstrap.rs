@@ -10,7 +10,7 @@ use secrecy::SecretString;
 
 use crate::actors::cluster;
 use crate::actors::plan::Plan;
-use crate::actors::queue::Seeds;
+use crate::actors::queue::seeds::Seeds;
 use crate::actors::settings::{Desk, Settled, settle};
 use crate::clock;
 use crate::config::{Config, Postgres};

@@ -102,8 +102,8 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
     let (store, plan, desk) = building.await.unwrap();
     let operator = plan.operators().next().unwrap().id;
     let account = plan.account("test").unwrap().id;
-    let (correlation, _) = supervise::slot(correlation::MAILBOX);
-    let (receipts, _) = supervise::slot(receipts::MAILBOX);
+    let (correlation, _) = supervise::slot::<correlation::Correlation>(correlation::MAILBOX);
+    let (receipts, _) = supervise::slot::<receipts::Receipts>(receipts::MAILBOX);
     let (throttle, slot) = supervise::slot(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
     let node = NodeContext::new(
@@ -114,9 +114,9 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
         Traces::off(&metrics),
         plan,
         desk,
-        correlation,
-        receipts,
-        throttle.clone(),
+        correlation.into(),
+        receipts.into(),
+        throttle.clone().into(),
     );
     let redis = Redis::open(&RedisOptions {
         url: SecretString::from(url),

@@ -8,11 +8,12 @@ use super::messages;
 use super::orders;
 use super::remote_command;
 use super::transfer;
+use crate::actors::addresses::post_to;
 use crate::actors::alert;
 use crate::actors::bind_permits;
 use crate::actors::context::NodeContext;
 use crate::actors::notification;
-use crate::actors::ports::{BindPort, QueuePort, post};
+use crate::actors::ports::{BindPort, QueuePort};
 use crate::actors::settings;
 use crate::pb::order::What;
 use crate::pb::{
@@ -95,7 +96,7 @@ pub async fn execute(node: Arc<NodeContext>, order: Order) {
         Some(What::Alert(forward)) if forward.notification.is_some() => {
             notification::arrived(&node, forward);
         }
-        Some(What::ForgetParked(order)) => post(&node.correlation, order),
+        Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
         Some(What::Settings(_)) => drop(settings::follow(&node, false).await),
@@ -186,8 +187,7 @@ pub(super) async fn ask(
     port: &QueuePort,
     command: QueueCommand,
 ) -> Result<QueueCommandReply, Refusal> {
-    port.addr
-        .send(command)
+    port.send(command)
         .timeout(ANSWER_WITHIN)
         .await
         .map_err(|error| {

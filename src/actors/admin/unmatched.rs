@@ -11,10 +11,10 @@ use prost::Message as _;
 
 use super::messages::{self, accepted_attempt};
 use super::remote_command;
+use crate::actors::addresses::post_to;
 use crate::actors::context::NodeContext;
 use crate::actors::correlation;
 use crate::actors::final_state;
-use crate::actors::ports::post;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::state;
@@ -165,7 +165,7 @@ fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refus
 /// Makes all nodes forget a receipt that the store has no more.
 async fn forget(node: &NodeContext, row: u64) -> Result<(), Refusal> {
     let order = ForgetParked { rows: vec![row] };
-    post(&node.correlation, order.clone());
+    post_to(node.correlation.recipient(), order.clone());
     remote_command::to_others(node, What::ForgetParked(order)).await?;
     Ok(())
 }

@@ -93,7 +93,7 @@ async fn release(
         .into_iter()
         .filter_map(|(queue, parts)| {
             let parts = parts.into_iter().map(u32::from).collect();
-            Some(node.queue(queue)?.addr.send(ReleasePartitions { parts }))
+            Some(node.queue(queue)?.send(ReleasePartitions { parts }))
         })
         .collect();
     let told = tokio::time::timeout(DRAIN, futures_util::future::join_all(queues)).await;
@@ -133,7 +133,7 @@ async fn slots_are_free(node: &NodeContext, slots: &[(u32, u32)]) {
 
 /// Waits until everything that sessions have reported is in the store.
 async fn settled(node: &NodeContext, store: &dyn ClusterStore) -> Result<(), StoreError> {
-    let _ = node.correlation.send(FlushCorrelation {}).await;
+    let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
     store.barrier().await
 }
 

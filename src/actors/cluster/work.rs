@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use super::*;
 use crate::actors::admin;
 use crate::actors::ports::QueuePort;
-use crate::actors::queue::{AdoptPartitions, Queue, Seeds};
+use crate::actors::queue::messages::AdoptPartitions;
+use crate::actors::queue::seeds::Seeds;
 use crate::pb::{Order, QueueItem};
 use crate::store::cluster::Partition;
 
@@ -205,7 +206,7 @@ async fn adopt(
     // Only from here on does work for them come in memory: first what was there before.
     let gained = node.local_lease.gain(generation, &resources, || {
         for (port, adoption) in adoptions {
-            in_order(&port.addr, adoption);
+            port.post_in_order(adoption);
         }
     });
     if !gained {
@@ -218,21 +219,6 @@ async fn adopt(
         "partitions taken over"
     );
     Ok(())
-}
-
-/// Puts a message about partitions into a queue's mailbox in its turn, full or not: one that came
-/// later than work for them would undo that.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a handful per change of ownership"
-)]
-pub(super) fn in_order<M>(queue: &Addr<Queue>, message: M)
-where
-    M: actix::Message + Send + 'static,
-    M::Result: Send,
-    Queue: Handler<M>,
-{
-    queue.do_send(message);
 }
 
 async fn take_orders(node: &Arc<NodeContext>, store: &dyn ClusterStore) -> Result<(), StoreError> {

@@ -13,7 +13,7 @@ impl Supervised for Correlation {
                 // Found in the store when a receipt asks for it.
                 return Ok((Vec::new(), Vec::new()));
             }
-            let seeds = crate::actors::queue::Seeds::read(store.as_ref(), &config)?;
+            let seeds = crate::actors::queue::seeds::Seeds::read(store.as_ref(), &config)?;
             let parked = store.parked(usize::MAX)?;
             Ok::<_, crate::store::StoreError>((seeds.sent, parked))
         });

@@ -40,7 +40,7 @@ impl Tokens {
             wanted: messages.map(|message| tokens.price(message)).sum(),
         };
         let ask = Timed::new(ask, &node.mailboxes.throttle);
-        tokens.left = Some(match node.throttle.send(ask).await {
+        tokens.left = Some(match node.throttle.recipient().send(ask).await {
             Ok(taken) => taken.granted,
             // Throttle is restarting: refusing is safe, the sender tries again.
             Err(_) => 0,

@@ -14,7 +14,9 @@ use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
 use crate::actors::ports::QueuePort;
-use crate::actors::queue::{Compare, Compared, Missed, Seed, Seeds, items_of};
+use crate::actors::queue::items_of;
+use crate::actors::queue::messages::{Compare, Compared, Missed};
+use crate::actors::queue::seeds::{Seed, Seeds};
 use crate::clock;
 use crate::domain::{id, partition};
 use crate::pb::FlushCorrelation;
@@ -58,7 +60,7 @@ async fn page(
     ids: Range<u64>,
 ) -> Result<(Vec<Active>, Option<u64>), StoreError> {
     // What has been answered or decided is in the page then.
-    let _ = node.correlation.send(FlushCorrelation {}).await;
+    let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
     node.store.barrier().await?;
     let mut page = node.store.active_page(ids, PAGE).await?;
     let ownership = node.local_lease.hold();
@@ -93,7 +95,7 @@ async fn compare_queue(
     if seeds.is_empty() {
         return Ok(0);
     }
-    let missed = port.addr.send(Missed { round, seeds }).await;
+    let missed = port.send(Missed { round, seeds }).await;
     Ok(missed.unwrap_or_default())
 }
 
@@ -114,7 +116,7 @@ async fn queue_of(node: &Arc<NodeContext>, queue: u32) -> Option<Arc<QueuePort>>
 async fn ask(port: &QueuePort, expected: &[Seed]) -> Option<Compared> {
     for _ in 0..TRIES {
         let expected = expected.to_vec();
-        match port.addr.send(Compare { expected }).await {
+        match port.send(Compare { expected }).await {
             Ok(None) => tokio::time::sleep(TRY_AGAIN).await,
             Ok(compared) => return compared,
             Err(_) => return None,

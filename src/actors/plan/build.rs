@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Weights;
 use super::charging::Charging;
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, operator_name,
 };
 use crate::actors::content::PeerEncoding;
 use crate::actors::policy;
-use super::Weights;
 use crate::config::{self, Config, Operator, Policies, Route, TEST_TARGETS};
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;

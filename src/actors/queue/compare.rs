@@ -7,42 +7,15 @@
 
 use std::collections::HashMap;
 
-use actix::{Context, Handler, Message, MessageResult};
+use actix::{Context, Handler, MessageResult};
 
 use super::level::Level;
+use super::messages::{Compare, Compared, Missed};
 use super::{Item, Queue, Seed};
 use crate::pb::delivery::What;
 
-/// Which of these, that the store has, does the queue not know?
-pub struct Compare {
-    pub expected: Vec<Seed>,
-}
-
-/// The answer to [`Compare`]; there is none while the queue is reading.
-#[derive(Debug, Default, PartialEq)]
-pub struct Compared {
-    /// Not in memory.
-    pub missing: Vec<Seed>,
-    /// Blocks out of memory that they may be in.
-    pub blocks: Vec<u64>,
-}
-
-/// These are nowhere, in this round of questions; answered with how many were put back.
-pub struct Missed {
-    pub round: u64,
-    pub seeds: Vec<Seed>,
-}
-
 /// What was missed, as the store had it, and in which round.
 pub(super) type Misses = HashMap<(u64, What), (Seed, u64), ahash::RandomState>;
-
-impl Message for Compare {
-    type Result = Option<Compared>;
-}
-
-impl Message for Missed {
-    type Result = u64;
-}
 
 impl Queue {
     /// Those that are in no list in memory; `None` while some may be on their way into one.

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use super::level::Level;
 use super::{HeldItem, Item, PRIORITIES, Queue, SessionSlot};
-use crate::actors::ports::{QueueKind, post_to};
+use crate::actors::addresses::post_to;
+use crate::actors::ports::QueueKind;
 use crate::actors::receipts;
 use crate::actors::timed_mailbox::Timed;
 use crate::actors::traced;
@@ -396,7 +397,7 @@ impl Queue {
         let ask = Timed::new(ask, &self.node.mailboxes.throttle);
         self.run(
             ctx,
-            async move { throttle.send(ask).await },
+            async move { throttle.recipient().send(ask).await },
             |queue, taken, ctx| {
                 queue.asking = false;
                 let taken = taken.unwrap_or(TakenTokens {

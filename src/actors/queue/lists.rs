@@ -6,12 +6,10 @@
 use std::sync::Arc;
 
 use super::level::{Level, Page, Ready, Withdrawn};
-use super::waiting::{Item, Taken};
+use super::waiting::{Item, PRIORITIES, Taken};
 use crate::actors::plan::{Plan, Weights};
 use crate::pb::Message;
 
-/// Priorities of messages: 0 to 3 (SMPP 3.4 §5.2.14).
-pub const PRIORITIES: usize = 4;
 /// A turn is as long as 1/400 of what a queue hands out between two looks, 0.25 ms: accounts whose messages
 /// go one by one also have their answers, receipts and commits one by one, and at full speed that costs
 /// more than all else.

@@ -7,22 +7,10 @@
 use actix::{ActorFutureExt, Context, Handler, ResponseActFuture, WrapFuture};
 use tokio::sync::oneshot;
 
-use super::{Item, Queue, Seed};
+use super::messages::AdoptPartitions;
+use super::{Item, Queue};
 use crate::actors::ports::QueueKind;
 use crate::pb::{DisownPartitions, ReleasePartitions};
-
-/// This node owns partitions of the queue from now on.
-///
-/// Not protobuf: a takeover may bring a million items, and these are 32 octets each.
-pub struct AdoptPartitions {
-    pub parts: Vec<u8>,
-    /// What waits in them, in id order.
-    pub seeds: Vec<Seed>,
-}
-
-impl actix::Message for AdoptPartitions {
-    type Result = ();
-}
 
 /// Partitions on their way out.
 #[derive(Default)]

@@ -6,54 +6,20 @@ use std::time::Duration;
 
 use actix::{AsyncContext, Context};
 
-use super::{HeldItem, Item, PRIORITIES, Queue};
+use super::seeds::{Seed, Seeds};
+use super::{HeldItem, Queue};
+use crate::actors::addresses::post_to;
 use crate::actors::context::NodeContext;
-use crate::actors::ports::post_to;
 use crate::clock;
-use crate::config::{Config, OutcomePolicy, Validity};
-use crate::pb::delivery::What;
+use crate::config::OutcomePolicy;
 use crate::pb::{FlushCorrelation, Held, QueueItem, ReportHeld, SettleBatch};
+use crate::store::StoreError;
 use crate::store::cluster::Partition;
-use crate::store::{Active, Stage, Store, StoreError};
 
 /// How long a session may take to say what it holds.
 const REPORT_WITHIN: Duration = Duration::from_secs(2);
 /// Pause before a database that is away is asked again.
 const READ_AGAIN: Duration = Duration::from_secs(1);
-
-/// One waiting item found in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seed {
-    pub item: Item,
-    /// Unix milliseconds, 0 for now.
-    pub due_at: i64,
-    /// It may have reached the destination already.
-    pub unsure: bool,
-}
-
-/// A message that waits for its receipt.
-#[derive(Debug, Clone)]
-pub struct Awaited {
-    pub id: u64,
-    pub operator: u32,
-    /// The operator's message id.
-    pub theirs: bytes::Bytes,
-    /// When it was handed over last, Unix milliseconds.
-    pub at: i64,
-}
-
-/// Everything active in the store, sorted by who has to continue it.
-#[derive(Debug, Default)]
-pub struct Seeds {
-    pub queues: HashMap<u32, Vec<Seed>>,
-    /// Waiting for receipts.
-    pub sent: Vec<Awaited>,
-    /// Unfinished messages per sender, for the accounts' caps.
-    pub unfinished: HashMap<u32, u64>,
-    pub active: u64,
-    /// How long receipts wait.
-    validity: Validity,
-}
 
 /// Whether a queue may grant.
 #[derive(Debug)]
@@ -74,69 +40,6 @@ pub(super) enum Phase {
         /// Settled meanwhile.
         settled: Vec<SettleBatch>,
     },
-}
-
-// === impl Seeds ===
-
-impl Seeds {
-    /// Empty, for what is read by this configuration.
-    pub fn new(config: &Config) -> Self {
-        Self {
-            validity: config.validity.clone(),
-            ..Self::default()
-        }
-    }
-
-    /// Reads the store; blocks.
-    pub fn read(store: &dyn Store, config: &Config) -> Result<Self, StoreError> {
-        let mut seeds = Self::new(config);
-        store.recover(None, &mut |active| seeds.add(active))?;
-        Ok(seeds)
-    }
-
-    /// Sorts one active message in.
-    pub fn add(&mut self, active: Active) {
-        self.active += 1;
-        if !matches!(active.stage, Stage::Untold { .. }) {
-            *self.unfinished.entry(active.sender).or_default() += 1;
-        }
-        if let Stage::Sent { at, ids } = active.stage {
-            let id = active.id;
-            self.sent
-                .extend(ids.into_iter().map(|(operator, theirs)| Awaited {
-                    id,
-                    operator,
-                    theirs,
-                    at,
-                }));
-            return;
-        }
-        let (queue, what, unsure) = match active.stage {
-            Stage::Untold { tell, .. } => (tell, What::Receipt, false),
-            Stage::OutcomeUnknown => (active.queue, What::Message, true),
-            _ => (active.queue, What::Message, false),
-        };
-        let expires_at = match active.stage {
-            Stage::Untold { at, .. } => self.validity.of_receipt(at),
-            _ => active.expires_at,
-        };
-        self.queues.entry(queue).or_default().push(Seed {
-            item: Item {
-                id: active.id,
-                expires: super::expiry_second(expires_at),
-                attempts: active.attempts.min(u32::from(u16::MAX)) as u16,
-                priority: active.priority.min(PRIORITIES as u32 - 1) as u8,
-                what,
-                part: active.part,
-                sender: active.sender,
-            },
-            due_at: match what {
-                What::Receipt => 0,
-                What::Message => active.due_at,
-            },
-            unsure,
-        });
-    }
 }
 
 // === impl Phase ===
@@ -382,7 +285,7 @@ impl Queue {
 /// What waits in this node's part of a queue.
 async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, StoreError> {
     // Answers that sessions have reported are in what is read then.
-    let _ = node.correlation.send(FlushCorrelation {}).await;
+    let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
     node.store.barrier().await?;
     let mut seeds = Seeds::new(&node.config());
     match &node.cluster {

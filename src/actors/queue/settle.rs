@@ -6,7 +6,7 @@ use super::guard::Went;
 use super::waiting::Taken;
 use super::{HeldItem, Item, Queue};
 use crate::actors::final_state;
-use crate::actors::unwritten::Counted;
+use crate::actors::ports::Counted;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::retry::Decision;

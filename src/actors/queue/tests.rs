@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use actix::{Addr, Recipient};
 
+use super::messages::AdoptPartitions;
 use super::*;
 use crate::actors::locks::lock;
 use crate::actors::ports::SessionPort;
@@ -66,7 +67,7 @@ impl Handler<ReportHeld> for Listening {
 
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
         let ids = lock(&self.holds).clone();
-        crate::actors::ports::post(
+        crate::actors::addresses::post(
             &self.queue,
             Held {
                 session: self.session,
@@ -79,6 +80,7 @@ impl Handler<ReportHeld> for Listening {
 
 struct Fixture {
     context: Arc<NodeContext>,
+    addr: Addr<Queue>,
     port: Arc<QueuePort>,
     got: Arc<Mutex<Vec<u64>>>,
     holds: Arc<Mutex<Vec<u64>>>,
@@ -99,7 +101,7 @@ async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
         node.operator,
         "operator:up".to_owned(),
         QueueKind::Operator,
-        addr.clone(),
+        addr.clone().into(),
         Arc::clone(&context.local_lease),
         &context.metrics,
     ));
@@ -115,7 +117,7 @@ async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
     let (got, holds) = (Arc::default(), Arc::default());
     let session = Listening {
         session: SESSION,
-        queue: addr,
+        queue: addr.clone(),
         got: Arc::clone(&got),
         holds: Arc::clone(&holds),
     }
@@ -124,6 +126,7 @@ async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
     let report: Recipient<ReportHeld> = session.recipient();
     port.join(SESSION, SessionPort::new(deliver, report));
     Fixture {
+        addr,
         context,
         port,
         got,
@@ -192,7 +195,7 @@ impl Fixture {
         M::Result: Send,
         Queue: Handler<M>,
     {
-        self.port.addr.send(message).await.expect("the queue lives")
+        self.addr.send(message).await.expect("the queue lives")
     }
 
     async fn credit(&self, room: u32) {
@@ -266,7 +269,7 @@ async fn a_restarted_queue_grants_what_nobody_holds_and_nothing_else() {
     assert_eq!(fixture.given(2).await, ids[..2]);
     lock(&fixture.holds).extend(&ids[..2]);
 
-    let exploded = fixture.port.addr.send(Explode).await;
+    let exploded = fixture.addr.send(Explode).await;
     assert!(exploded.is_err());
     // Comes while the queue is down or reading: it must be neither lost nor doubled.
     let late = fixture.accept(2, 1).await;
@@ -334,7 +337,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     fixture.credit(1).await;
     assert_eq!(fixture.given(1).await, leaving[..1]);
 
-    let release = fixture.port.addr.send(ReleasePartitions { parts: vec![1] });
+    let release = fixture.addr.send(ReleasePartitions { parts: vec![1] });
     let mut release = Box::pin(release);
     assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
     fixture.credit(10).await;

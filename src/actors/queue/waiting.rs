@@ -11,6 +11,8 @@ use std::collections::{HashMap, VecDeque};
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
 
+/// Priorities of messages: 0 to 3 (SMPP 3.4 §5.2.14).
+pub const PRIORITIES: usize = 4;
 /// Items of one block: the unit of spilling.
 pub const BLOCK: usize = 4096;
 const ITEM_OCTETS: usize = 16;
@@ -471,6 +473,15 @@ pub fn items_of(octets: &[u8]) -> impl Iterator<Item = Item> {
 fn packed(octets: &[u8]) -> impl Iterator<Item = Packed> {
     let (items, _) = octets.as_chunks::<ITEM_OCTETS>();
     items.iter().map(Packed::read)
+}
+
+/// The first whole second at which a message is late: never before its time.
+pub fn expiry_second(ms: i64) -> u32 {
+    to_seconds(ms.saturating_add(999))
+}
+
+pub fn to_seconds(ms: i64) -> u32 {
+    u32::try_from(ms / 1000).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

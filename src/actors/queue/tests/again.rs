@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::actors::final_state;
+use crate::actors::queue::messages::{Compare, Missed};
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
@@ -47,7 +48,7 @@ impl Fixture {
         M::Result: Send,
         Queue: Handler<M>,
     {
-        self.port.addr.do_send(message);
+        self.addr.do_send(message);
     }
 
     async fn state_of(&self, id: u64) -> Option<MessageState> {

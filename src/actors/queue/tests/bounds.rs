@@ -105,7 +105,7 @@ impl Handler<DeliverBatch> for Taking {
             done,
             ..SettleBatch::default()
         };
-        crate::actors::ports::post(&self.queue, settled);
+        crate::actors::addresses::post(&self.queue, settled);
     }
 }
 
@@ -123,7 +123,7 @@ async fn time_through(fixture: &Fixture, accounts: u32) -> std::time::Duration {
     const BATCH: u64 = 100;
     let taken: Arc<std::sync::atomic::AtomicUsize> = Arc::default();
     let session = Taking {
-        queue: fixture.port.addr.clone(),
+        queue: fixture.addr.clone(),
         taken: Arc::clone(&taken),
     }
     .start();

@@ -1,0 +1,105 @@
+//! What is active in the store, sorted by who continues it: what queues and Correlation begin with.
+
+use std::collections::HashMap;
+
+use super::waiting::{Item, PRIORITIES, expiry_second};
+use crate::config::{Config, Validity};
+use crate::pb::delivery::What;
+use crate::store::{Active, Stage, Store, StoreError};
+
+/// One waiting item found in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed {
+    pub item: Item,
+    /// Unix milliseconds, 0 for now.
+    pub due_at: i64,
+    /// It may have reached the destination already.
+    pub unsure: bool,
+}
+
+/// A message that waits for its receipt.
+#[derive(Debug, Clone)]
+pub struct Awaited {
+    pub id: u64,
+    pub operator: u32,
+    /// The operator's message id.
+    pub theirs: bytes::Bytes,
+    /// When it was handed over last, Unix milliseconds.
+    pub at: i64,
+}
+
+/// Everything active in the store, sorted by who has to continue it.
+#[derive(Debug, Default)]
+pub struct Seeds {
+    pub queues: HashMap<u32, Vec<Seed>>,
+    /// Waiting for receipts.
+    pub sent: Vec<Awaited>,
+    /// Unfinished messages per sender, for the accounts' caps.
+    pub unfinished: HashMap<u32, u64>,
+    pub active: u64,
+    /// How long receipts wait.
+    validity: Validity,
+}
+
+// === impl Seeds ===
+
+impl Seeds {
+    /// Empty, for what is read by this configuration.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            validity: config.validity.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads the store; blocks.
+    pub fn read(store: &dyn Store, config: &Config) -> Result<Self, StoreError> {
+        let mut seeds = Self::new(config);
+        store.recover(None, &mut |active| seeds.add(active))?;
+        Ok(seeds)
+    }
+
+    /// Sorts one active message in.
+    pub fn add(&mut self, active: Active) {
+        self.active += 1;
+        if !matches!(active.stage, Stage::Untold { .. }) {
+            *self.unfinished.entry(active.sender).or_default() += 1;
+        }
+        if let Stage::Sent { at, ids } = active.stage {
+            let id = active.id;
+            self.sent
+                .extend(ids.into_iter().map(|(operator, theirs)| Awaited {
+                    id,
+                    operator,
+                    theirs,
+                    at,
+                }));
+            return;
+        }
+        let (queue, what, unsure) = match active.stage {
+            Stage::Untold { tell, .. } => (tell, What::Receipt, false),
+            Stage::OutcomeUnknown => (active.queue, What::Message, true),
+            _ => (active.queue, What::Message, false),
+        };
+        let expires_at = match active.stage {
+            Stage::Untold { at, .. } => self.validity.of_receipt(at),
+            _ => active.expires_at,
+        };
+        self.queues.entry(queue).or_default().push(Seed {
+            item: Item {
+                id: active.id,
+                expires: expiry_second(expires_at),
+                attempts: active.attempts.min(u32::from(u16::MAX)) as u16,
+                priority: active.priority.min(PRIORITIES as u32 - 1) as u8,
+                what,
+                part: active.part,
+                sender: active.sender,
+            },
+            due_at: match what {
+                What::Receipt => 0,
+                What::Message => active.due_at,
+            },
+            unsure,
+        });
+    }
+}
