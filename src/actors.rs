@@ -68,6 +68,7 @@ pub mod ports;
 pub mod queue;
 pub mod receipts;
 pub mod registry;
+pub mod remote_command;
 pub mod resolver;
 pub mod rewrite;
 pub mod settings;

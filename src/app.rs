@@ -209,7 +209,7 @@ pub async fn start(
     root.apply();
     let (supervisor, root_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("supervisor", root_slot, move |_, _| root);
-    node.settings.set_supervisor(supervisor.clone());
+    node.settings.set_supervisor(supervisor.clone().into());
     let (_, follower_slot) = supervise::slot(CONTROL_MAILBOX);
     start.actor("follower", follower_slot, |node, _| Follower::new(node));
     let mut member = None;
@@ -252,7 +252,7 @@ pub async fn start(
     let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
     let for_admin = supervisor.clone();
     start.actor("admin", admin_slot, move |node, _| {
-        Admin::new(node, for_admin)
+        Admin::new(node, for_admin.into())
     });
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
     let live = http::Live::new();

@@ -5,12 +5,13 @@
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
 
+use crate::actors::plan::MakeQueues;
 use crate::actors::queue::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::timed_mailbox::Timed;
 use crate::pb::{
     Credit, DisownPartitions, Enqueue, FinalBatch, FlushCorrelation, ForgetParked, Held,
-    QueueCommand, ReceiptBatch, ReleasePartitions, ResolvedBatch, SentBatch, SessionDown,
-    SettleBatch, TakeTokens,
+    PlanChanged, QueueCommand, ReceiptBatch, ReleasePartitions, ResolvedBatch, SentBatch,
+    SessionDown, SettleBatch, SlotsChanged, TakeTokens,
 };
 
 /// The address of an actor that takes messages of this kind.
@@ -91,6 +92,13 @@ addresses! {
     /// Of Receipts.
     ReceiptsAddress {
         ended: Timed<FinalBatch>,
+    }
+
+    /// Of the Supervisor.
+    SupervisorAddress {
+        make: MakeQueues,
+        changed: PlanChanged,
+        slots: SlotsChanged,
     }
 
     /// Of Throttle.

@@ -14,7 +14,6 @@ mod nodes;
 mod opt_outs;
 mod orders;
 mod readiness;
-mod remote_command;
 mod replay;
 mod settings;
 mod snapshots;
@@ -26,14 +25,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, Addr, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised,
-    WrapFuture,
+    Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised, WrapFuture,
 };
 
 use crate::actors::access::REFRESH;
+use crate::actors::addresses::SupervisorAddress;
 use crate::actors::balance;
 use crate::actors::context::NodeContext;
-use crate::actors::supervisor::Supervisor;
 use crate::clock;
 use crate::pb::refusal::Reason;
 use crate::pb::{
@@ -51,8 +49,6 @@ use crate::store::StoreError;
 pub use command::execute;
 pub use messages::{accepted_attempt, due_at, history};
 pub use orders::carry_out as order;
-pub use remote_command::to_node as send_to;
-pub(super) use remote_command::to_others;
 
 pub use settings::{
     ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, Reseal, SettingsState,
@@ -66,7 +62,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// Collects snapshots and executes operators' commands.
 pub struct Admin {
     node: Arc<NodeContext>,
-    supervisor: Addr<Supervisor>,
+    supervisor: SupervisorAddress,
     restarts: RestartWatch,
 }
 
@@ -74,7 +70,7 @@ pub struct Admin {
 
 impl Admin {
     /// An Admin that looks at the actors of `node`.
-    pub fn new(node: Arc<NodeContext>, supervisor: Addr<Supervisor>) -> Self {
+    pub fn new(node: Arc<NodeContext>, supervisor: SupervisorAddress) -> Self {
         Self {
             node,
             supervisor,

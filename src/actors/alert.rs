@@ -11,9 +11,9 @@ use actix::Recipient;
 use bytes::{Bytes, BytesMut};
 
 use crate::actors::addresses::post_to;
-use crate::actors::admin;
 use crate::actors::context::NodeContext;
 use crate::actors::locks::lock;
+use crate::actors::remote_command;
 use crate::actors::rewrite;
 use crate::content;
 use crate::domain::address::normalise;
@@ -114,7 +114,7 @@ pub(super) async fn send_to_other_node(node: &NodeContext, forward: ForwardAlert
         .find(|node| node.node != own && node.card.serving.contains(&forward.account))
         .map(|node| node.node);
     match serving {
-        Some(other) => admin::send_to(node, other, order::What::Alert(forward))
+        Some(other) => remote_command::to_node(node, other, order::What::Alert(forward))
             .await
             .unwrap_or(false),
         None => false,

@@ -26,7 +26,7 @@ pub(super) use self::orders::{add, read, top_ups};
 pub use self::reservation::Reservation;
 
 use self::blocks::Ledger;
-use crate::actors::context::NodeContext;
+use crate::actors::plan::Plan;
 use crate::domain::price::Purse;
 use crate::pb::BalanceSnapshot;
 use crate::store::balance::PurseRow;
@@ -133,8 +133,7 @@ impl Balance {
     }
 
     /// What accounts have left and have used, over all nodes, as of a second ago.
-    pub fn snapshot(&self, node: &NodeContext, now: i64) -> Vec<BalanceSnapshot> {
-        let plan = node.plan();
+    pub fn snapshot(&self, plan: &Plan, now: i64) -> Vec<BalanceSnapshot> {
         let seen = self.seen.load();
         let sum = |purse: Purse| seen.get(&purse).map_or(0, |row| row.left + row.reserved);
         let mut all: Vec<BalanceSnapshot> = plan

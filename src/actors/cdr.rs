@@ -9,7 +9,7 @@ mod erase;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use crate::files;
 use crate::pb::{Final, Message};
 
 pub use erase::Records;
+use erase::{Job, is_cdr};
 
 /// Batches that may wait for the disk; beyond that the writer is waited for.
 const WAITING: usize = 64;
@@ -34,15 +35,6 @@ pub struct Cdr {
     lines: Vec<u8>,
     sender: SyncSender<Job>,
     dir: PathBuf,
-}
-
-/// What the writing thread does.
-#[derive(Debug)]
-pub(crate) enum Job {
-    /// Lines go into the open file.
-    Write(Vec<u8>),
-    /// The open file is closed; what comes next goes into another one.
-    Close(SyncSender<()>),
 }
 
 struct Files {
@@ -263,12 +255,6 @@ impl Files {
         }
         Ok(())
     }
-}
-
-fn is_cdr(path: &Path) -> bool {
-    path.file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(|name| name.starts_with("cdr-") && name.ends_with(".jsonl"))
 }
 
 #[cfg(test)]

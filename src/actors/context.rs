@@ -22,10 +22,10 @@ use crate::actors::duplicates::Duplicates;
 use crate::actors::local_lease::LocalLease;
 use crate::actors::locks::lock;
 use crate::actors::plan::{Plan, Targets};
-use crate::actors::policy;
+use crate::actors::policy::PolicyState;
 use crate::actors::ports::{BindBoard, Published, QueuePort};
 use crate::actors::resolver::Networks;
-use crate::actors::settings::Desk;
+use crate::actors::settings::ConfigState;
 use crate::actors::supervise::Health;
 use crate::actors::target_health::Availability;
 use crate::actors::timed_mailbox::{Mailboxes, Timed};
@@ -52,7 +52,7 @@ pub struct NodeContext {
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub local_lease: Arc<LocalLease>,
     /// The store's configuration, as this node has it.
-    pub settings: Desk,
+    pub settings: ConfigState,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
@@ -66,7 +66,7 @@ pub struct NodeContext {
     /// What this node knows of numbers' networks.
     pub networks: Networks,
     /// Limits between addresses.
-    pub policy: policy::Desk,
+    pub policy: PolicyState,
     pub certificates: Certificates,
     /// What operators brought lately that went on to others.
     pub circles: Mutex<Circles>,
@@ -105,7 +105,7 @@ impl NodeContext {
         metrics: Arc<Metrics>,
         traces: Traces,
         plan: Plan,
-        settings: Desk,
+        settings: ConfigState,
         correlation: CorrelationAddress,
         receipts: ReceiptsAddress,
         throttle: ThrottleAddress,
@@ -130,7 +130,7 @@ impl NodeContext {
             access: Arc::default(),
             binds: BindBoard::default(),
             networks: Networks::default(),
-            policy: policy::Desk::new(&plan.config.policy),
+            policy: PolicyState::new(&plan.config.policy),
             certificates: Certificates::default(),
             circles: Mutex::default(),
             duplicates: Duplicates::default(),

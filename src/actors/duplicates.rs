@@ -8,24 +8,24 @@
 //! Each node remembers what it has accepted, and at start what the store's newest rows say, whichever
 //! node wrote them ([`restore`]). With Redis ([`shared`]) nodes ask each other as well.
 
+mod memory;
 mod shared;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Instant;
 
+pub use self::memory::Duplicates;
+use self::memory::{Later, Outcome, State};
 use crate::actors::context::NodeContext;
 use crate::actors::locks::lock;
 use crate::clock;
 use crate::config::OnDuplicate;
 use crate::content::{self, UDHI};
-use crate::domain::duplicate::{self, Key, Recent};
+use crate::domain::duplicate::{self, Key};
 use crate::pb::{Message, SubmitResult};
 use crate::smpp::{CommandStatus, Tlvs, tag};
-use crate::store::redis::Redis;
 use crate::store::{Search, StoreError};
 use crate::telemetry::metrics::ResultLabel;
 
@@ -41,24 +41,6 @@ const COUNTS: &[u16] = &[
     tag::DEST_PORT,
     tag::MESSAGE_PAYLOAD,
 ];
-
-/// What became of a submission: the id by which its sender knows it, or why it was refused.
-type Outcome = Result<u64, CommandStatus>;
-/// Tells the outcome of a submission that is on its way; closed without one when it was given up.
-type Later = watch::Receiver<Option<Outcome>>;
-
-/// What a node remembers of accepted submissions.
-pub struct Duplicates {
-    state: Mutex<State>,
-    /// Windows are counted by this clock: the wall clock may step back.
-    started: Instant,
-    redis: OnceLock<Arc<Redis>>,
-}
-
-struct State {
-    recent: Recent,
-    pending: HashMap<Key, Later, ahash::RandomState>,
-}
 
 /// The right and the duty to say what became of a submission. Dropped without a word, it was refused.
 pub struct Claim {
@@ -89,48 +71,6 @@ enum First {
 struct Answer {
     same_id: bool,
     status: u32,
-}
-
-// === impl Duplicates ===
-
-impl Default for Duplicates {
-    fn default() -> Self {
-        Self {
-            state: Mutex::new(State {
-                recent: Recent::new(0),
-                pending: HashMap::default(),
-            }),
-            started: Instant::now(),
-            redis: OnceLock::new(),
-        }
-    }
-}
-
-impl Duplicates {
-    /// From now on other nodes are asked as well.
-    pub fn share(&self, redis: Arc<Redis>) {
-        // Called once, at start.
-        let _ = self.redis.set(redis);
-    }
-
-    fn now(&self) -> i64 {
-        i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
-    }
-}
-
-// === impl State ===
-
-impl State {
-    /// Keeps an accepted submission, within the room that is configured now.
-    fn keep(&mut self, node: &NodeContext, key: Key, id: u64, until: i64, now: i64) {
-        let most = node.plan().config.smpp.duplicate_entries;
-        let lost = self.recent.resize(most, now) + self.recent.keep(key, id, until, now);
-        if lost > 0 {
-            node.metrics.duplicates_forgotten.inc_by(lost as u64);
-        }
-        let entries = i64::try_from(self.recent.len()).unwrap_or(i64::MAX);
-        node.metrics.duplicate_entries.set(entries);
-    }
 }
 
 // === impl Admitted ===
@@ -296,7 +236,10 @@ pub fn accepted(node: &NodeContext, claims: impl Iterator<Item = (Box<Claim>, u6
     for (claim, id) in claims {
         let now = node.duplicates.now();
         let until = now.saturating_add(millis(claim.window));
-        claim.settle(Ok(id), |state| state.keep(node, claim.key, id, until, now));
+        let most = node.plan().config.smpp.duplicate_entries;
+        claim.settle(Ok(id), |state| {
+            state.keep((claim.key, id, until), now, most, &node.metrics);
+        });
         if claim.marked {
             marks.push((claim.key, id, claim.window));
         }
@@ -344,10 +287,11 @@ pub fn restore(node: &NodeContext) -> Result<(), StoreError> {
         tracing::warn!("smpp.duplicate_entries is too small for what was submitted lately");
     }
     let guard = &node.duplicates;
+    let most = plan.config.smpp.duplicate_entries;
     let now = guard.now();
     let mut state = lock(&guard.state);
     for (key, id, lasts) in found.into_iter().rev() {
-        state.keep(node, key, id, now + lasts, now);
+        state.keep((key, id, now + lasts), now, most, &node.metrics);
     }
     tracing::info!(entries = state.recent.len(), "duplicate guard read");
     Ok(())

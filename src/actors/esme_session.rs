@@ -31,7 +31,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::ingest::{self, Ingest};
-use crate::actors::link::{Linked, Outbox, Wire};
+use crate::actors::link::{Linked, Outbox, Wire, keep};
 use crate::actors::listener::Admitted;
 use crate::actors::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::plan::AccountPlan;
@@ -464,15 +464,5 @@ impl Linked for EsmeSession {
             || self.core.state() == State::Binding
             || self.operations.is_full()
             || self.outbox.as_ref().is_some_and(Outbox::is_filling)
-    }
-}
-
-/// A request outlives the read buffer: it gets octets of its own.
-pub(super) fn keep(frame: Bytes) -> Bytes {
-    let is_request = frame.get(4).is_some_and(|octet| octet & 0x80 == 0);
-    if is_request {
-        Bytes::copy_from_slice(&frame)
-    } else {
-        frame
     }
 }

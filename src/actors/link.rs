@@ -15,7 +15,7 @@ use std::task::{Context as TaskContext, Poll, Waker, ready};
 
 use actix::fut::ActorFuture;
 use actix::{Actor, AsyncContext, Context};
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::io::poll_read_buf;
 
@@ -295,6 +295,16 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
         };
         act.on_closed(ended, ctx);
         Poll::Ready(())
+    }
+}
+
+/// A request outlives the read buffer: it gets octets of its own.
+pub(super) fn keep(frame: Bytes) -> Bytes {
+    let is_request = frame.get(4).is_some_and(|octet| octet & 0x80 == 0);
+    if is_request {
+        Bytes::copy_from_slice(&frame)
+    } else {
+        frame
     }
 }
 

@@ -3,14 +3,14 @@
 //! Started by `app`, one per address. A listener with a [`Door`] that has TLS or load balancers in
 //! front lets them through there first ([`entrance`]), on the thread of the session to be.
 
+mod connections;
 mod entrance;
 pub(crate) mod proxy;
 
-use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{
@@ -19,14 +19,13 @@ use actix::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
+pub use self::connections::{Admitted, Connections};
 use crate::actors::bind_guard::PERIOD;
 use crate::actors::context::NodeContext;
 use crate::actors::esme_session::EsmeSession;
 use crate::actors::ingest::Ingest;
 use crate::actors::link::{Wire, tune};
-use crate::actors::locks::lock;
 use crate::domain::allow::AllowList;
-use crate::domain::penalty::Origin;
 use crate::pb::Alphabet;
 use crate::telemetry::metrics::ReasonLabel;
 use crate::tls::Server;
@@ -61,19 +60,6 @@ pub struct Door {
     pub alphabet: Option<Alphabet>,
 }
 
-/// The connections of ESMEs that there are, over all listeners, and where those come from that have not
-/// bound.
-#[derive(Clone, Default)]
-pub struct Connections(Arc<Counts>);
-
-#[derive(Default)]
-struct Counts {
-    /// Those of which a load balancer has not said yet where they come from.
-    entering: AtomicUsize,
-    open: AtomicUsize,
-    unbound: Mutex<HashMap<Origin, usize>>,
-}
-
 pub struct Listener {
     node: Arc<NodeContext>,
     door: Arc<Door>,
@@ -82,15 +68,6 @@ pub struct Listener {
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     next: usize,
     open: Connections,
-}
-
-/// Counts one connection for as long as its session lives.
-pub struct Admitted {
-    counts: Connections,
-    /// Whether it is known where it comes from.
-    is_open: bool,
-    /// Until it has bound.
-    unbound: Option<Origin>,
 }
 
 // === impl Listener ===
@@ -254,80 +231,6 @@ impl Door {
     }
 }
 
-// === impl Connections ===
-
-impl Connections {
-    /// Lets one more show where it comes from, unless `most` do.
-    fn admit(&self, most: usize) -> Option<Admitted> {
-        more(&self.0.entering, most).then(|| Admitted {
-            counts: self.clone(),
-            is_open: false,
-            unbound: None,
-        })
-    }
-}
-
-/// Counts one more, unless there are `most`.
-fn more(counter: &AtomicUsize, most: usize) -> bool {
-    let one_more = |count: usize| (count < most).then_some(count + 1);
-    counter
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
-        .is_ok()
-}
-
-// === impl Admitted ===
-
-impl Admitted {
-    /// Counts it among all connections, unless there are `most`.
-    fn open(&mut self, most: usize) -> bool {
-        let counts = &self.counts.0;
-        if !self.is_open && more(&counts.open, most) {
-            counts.entering.fetch_sub(1, Ordering::Relaxed);
-            self.is_open = true;
-        }
-        self.is_open
-    }
-
-    /// Counts it among those of its origin that have not bound, unless there are `most`.
-    fn come_from(&mut self, peer: IpAddr, most: usize) -> bool {
-        let origin = Origin::from(peer);
-        let mut unbound = lock(&self.counts.0.unbound);
-        let count = unbound.entry(origin).or_default();
-        if *count >= most {
-            return false;
-        }
-        *count += 1;
-        self.unbound = Some(origin);
-        true
-    }
-
-    /// It has bound: others of its origin may come.
-    pub fn bound(&mut self) {
-        let Some(origin) = self.unbound.take() else {
-            return;
-        };
-        let mut unbound = lock(&self.counts.0.unbound);
-        if let Some(count) = unbound.get_mut(&origin) {
-            *count -= 1;
-            if *count == 0 {
-                unbound.remove(&origin);
-            }
-        }
-    }
-}
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        self.bound();
-        let counts = &self.counts.0;
-        let counter = match self.is_open {
-            true => &counts.open,
-            false => &counts.entering,
-        };
-        counter.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Actor for Listener {
     type Context = Context<Self>;
 
@@ -338,44 +241,3 @@ impl Actor for Listener {
 }
 
 impl Supervised for Listener {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn address(last: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, last])
-    }
-
-    #[test]
-    fn an_origin_has_so_many_that_have_not_bound() {
-        let connections = Connections::default();
-        let come = |from: u8| {
-            let mut admitted = connections.admit(10).unwrap();
-            let is_in = admitted.come_from(address(from), 2) && admitted.open(3);
-            is_in.then_some(admitted)
-        };
-        let mut first = come(1).unwrap();
-        let second = come(1).unwrap();
-        assert!(come(1).is_none());
-        assert!(come(2).is_some(), "another one");
-        // Who has bound counts no more, nor does who has gone.
-        first.bound();
-        first.bound();
-        let third = come(1).unwrap();
-        assert!(come(1).is_none());
-        drop(second);
-        let fourth = come(1).unwrap();
-        assert!(come(2).is_none(), "three are all");
-        drop((first, third, fourth));
-        assert!(lock(&connections.0.unbound).is_empty());
-        assert!(come(2).is_some());
-        // Those that have not shown where they come from are counted for themselves.
-        let entering: Vec<Option<Admitted>> = (0..12).map(|_| connections.admit(10)).collect();
-        assert_eq!(entering.iter().flatten().count(), 10);
-        drop(entering);
-        let counts = &connections.0;
-        let left = [&counts.entering, &counts.open].map(|count| count.load(Ordering::Relaxed));
-        assert_eq!(left, [0, 0]);
-    }
-}

@@ -75,6 +75,19 @@ pub struct Plan {
     by_target: HashMap<String, u32>,
 }
 
+/// Starts the queues of a plan before it is anybody's, and one that holds messages although nobody
+/// names it.
+///
+/// Not protobuf: a plan is code as much as data.
+pub struct MakeQueues {
+    pub plan: Arc<Plan>,
+    pub orphan: Option<u32>,
+}
+
+impl actix::Message for MakeQueues {
+    type Result = ();
+}
+
 /// What is known of the targets of routes at this moment.
 pub trait Targets {
     /// Whether a message put into this queue now would be sent soon.

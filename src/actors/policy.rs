@@ -7,9 +7,10 @@
 
 mod limiter;
 mod opt_outs;
+mod state;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::actors::context::NodeContext;
 use crate::actors::plan::{AccountPlan, Plan};
@@ -25,33 +26,10 @@ use crate::store::opt_out::OptOutRow;
 
 pub use limiter::{Bucket, Limiter};
 pub use opt_outs::OptOuts;
+pub use state::PolicyState;
 
 /// A line about refusals at most so often, in milliseconds; the metric counts each of them.
 const SAY_EVERY: i64 = 10_000;
-
-/// What a node keeps beside the plan.
-#[derive(Default)]
-pub struct Desk {
-    pub limiter: Limiter,
-    pub opt_outs: OptOuts,
-    said_at: AtomicI64,
-    unsaid: AtomicU64,
-}
-
-// === impl Desk ===
-
-impl Desk {
-    pub fn new(config: &config::Policy) -> Self {
-        let desk = Self::default();
-        desk.configure(config);
-        desk
-    }
-
-    /// Brings it in line with the configuration.
-    pub fn configure(&self, config: &config::Policy) {
-        self.limiter.resize(config.limit_addresses);
-    }
-}
 
 /// The limits of the configuration, for the plan; without those of accounts that there are not.
 pub fn limits(config: &config::Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
@@ -265,11 +243,11 @@ fn refuse(
 ) -> CommandStatus {
     let name = &account.config.system_id;
     node.metrics.policy_refused(name, reason);
-    let desk = &node.policy;
+    let state = &node.policy;
     let now = clock::now_ms();
-    let before = desk.said_at.load(Ordering::Relaxed);
+    let before = state.said_at.load(Ordering::Relaxed);
     let mine = now - before >= SAY_EVERY
-        && desk
+        && state
             .said_at
             .compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok();
@@ -279,11 +257,11 @@ fn refuse(
             reason = reason.as_str(),
             from = %mask(&message.source),
             to = %mask(&message.destination),
-            others = desk.unsaid.swap(0, Ordering::Relaxed),
+            others = state.unsaid.swap(0, Ordering::Relaxed),
             "refused by policy"
         );
     } else {
-        desk.unsaid.fetch_add(1, Ordering::Relaxed);
+        state.unsaid.fetch_add(1, Ordering::Relaxed);
     }
     match reason {
         Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,

@@ -16,6 +16,7 @@ mod lists;
 pub mod messages;
 mod move_on;
 mod overlap;
+mod partition_set;
 mod partitions;
 mod recovery;
 mod replace;
@@ -24,6 +25,7 @@ mod scheduled;
 pub mod seeds;
 mod settle;
 mod shown;
+mod timing;
 mod transfer;
 mod waiting;
 
@@ -94,7 +96,7 @@ pub struct Queue {
     expired_upto: u32,
     phase: recovery::Phase,
     /// Partitions on their way to another node.
-    leaving: partitions::Leaving,
+    leaving: partition_set::Leaving,
     /// Changes when the lists are thrown away: answers that were asked for before mean nothing then.
     generation: u64,
     /// Results that are being written: what leaves waits for them.
@@ -104,7 +106,7 @@ pub struct Queue {
     /// What was decided while the store was read last: is it in what was read?
     overlap: Option<overlap::Overlap>,
     /// What the store has and the queue did not know when it was asked last.
-    missed: compare::Misses,
+    missed: seeds::Misses,
     /// The local_lease's generation in which these lists were filled.
     local_lease: u64,
     /// Since when no session serves this queue, for failover.
@@ -170,7 +172,7 @@ impl Queue {
             timed_out: HashMap::default(),
             expired_upto: 0,
             phase: recovery::Phase::Running,
-            leaving: partitions::Leaving::default(),
+            leaving: partition_set::Leaving::default(),
             generation: 0,
             writing: 0,
             read_again: false,
@@ -230,7 +232,7 @@ impl Queue {
             .look_after(&self.node.plan(), self.counters.granted);
         self.pace.look(&self.port.unwritten);
         self.wake_due(now);
-        self.forget_overlap();
+        self.overlap.take_if(|overlap| overlap.is_over());
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);

@@ -5,62 +5,48 @@
 //! before it is answered; the other nodes are told, and look by themselves every second
 //! ([`Follower`]). Called by `app` at start and on SIGHUP, by Admin for the API. Keeps true that a
 //! node goes from version to version in order, and that what it cannot apply changes nothing on it
-//! and is told by [`Desk::trouble`].
+//! and is told by [`ConfigState::trouble`].
 
 mod config_change;
+mod error;
 mod files;
 mod kept;
+mod state;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, Addr, AsyncContext, Context, Supervised, WrapFuture};
-use arc_swap::{ArcSwap, ArcSwapOption};
+use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use serde_json::Value;
 
-use crate::actors::admin;
 use crate::actors::context::NodeContext;
 use crate::actors::plan::Plan;
 use crate::actors::policy;
-use crate::actors::supervisor::{MakeQueues, Supervisor};
+use crate::actors::remote_command;
 use crate::clock;
 use crate::config::{Config, ConfigError, Keyring, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
+use crate::pb::SettingsChanged;
 use crate::pb::order::What;
-use crate::pb::{PlanChanged, SettingsChanged};
 use crate::store::settings::Edit;
 use crate::store::{Store, StoreError};
 
 pub use crate::store::settings::{Setting, Settings, SettingsVersion};
 pub use config_change::{Condition, ConfigChange};
+pub use error::SettingsError;
+use error::TRIES;
 pub use kept::reseal;
+pub use state::ConfigState;
 
 /// How often a node asks for the version, should it have missed that there is a new one.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often a change is made again on top of somebody else's that came between.
-const TRIES: usize = 8;
-
-/// What this node knows of its configuration.
-pub struct Desk {
-    file: ArcSwap<Config>,
-    /// Where `file` was read; `None` for a node without one.
-    path: Option<PathBuf>,
-    /// What passwords in the store are sealed with.
-    keys: ArcSwap<Keyring>,
-    applied: AtomicU64,
-    trouble: ArcSwapOption<String>,
-    /// One change of the plan at a time.
-    turn: tokio::sync::Mutex<()>,
-    supervisor: OnceLock<Addr<Supervisor>>,
-}
-
 /// What a node starts with.
 pub struct Settled {
     /// The file with the store's accounts, operators, routes and policy.
     pub config: Arc<Config>,
-    pub desk: Desk,
+    pub state: ConfigState,
 }
 
 /// What a change came to.
@@ -83,80 +69,6 @@ pub struct Comparison {
     pub compared: bool,
     /// What applying the file would do.
     pub changes: Vec<Change>,
-}
-
-/// Why the configuration was not changed or cannot be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// Everything that is wrong with what was given.
-    #[error("{}", said(.0))]
-    Invalid(Vec<Problem>),
-    /// There is no such resource or version.
-    #[error("{0}")]
-    NotFound(String),
-    /// If-Match or If-None-Match does not hold.
-    #[error("{0}")]
-    Precondition(String),
-    /// Passwords in the store that cannot be opened, or not be sealed.
-    #[error("{0}")]
-    Sealed(String),
-    /// Others change it all the time.
-    #[error("the configuration was changed by others {TRIES} times meanwhile; try again")]
-    Busy,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-fn said(problems: &[Problem]) -> String {
-    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    lines.join("; ")
-}
-
-// === impl Desk ===
-
-impl Desk {
-    /// The version that this node works with.
-    pub fn applied(&self) -> u64 {
-        self.applied.load(Ordering::Relaxed)
-    }
-
-    /// Why this node does not work with the store's version.
-    pub fn trouble(&self) -> Option<String> {
-        self.trouble.load().as_ref().map(|text| text.to_string())
-    }
-
-    /// Starts the queues of a plan, and one more that holds messages.
-    ///
-    /// # Errors
-    /// Nobody starts queues any more.
-    pub async fn make_queues(
-        &self,
-        plan: &Arc<Plan>,
-        orphan: Option<u32>,
-    ) -> Result<(), StoreError> {
-        let Some(supervisor) = self.supervisor.get() else {
-            return Ok(());
-        };
-        let plan = Arc::clone(plan);
-        let made = supervisor.send(MakeQueues { plan, orphan }).await;
-        made.map_err(|_| StoreError::Closed)
-    }
-
-    /// Tells, once, why a version is not worked with here.
-    fn in_trouble(&self, version: u64, error: SettingsError) -> SettingsError {
-        let trouble = format!("version {version}: {error}");
-        if self.trouble().as_ref() != Some(&trouble) {
-            tracing::error!("the configuration in the store is not applied here: {trouble}");
-        }
-        self.trouble.store(Some(Arc::new(trouble)));
-        error
-    }
-
-    /// Who brings queues and binds in line with a new plan.
-    pub fn set_supervisor(&self, supervisor: Addr<Supervisor>) {
-        // A second one would be the same: there is one root.
-        let _ = self.supervisor.set(supervisor);
-    }
 }
 
 // === start ===
@@ -195,7 +107,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
             settings = read()?;
         }
     }
-    Desk::tell_sealing(&keys, &store.settings().wait()?);
+    ConfigState::tell_sealing(&keys, &store.settings().wait()?);
     let resources = settings.resources();
     let candidate = file.with_resources(&resources);
     if !candidate.problems.is_empty() {
@@ -209,19 +121,11 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     for warning in &candidate.warnings {
         tracing::warn!("{warning}");
     }
-    let desk = Desk {
-        path,
-        keys: ArcSwap::from_pointee(keys),
-        applied: AtomicU64::new(settings.version),
-        file: ArcSwap::from_pointee(file),
-        trouble: ArcSwapOption::empty(),
-        turn: tokio::sync::Mutex::new(()),
-        supervisor: OnceLock::new(),
-    };
-    desk.tell_difference(settings.version, &resources);
+    let state = ConfigState::new(file, path, keys, settings.version);
+    state.tell_difference(settings.version, &resources);
     Ok(Settled {
         config: Arc::new(candidate.config),
-        desk,
+        state,
     })
 }
 
@@ -251,25 +155,6 @@ fn write(
         .is_some())
 }
 
-impl Desk {
-    fn tell_difference(&self, version: u64, resources: &Resources) {
-        let file = self.file.load();
-        let Some(path) = self.path.as_ref().filter(|_| !file.has_no_resources()) else {
-            return;
-        };
-        let changes = difference(resources, &file.resources());
-        if !changes.is_empty() {
-            tracing::warn!(
-                file = %path.display(),
-                version,
-                would = %summary(&changes),
-                "the file differs from the configuration in the store, which is used; \
-                 `smsc apply -f FILE` applies the file"
-            );
-        }
-    }
-}
-
 // === following ===
 
 /// Brings this node's plan in line with the store; `anyway` also when the version is the same.
@@ -277,14 +162,14 @@ impl Desk {
 /// # Errors
 /// What the store holds cannot be read or used here: the plan stays as it is.
 pub async fn follow(node: &Arc<NodeContext>, anyway: bool) -> Result<(), SettingsError> {
-    let desk = &node.settings;
-    let _turn = desk.turn.lock().await;
+    let state = &node.settings;
+    let _turn = state.turn.lock().await;
     let version = node.store.settings_version().await?;
-    if !anyway && version == desk.applied() {
+    if !anyway && version == state.applied() {
         return Ok(());
     }
-    let settings = match desk.read(node.store.as_ref()).await {
-        Err(error @ SettingsError::Sealed(_)) => return Err(desk.in_trouble(version, error)),
+    let settings = match state.read(node.store.as_ref()).await {
+        Err(error @ SettingsError::Sealed(_)) => return Err(state.in_trouble(version, error)),
         read => read?,
     };
     let resources = settings.resources();
@@ -303,18 +188,15 @@ pub async fn follow(node: &Arc<NodeContext>, anyway: bool) -> Result<(), Setting
     });
     let plan = match built.await {
         Ok(plan) => plan,
-        Err(error) => return Err(desk.in_trouble(settings.version, error)),
+        Err(error) => return Err(state.in_trouble(settings.version, error)),
     };
     let plan = Arc::new(plan);
     // As soon as the plan is there messages are routed by it, and must find their queues.
-    desk.make_queues(&plan, None).await?;
+    state.make_queues(&plan, None).await?;
     node.set_plan(plan);
-    desk.applied.store(settings.version, Ordering::Relaxed);
-    desk.trouble.store(None);
-    if let Some(supervisor) = desk.supervisor.get() {
-        // One that is restarting applies the plan when it is back.
-        let _ = supervisor.send(PlanChanged {}).await;
-    }
+    state.applied.store(settings.version, Ordering::Relaxed);
+    state.trouble.store(None);
+    state.tell_supervisor().await;
     tracing::info!(version = settings.version, "configuration applied");
     Ok(())
 }
@@ -449,7 +331,7 @@ pub async fn change(
         tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
         // The others first: they need not wait until this node has rebuilt its plan.
         let told = What::Settings(SettingsChanged { version });
-        if let Err(refusal) = admin::to_others(node, told).await {
+        if let Err(refusal) = remote_command::to_others(node, told).await {
             tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
         }
         if let Err(error) = follow(node, false).await {

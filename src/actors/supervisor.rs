@@ -10,7 +10,7 @@ use crate::actors::assembly::Assembly;
 use crate::actors::context::NodeContext;
 use crate::actors::ingest::Ingest;
 use crate::actors::operator_session::SlotOptions;
-use crate::actors::plan::{ASSEMBLY, OperatorPlan, Plan, RESOLVE};
+use crate::actors::plan::{ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE};
 use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::queue::seeds::Seed;
 use crate::actors::queue::{self, Queue};
@@ -20,19 +20,6 @@ use crate::config::{BindKind, Operator};
 use crate::pb::bind_command::Verb;
 use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
-
-/// Starts the queues of a plan before it is anybody's, and one that holds messages although nobody
-/// names it.
-///
-/// Not protobuf: a plan is code as much as data.
-pub struct MakeQueues {
-    pub plan: Arc<Plan>,
-    pub orphan: Option<u32>,
-}
-
-impl actix::Message for MakeQueues {
-    type Result = ();
-}
 
 pub struct Supervisor {
     node: Arc<NodeContext>,
@@ -307,7 +294,7 @@ mod tests {
         slot.start(&core, Health::new("supervisor"), escalate, move || {
             Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
         });
-        node.settings.set_supervisor(addr);
+        node.settings.set_supervisor(addr.into());
         for number in 0..20 {
             // Routes to it come in the same version; a thread of Ingest may see the plan at any moment.
             let name = format!("more-{number}");

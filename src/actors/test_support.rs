@@ -65,7 +65,7 @@ pub async fn node_with(
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));
         let settled = settle(config, None, store.as_ref()).expect("it is valid");
         let plan = Plan::build(settled.config, store.as_ref()).expect("a plan");
-        (store, plan, settled.desk)
+        (store, plan, settled.state)
     })
     .await
     .expect("no panic");

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use crate::actors::cluster;
 use crate::actors::plan::Plan;
 use crate::actors::queue::seeds::Seeds;
-use crate::actors::settings::{Desk, Settled, settle};
+use crate::actors::settings::{ConfigState, Settled, settle};
 use crate::clock;
 use crate::config::{Config, Postgres};
 use crate::domain::{id, moment};
@@ -28,7 +28,7 @@ pub struct Bootstrap {
     pub membership: Option<Membership>,
     pub plan: Plan,
     /// Where the plan's accounts, operators, routes and policy come from.
-    pub settings: Desk,
+    pub settings: ConfigState,
     /// What the embedded store holds; a shared one is read as partitions come.
     pub seeds: Seeds,
     pub parked: Vec<ParkedRow>,
@@ -67,11 +67,11 @@ impl Bootstrap {
         let highest = highest_id(&store, now)?;
         let node = id::free_node(&store.asides()?, config.node, now)
             .context("every node number has ids that were set aside (smsc repair-ids)")?;
-        let Settled { config, desk } = settle(config, path, &store)?;
+        let Settled { config, state } = settle(config, path, &store)?;
         let seeds = Seeds::read(&store, &config)?;
         Ok(Self {
             plan: Plan::build(config, &store)?,
-            settings: desk,
+            settings: state,
             seeds,
             parked: store.parked(usize::MAX)?,
             node,
@@ -88,7 +88,7 @@ impl Bootstrap {
         let now = clock::now_ms();
         check_clock(now, store.now_ms()?)?;
         let highest = highest_id(store.as_ref(), now)?;
-        let Settled { config, desk } = settle(config, path, store.as_ref())?;
+        let Settled { config, state } = settle(config, path, store.as_ref())?;
         let membership = store.join(
             cluster::card(&config),
             config.cluster.lease,
@@ -97,7 +97,7 @@ impl Bootstrap {
         tracing::info!(node = membership.node, epoch = membership.epoch, "joined");
         Ok(Self {
             plan: Plan::build(config, store.as_ref())?,
-            settings: desk,
+            settings: state,
             seeds: Seeds::default(),
             parked: Vec::new(),
             node: membership.node,

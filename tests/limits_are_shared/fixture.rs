@@ -97,7 +97,7 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).unwrap());
         let settled = settle(config, None, store.as_ref()).unwrap();
         let plan = Plan::build(settled.config, store.as_ref()).unwrap();
-        (store, plan, settled.desk)
+        (store, plan, settled.state)
     });
     let (store, plan, desk) = building.await.unwrap();
     let operator = plan.operators().next().unwrap().id;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::messages;
 use super::orders;
-use super::remote_command;
 use super::transfer;
 use crate::actors::addresses::post_to;
 use crate::actors::alert;
@@ -14,6 +13,7 @@ use crate::actors::bind_permits;
 use crate::actors::context::NodeContext;
 use crate::actors::notification;
 use crate::actors::ports::{BindPort, QueuePort};
+use crate::actors::remote_command;
 use crate::actors::settings;
 use crate::pb::order::What;
 use crate::pb::{

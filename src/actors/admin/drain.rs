@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::Addr;
-
+use crate::actors::addresses::SupervisorAddress;
 use crate::actors::context::NodeContext;
-use crate::actors::supervisor::Supervisor;
 use crate::pb::command_drain::Verb;
 use crate::pb::{DrainView, SlotsChanged};
 
@@ -22,7 +20,7 @@ const BINDS_END: [Duration; 3] = [
 /// Carries out a command, and says how far the drain is.
 pub(super) fn command(
     node: &Arc<NodeContext>,
-    supervisor: &Addr<Supervisor>,
+    supervisor: &SupervisorAddress,
     verb: Verb,
 ) -> DrainView {
     match verb {
@@ -50,12 +48,12 @@ fn look(node: &NodeContext) -> DrainView {
 }
 
 /// Starts the binds that have ended.
-async fn start_binds(node: Arc<NodeContext>, supervisor: Addr<Supervisor>) {
+async fn start_binds(node: Arc<NodeContext>, supervisor: SupervisorAddress) {
     for pause in BINDS_END {
         tokio::time::sleep(pause).await;
         if node.draining.load(Ordering::Relaxed) {
             return;
         }
-        let _ = supervisor.send(SlotsChanged {}).await;
+        let _ = supervisor.recipient().send(SlotsChanged {}).await;
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::remote_command;
 use crate::actors::context::NodeContext;
+use crate::actors::remote_command;
 use crate::actors::traced;
 use crate::clock;
 use crate::domain::address::mask;

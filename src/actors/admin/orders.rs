@@ -10,9 +10,9 @@ use prost::Message as _;
 
 use super::command::{ask, audit};
 use super::messages::{self, accepted_attempt};
-use super::remote_command;
 use super::transfer;
 use crate::actors::context::NodeContext;
+use crate::actors::remote_command;
 use crate::clock;
 use crate::domain::state;
 use crate::pb::order::What;

@@ -157,7 +157,7 @@ pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
         traffic: Some(node.metrics.traffic()),
         node: node.ids.node().into(),
         certificates: node.certificates.all(),
-        balances: node.balance.snapshot(node, clock::now_ms()),
+        balances: node.balance.snapshot(&node.plan(), clock::now_ms()),
         ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::command::{ask, audit};
-use super::remote_command;
 use crate::actors::context::NodeContext;
 use crate::actors::ports::{QueueKind, QueuePort};
+use crate::actors::remote_command;
 use crate::pb::order::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::{Commanded, MoveMessages, QueueCommand, Refusal};

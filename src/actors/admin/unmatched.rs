@@ -10,11 +10,11 @@ use std::sync::Arc;
 use prost::Message as _;
 
 use super::messages::{self, accepted_attempt};
-use super::remote_command;
 use crate::actors::addresses::post_to;
 use crate::actors::context::NodeContext;
 use crate::actors::correlation;
 use crate::actors::final_state;
+use crate::actors::remote_command;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::state;

@@ -5,12 +5,20 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use super::{Job, is_cdr};
 use crate::domain::address::normalise;
 use crate::store::archive::ERASED;
 
 /// What stands before an address in a record.
 const ADDRESSES: [&[u8]; 2] = [b"\"from\":\"", b"\"to\":\""];
+
+/// What the writing thread does.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Lines go into the open file.
+    Write(Vec<u8>),
+    /// The open file is closed; what comes next goes into another one.
+    Close(SyncSender<()>),
+}
 
 /// The files of records, for whoever takes a number out of them.
 #[derive(Debug, Clone)]
@@ -46,6 +54,12 @@ impl Records {
         }
         Ok(erased)
     }
+}
+
+pub(super) fn is_cdr(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("cdr-") && name.ends_with(".jsonl"))
 }
 
 /// Writes a file anew if the address is in it, under the same name, with the same age and mode.

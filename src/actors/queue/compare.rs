@@ -11,11 +11,9 @@ use actix::{Context, Handler, MessageResult};
 
 use super::level::Level;
 use super::messages::{Compare, Compared, Missed};
-use super::{Item, Queue, Seed};
+use super::seeds::Seed;
+use super::{Item, Queue};
 use crate::pb::delivery::What;
-
-/// What was missed, as the store had it, and in which round.
-pub(super) type Misses = HashMap<(u64, What), (Seed, u64), ahash::RandomState>;
 
 impl Queue {
     /// Those that are in no list in memory; `None` while some may be on their way into one.

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Queue;
-use super::partitions::Parts;
+use super::partition_set::Parts;
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
 
@@ -29,45 +28,33 @@ pub(super) struct Overlap {
     until: Instant,
 }
 
-impl Queue {
-    /// Whether an item that was handed over is not in the lists by a reading of the store. `term` is
-    /// that of its partition now; without one its owner has found it in the store.
-    pub(super) fn is_news(&self, item: &QueueItem, term: Option<u64>) -> bool {
-        let Some(term) = term else { return false };
-        let came_after = |overlap: &Overlap| {
-            item.term == overlap.term
-                && !overlap.closed.has(item.part as u8)
-                && !overlap.known.contains(&(item.id, item.what()))
-        };
-        item.term == term || self.overlap.as_ref().is_some_and(came_after)
-    }
+// === impl Overlap ===
 
-    /// The reading that began with `term` is over, and has found `known`.
-    pub(super) fn end_reading(
-        &mut self,
-        term: u64,
-        known: HashSet<(u64, What), ahash::RandomState>,
-    ) {
-        self.node.local_lease.begin_term(self.port.id);
-        self.overlap = Some(Overlap {
+impl Overlap {
+    /// Of the reading that began with `term` and found `known`.
+    pub(super) fn new(term: u64, known: HashSet<(u64, What), ahash::RandomState>) -> Self {
+        Self {
             term,
             known,
             closed: Parts::default(),
             until: Instant::now() + LONGEST_DISPATCH,
-        });
+        }
+    }
+
+    /// Whether an item was dispatched during the reading, and is not in what was read.
+    pub(super) fn lacks(&self, item: &QueueItem) -> bool {
+        item.term == self.term
+            && !self.closed.has(item.part as u8)
+            && !self.known.contains(&(item.id, item.what()))
     }
 
     /// These partitions were read by themselves.
-    pub(super) fn close_overlap(&mut self, parts: Parts) {
-        if let Some(overlap) = &mut self.overlap {
-            overlap.closed.add(parts);
-        }
+    pub(super) fn close(&mut self, parts: Parts) {
+        self.closed.add(parts);
     }
 
-    pub(super) fn forget_overlap(&mut self) {
-        let is_over = |overlap: &Overlap| overlap.until <= Instant::now();
-        if self.overlap.as_ref().is_some_and(is_over) {
-            self.overlap = None;
-        }
+    /// Whether nothing that was dispatched meanwhile is under way any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.until <= Instant::now()
     }
 }

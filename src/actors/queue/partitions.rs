@@ -8,49 +8,10 @@ use actix::{ActorFutureExt, Context, Handler, ResponseActFuture, WrapFuture};
 use tokio::sync::oneshot;
 
 use super::messages::AdoptPartitions;
+use super::partition_set::Parts;
 use super::{Item, Queue};
 use crate::actors::ports::QueueKind;
 use crate::pb::{DisownPartitions, ReleasePartitions};
-
-/// Partitions on their way out.
-#[derive(Default)]
-pub(super) struct Leaving {
-    parts: Parts,
-    waiters: Vec<(Parts, oneshot::Sender<()>)>,
-}
-
-/// A set of partitions.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts(u64);
-
-// === impl Parts ===
-
-impl Parts {
-    /// Numbers are below 32, or WHOLE, which has the highest bit.
-    fn bit(part: u8) -> u64 {
-        1 << part.min(63)
-    }
-
-    fn of(parts: impl IntoIterator<Item = u8>) -> Self {
-        Self(parts.into_iter().fold(0, |all, part| all | Self::bit(part)))
-    }
-
-    pub(super) fn add(&mut self, others: Self) {
-        self.0 |= others.0;
-    }
-
-    pub(super) fn has(self, part: u8) -> bool {
-        self.0 & Self::bit(part) != 0
-    }
-}
-
-// === impl Leaving ===
-
-impl Leaving {
-    pub(super) fn has(&self, part: u8) -> bool {
-        self.parts.has(part)
-    }
-}
 
 // === impl Queue ===
 
@@ -106,7 +67,9 @@ impl Handler<AdoptPartitions> for Queue {
             self.read_again = true;
             return;
         }
-        self.close_overlap(parts);
+        if let Some(overlap) = &mut self.overlap {
+            overlap.close(parts);
+        }
         // Should something of an earlier ownership be left, what the store says is right.
         self.forget(parts);
         for seed in adopted.seeds {

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use actix::{AsyncContext, Context};
 
+use super::overlap::Overlap;
 use super::seeds::{Seed, Seeds};
 use super::{HeldItem, Queue};
 use crate::actors::addresses::post_to;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::pb::delivery::What;
 use crate::pb::{FlushCorrelation, Held, QueueItem, ReportHeld, SettleBatch};
 use crate::store::StoreError;
 use crate::store::cluster::Partition;
@@ -279,6 +281,20 @@ impl Queue {
             return self.recover_again(ctx);
         }
         self.pump(ctx);
+    }
+
+    /// Whether an item that was dispatched is not in the lists by a reading of the store. `term` is
+    /// that of its partition now; without one its owner has found it in the store.
+    pub(super) fn is_news(&self, item: &QueueItem, term: Option<u64>) -> bool {
+        let Some(term) = term else { return false };
+        let came_after = |overlap: &Overlap| overlap.lacks(item);
+        item.term == term || self.overlap.as_ref().is_some_and(came_after)
+    }
+
+    /// The reading that began with `term` is over, and has found `known`.
+    fn end_reading(&mut self, term: u64, known: HashSet<(u64, What), ahash::RandomState>) {
+        self.node.local_lease.begin_term(self.port.id);
+        self.overlap = Some(Overlap::new(term, known));
     }
 }
 

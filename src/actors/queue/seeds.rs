@@ -28,6 +28,9 @@ pub struct Awaited {
     pub at: i64,
 }
 
+/// What was missed, as the store had it, and in which round.
+pub(super) type Misses = HashMap<(u64, What), (Seed, u64), ahash::RandomState>;
+
 /// Everything active in the store, sorted by who has to continue it.
 #[derive(Debug, Default)]
 pub struct Seeds {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{Lists, Settings, SettingsError, SettingsVersion};
+use super::error::SettingsError;
+use super::{Lists, Settings, SettingsVersion};
 use crate::config::{self, Problem};
 use crate::domain::settings::{Change, Key, Kind, Resources, summary, undo};
 

@@ -1,10 +1,11 @@
 //! Files that a change of the configuration names: only some may be named through the API.
 
-use super::{Desk, SettingsError};
+use super::error::SettingsError;
+use super::state::ConfigState;
 use crate::config::{self, Config};
 use crate::domain::settings::Resources;
 
-impl Desk {
+impl ConfigState {
     /// Whether every file that the resources name may be named through the API. Blocks.
     pub(super) fn check_files(
         &self,

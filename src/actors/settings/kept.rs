@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Desk, SettingsError, TRIES};
+use super::error::{SettingsError, TRIES};
+use super::state::ConfigState;
 use crate::actors::context::NodeContext;
 use crate::config::{Kept, Keyring, Unopened};
 use crate::domain::settings::{Change, Key, Resources};
@@ -12,12 +13,6 @@ use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion
 
 /// All versions.
 const ALL: (u64, u64, usize) = (0, u64::MAX, usize::MAX);
-
-impl From<Unopened> for SettingsError {
-    fn from(error: Unopened) -> Self {
-        Self::Sealed(error.to_string())
-    }
-}
 
 /// The resources with their passwords in clear.
 ///
@@ -57,7 +52,7 @@ fn each_body(changes: &mut [Change], mut with: impl FnMut(&Key, &str) -> String)
     }
 }
 
-impl Desk {
+impl ConfigState {
     /// The resources of the store with their passwords in clear.
     ///
     /// # Errors

@@ -1,0 +1,77 @@
+//! What a node remembers of accepted submissions, and of those on their way.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::domain::duplicate::{Key, Recent};
+use crate::smpp::CommandStatus;
+use crate::store::redis::Redis;
+use crate::telemetry::metrics::Metrics;
+
+/// What became of a submission: the id by which its sender knows it, or why it was refused.
+pub(super) type Outcome = Result<u64, CommandStatus>;
+/// Tells the outcome of a submission that is on its way; closed without one when it was given up.
+pub(super) type Later = watch::Receiver<Option<Outcome>>;
+
+/// What a node remembers of accepted submissions.
+pub struct Duplicates {
+    pub(super) state: Mutex<State>,
+    /// Windows are counted by this clock: the wall clock may step back.
+    started: Instant,
+    pub(super) redis: OnceLock<Arc<Redis>>,
+}
+
+pub(super) struct State {
+    pub(super) recent: Recent,
+    pub(super) pending: HashMap<Key, Later, ahash::RandomState>,
+}
+
+// === impl Duplicates ===
+
+impl Default for Duplicates {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                recent: Recent::new(0),
+                pending: HashMap::default(),
+            }),
+            started: Instant::now(),
+            redis: OnceLock::new(),
+        }
+    }
+}
+
+impl Duplicates {
+    /// From now on other nodes are asked as well.
+    pub fn share(&self, redis: Arc<Redis>) {
+        // Called once, at start.
+        let _ = self.redis.set(redis);
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Keeps an accepted submission until its time is over; `most`: entries that there is room for.
+    pub(super) fn keep(
+        &mut self,
+        (key, id, until): (Key, u64, i64),
+        now: i64,
+        most: usize,
+        metrics: &Metrics,
+    ) {
+        let lost = self.recent.resize(most, now) + self.recent.keep(key, id, until, now);
+        if lost > 0 {
+            metrics.duplicates_forgotten.inc_by(lost as u64);
+        }
+        let entries = i64::try_from(self.recent.len()).unwrap_or(i64::MAX);
+        metrics.duplicate_entries.set(entries);
+    }
+}
