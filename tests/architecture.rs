@@ -1,6 +1,9 @@
 //! The layers of docs/architecture.md, held by reading the source: arrows never point up, only some
 //! files know actix, files stay small and say what they are.
 
+#[path = "architecture/circles.rs"]
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -185,3 +185,59 @@ async fn a_thousand_accounts_go_through_nearly_as_fast_as_one() {
     // It is a few hundredths on a quiet machine, of what the queue alone costs; noise is more.
     assert!(ratio < 2.0, "{ratio}");
 }
+
+#[actix::test]
+async fn no_pause_is_longer_than_those_that_are_configured() {
+    let fixture = fixture_with(|config| config.retry.delays = vec![Duration::from_secs(2)]).await;
+    let in_an_hour = Seed {
+        item: Item {
+            id: 7,
+            expires: u32::MAX,
+            attempts: 1,
+            priority: 1,
+            what: What::Message,
+            part: 0,
+            sender: 0,
+        },
+        due_at: clock::now_ms() + 3_600_000,
+        unsure: false,
+    };
+    let seeds = vec![in_an_hour];
+    let mut queue = Queue::new(
+        Arc::clone(&fixture.context),
+        Arc::clone(&fixture.port),
+        seeds,
+    );
+    let now = clock::now_ms();
+    assert!(queue.scheduled.pop_due(now, 1_500).is_none());
+    let due = queue.scheduled.pop_due(now, 2_500);
+    assert_eq!(due.map(|item| item.id), Some(7));
+}
+
+#[actix::test]
+async fn tokens_that_live_in_time_are_lost_with_it() {
+    let fixture = fixture().await;
+    let mut queue = Queue::new(
+        Arc::clone(&fixture.context),
+        Arc::clone(&fixture.port),
+        Vec::new(),
+    );
+    queue.take_tokens(5, 0);
+    queue.drop_dead_tokens();
+    assert_eq!((queue.tokens, queue.tokens_until), (5, None), "kept");
+
+    queue.take_tokens(3, 60_000);
+    let long = queue.tokens_until.expect("an end");
+    assert_eq!(queue.tokens, 8);
+    queue.take_tokens(2, 30_000);
+    assert!(
+        queue.tokens_until.expect("an end") < long,
+        "the earlier end holds"
+    );
+    queue.take_tokens(2, 0);
+    assert!(queue.tokens_until.is_some(), "and is not forgotten");
+
+    queue.tokens_until = Some(Instant::now());
+    queue.take_tokens(4, 60_000);
+    assert_eq!(queue.tokens, 4, "the dead ones are not among them");
+}
