@@ -1,7 +1,7 @@
 //! The Admin actor: what the admin API knows and may order.
 //!
 //! Called by `src/http` only. It reads the snapshots that the other actors publish, asks the store
-//! for messages, and passes operators' commands on to queues and binds; it holds nothing that
+//! for messages, and passes administrators' commands on to queues and binds; it holds nothing that
 //! would be lost with it. Every command leaves a line with the target `audit`: who, what, result.
 //! Runs on the core arbiter under `supervise`.
 
@@ -59,7 +59,7 @@ use readiness::RestartWatch;
 /// How often restarts of other actors are looked for: a restart is seen while its pause lasts.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 
-/// Collects snapshots and executes operators' commands.
+/// Collects snapshots and executes administrators' commands.
 pub struct Admin {
     node: Arc<NodeContext>,
     supervisor: SupervisorAddress,

@@ -279,7 +279,7 @@ pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState)
         3 => good,
         _ => false,
     };
-    // What an operator's user sent again is told about only when he wants that.
+    // What an administrator sent again is told about only when that was asked for.
     let is_quiet = |replay: &Replay| !replay.receipt;
     if message.replay_of.as_deref().is_some_and(is_quiet) {
         return false;

@@ -120,7 +120,7 @@ pub struct BindPort {
     pub alerts: Mutex<Option<Recipient<pb::ForwardAlert>>>,
     /// Where answers to its receipts go.
     pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
-    /// Suspended by an operator's command, until resumed by one.
+    /// Suspended by an administrator's command, until resumed by one.
     pub suspended: AtomicBool,
     /// Ends a reconnect pause, so that a command is handled at once.
     pub health: Option<Arc<Health>>,

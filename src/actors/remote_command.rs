@@ -1,4 +1,4 @@
-//! Operators' commands for other nodes: left in the shared store, carried out by the node's Admin.
+//! Administrators' commands for other nodes: left in the shared store, carried out by the node's Admin.
 //!
 //! A queue and an operator are there on every node, a message is in the hands of one.
 

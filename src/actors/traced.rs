@@ -368,7 +368,7 @@ pub fn shown(
     Some(context.below(submit_span(&context, message.id)))
 }
 
-/// Whether this state is one that somebody wants to look into. An operator's order is none.
+/// Whether this state is one that somebody wants to look into. An administrator's order is none.
 fn is_failure(state: MessageState) -> bool {
     matches!(
         state,

@@ -1,4 +1,4 @@
-//! Operators' commands, passed on to the queue or the binds they are for, and written to the log.
+//! Administrators' commands, passed on to the queue or the binds they are for, and written to the log.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

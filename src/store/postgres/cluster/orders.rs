@@ -1,4 +1,4 @@
-//! Operators' commands for other nodes: left in a table, taken out by the node they are for.
+//! Administrators' commands for other nodes: left in a table, taken out by the node they are for.
 //!
 //! Called by the cluster port. An order for a node that has died is dropped when it is old: what it
 //! was about is another node's by then.
