@@ -23,7 +23,7 @@ use crate::actors::admin::Admin;
 use crate::actors::balance::BlockReclaimer;
 use crate::actors::cdr::Cdr;
 use crate::actors::cluster::{self, Cluster};
-use crate::actors::context::NodeContext;
+use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::correlation::{self, Correlation};
 use crate::actors::duplicates;
 use crate::actors::ingest::{self, Ingest};
@@ -111,18 +111,18 @@ pub async fn start(
     let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
     let (receipts, receipts_slot) = supervise::slot(receipts::MAILBOX);
     let (throttle, throttle_slot) = supervise::slot(throttle::MAILBOX);
-    let node = NodeContext::new(
+    let node = NodeContext::new(NodeParts {
         store,
-        cluster.clone(),
-        IdGenerator::new(node, highest),
+        cluster: cluster.clone(),
+        ids: IdGenerator::new(node, highest),
         metrics,
         traces,
         plan,
         settings,
-        correlation.into(),
-        receipts.into(),
-        throttle.into(),
-    );
+        correlation: correlation.into(),
+        receipts: receipts.into(),
+        throttle: throttle.into(),
+    });
     node.unfinished.set(seeds.unfinished);
     match membership {
         Some(me) => node.balance.join(me.epoch),

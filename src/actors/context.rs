@@ -94,22 +94,37 @@ pub struct NodeContext {
     said_ahead: Mutex<Option<Instant>>,
 }
 
+/// What a context is made of.
+pub struct NodeParts {
+    pub store: Arc<dyn Store>,
+    /// The same store, when other nodes use it too.
+    pub cluster: Option<Arc<dyn ClusterStore>>,
+    pub ids: IdGenerator,
+    pub metrics: Arc<Metrics>,
+    pub traces: Traces,
+    pub plan: Plan,
+    pub settings: ConfigState,
+    pub correlation: CorrelationAddress,
+    pub receipts: ReceiptsAddress,
+    pub throttle: ThrottleAddress,
+}
+
 // === impl NodeContext ===
 
 impl NodeContext {
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        store: Arc<dyn Store>,
-        cluster: Option<Arc<dyn ClusterStore>>,
-        ids: IdGenerator,
-        metrics: Arc<Metrics>,
-        traces: Traces,
-        plan: Plan,
-        settings: ConfigState,
-        correlation: CorrelationAddress,
-        receipts: ReceiptsAddress,
-        throttle: ThrottleAddress,
-    ) -> Arc<Self> {
+    pub fn new(parts: NodeParts) -> Arc<Self> {
+        let NodeParts {
+            store,
+            cluster,
+            ids,
+            metrics,
+            traces,
+            plan,
+            settings,
+            correlation,
+            receipts,
+            throttle,
+        } = parts;
         traces.configure(&plan.config.telemetry);
         let passwords = Arc::new(Passwords::new());
         Arc::new(Self {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::context::NodeContext;
+use super::context::{NodeContext, NodeParts};
 use super::plan::Plan;
 use super::settings::settle;
 use super::{correlation, receipts, supervise, throttle};
@@ -57,7 +57,7 @@ pub async fn node_with(
         ..Config::default()
     };
     change(&mut config);
-    let (store, plan, desk) = tokio::task::spawn_blocking(move || {
+    let (store, plan, state) = tokio::task::spawn_blocking(move || {
         let options = SqliteOptions {
             min_free_mib: 0,
             ..SqliteOptions::new(path)
@@ -75,18 +75,18 @@ pub async fn node_with(
     let (receipts, _) = supervise::slot::<receipts::Receipts>(receipts::MAILBOX);
     let (throttle, _) = supervise::slot::<throttle::Throttle>(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
-    let context = NodeContext::new(
+    let context = NodeContext::new(NodeParts {
         store,
         cluster,
-        IdGenerator::new(0, 0),
-        Arc::clone(&metrics),
-        Traces::off(&metrics),
+        ids: IdGenerator::new(0, 0),
+        metrics: Arc::clone(&metrics),
+        traces: Traces::off(&metrics),
         plan,
-        desk,
-        correlation.into(),
-        receipts.into(),
-        throttle.into(),
-    );
+        settings: state,
+        correlation: correlation.into(),
+        receipts: receipts.into(),
+        throttle: throttle.into(),
+    });
     TestNode {
         context,
         operator,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::{Addr, Arbiter};
 use deadpool_redis::redis::{Client, Connection, FromRedisValue, cmd};
 use secrecy::SecretString;
-use smsc::actors::context::NodeContext;
+use smsc::actors::context::{NodeContext, NodeParts};
 use smsc::actors::plan::Plan;
 use smsc::actors::settings::settle;
 use smsc::actors::supervise::{self, Escalate, Health};
@@ -99,25 +99,25 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
         let plan = Plan::build(settled.config, store.as_ref()).unwrap();
         (store, plan, settled.state)
     });
-    let (store, plan, desk) = building.await.unwrap();
+    let (store, plan, state) = building.await.unwrap();
     let operator = plan.operators().next().unwrap().id;
     let account = plan.account("test").unwrap().id;
     let (correlation, _) = supervise::slot::<correlation::Correlation>(correlation::MAILBOX);
     let (receipts, _) = supervise::slot::<receipts::Receipts>(receipts::MAILBOX);
     let (throttle, slot) = supervise::slot(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
-    let node = NodeContext::new(
+    let node = NodeContext::new(NodeParts {
         store,
-        None,
-        IdGenerator::new(0, 0),
-        Arc::clone(&metrics),
-        Traces::off(&metrics),
+        cluster: None,
+        ids: IdGenerator::new(0, 0),
+        metrics: Arc::clone(&metrics),
+        traces: Traces::off(&metrics),
         plan,
-        desk,
-        correlation.into(),
-        receipts.into(),
-        throttle.clone().into(),
-    );
+        settings: state,
+        correlation: correlation.into(),
+        receipts: receipts.into(),
+        throttle: throttle.clone().into(),
+    });
     let redis = Redis::open(&RedisOptions {
         url: SecretString::from(url),
         timeout,
