@@ -5,6 +5,7 @@
 
 pub mod bootstrap;
 mod doors;
+mod starter;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Addr, Arbiter, ArbiterHandle};
+use actix::{Addr, Arbiter};
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
@@ -20,35 +21,22 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::actors::admin::Admin;
-use crate::actors::balance::BlockReclaimer;
-use crate::actors::cdr::Cdr;
-use crate::actors::cluster::{self, Cluster};
-use crate::actors::context::{NodeContext, NodeParts};
-use crate::actors::correlation::{self, Correlation};
+use crate::actors::cluster::Cluster;
+use crate::actors::context::NodeContext;
 use crate::actors::duplicates;
-use crate::actors::ingest::{self, Ingest};
-use crate::actors::janitor::Janitor;
-use crate::actors::listener::{Connections, Door, Listener, take_port};
-use crate::actors::outbind::Outbind;
 use crate::actors::policy;
 use crate::actors::ports::QueuePort;
-use crate::actors::receipts::{self, Receipts};
-use crate::actors::registry::Registry as SessionRegistry;
-use crate::actors::resolver::{self, Resolver};
-use crate::actors::settings::{self, Follower};
-use crate::actors::supervise::{self, Escalate, Health};
+use crate::actors::resolver;
+use crate::actors::settings;
+use crate::actors::supervise::Escalate;
 use crate::actors::supervisor::Supervisor;
-use crate::actors::throttle::{self, Throttle};
 use crate::app::bootstrap::Bootstrap;
+use crate::app::starter::Starter;
 use crate::config::{Config, NodeRole};
-use crate::content::as_stored;
-use crate::domain::id::IdGenerator;
 use crate::http;
 use crate::pb::LeaveCluster;
 use crate::store::redis::{Redis, RedisOptions};
-use crate::telemetry::logs;
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::traces::Traces;
 
 /// Everything held gets as long to be given back to the cluster when the process stops.
 const GIVE_BACK: Duration = Duration::from_secs(15);
@@ -83,209 +71,34 @@ pub async fn start(
     admin_token: SecretString,
 ) -> anyhow::Result<App> {
     let started = std::time::Instant::now();
-    let (for_stock, file) = (config.clone(), config_file.clone());
-    let Bootstrap {
-        store,
-        cluster,
-        membership,
-        plan,
-        settings,
-        seeds,
-        parked,
-        node,
-        highest,
-        purses,
-    } = tokio::task::spawn_blocking(move || Bootstrap::open(for_stock, file)).await??;
+    let (for_bootstrap, file) = (config.clone(), config_file.clone());
+    let opening = move || Bootstrap::open(for_bootstrap, file);
+    let opened = tokio::task::spawn_blocking(opening).await??;
     tracing::info!(
-        active = seeds.active,
+        active = opened.seeds.active,
         ms = started.elapsed().as_millis() as u64,
         "store read"
     );
-
     let mut registry = Registry::default();
     let metrics = Arc::new(Metrics::new(&mut registry));
-    logs::set_node(node);
-    let traces = Traces::start(node, &metrics)?;
     let (escalate, escalations) = escalation();
     let core = Arbiter::new();
-    let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
-    let (receipts, receipts_slot) = supervise::slot(receipts::MAILBOX);
-    let (throttle, throttle_slot) = supervise::slot(throttle::MAILBOX);
-    let node = NodeContext::new(NodeParts {
-        store,
-        cluster: cluster.clone(),
-        ids: IdGenerator::new(node, highest),
-        metrics,
-        traces,
-        plan,
-        settings,
-        correlation: correlation.into(),
-        receipts: receipts.into(),
-        throttle: throttle.into(),
-    });
-    node.unfinished.set(seeds.unfinished);
-    match membership {
-        Some(me) => node.balance.join(me.epoch),
-        None => node.balance.load(&purses),
-    }
-    check_resolver(&node, &config)?;
-    let opt_outs = policy::refresh(&node).await;
-    opt_outs.context("the opt-out lists")?;
+    let (cluster, membership) = (opened.cluster.clone(), opened.membership);
+    let (start, rest) = Starter::new(opened, metrics, core.handle(), escalate)?;
+    let node = Arc::clone(&start.node);
+    prepare(&node, &config).await?;
 
-    let for_guard = Arc::clone(&node);
-    let restored = tokio::task::spawn_blocking(move || duplicates::restore(&for_guard)).await?;
-    if let Err(error) = restored {
-        tracing::warn!(%error, "duplicates of what was submitted before the start are not recognised");
-    }
-
-    let start = Starter {
-        node: &node,
-        core: core.handle(),
-        escalate: &escalate,
+    start.data_path(&config, open_redis(&config)?, rest.slots, rest.awaited)?;
+    start.upkeep();
+    let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
+    let supervisor = start.supervisor(&lanes, rest.queues);
+    let member = match (cluster, membership) {
+        (Some(cluster), Some(me)) => Some(start.member(cluster, me, supervisor.clone())),
+        _ => None,
     };
-    let redis = open_redis(&config)?;
-    if let Some(redis) = redis.clone() {
-        node.policy.limiter.share(Arc::clone(&redis));
-        node.duplicates.share(Arc::clone(&redis));
-        let (_, slot) = supervise::slot(CONTROL_MAILBOX);
-        start.actor("registry", slot, |node, _| {
-            SessionRegistry::new(node, redis)
-        });
-    }
-    let (_, slot) = supervise::slot(resolver::MAILBOX);
-    let for_resolver = redis.clone();
-    start.actor("resolver", slot, |node, _| {
-        Resolver::new(node, for_resolver)
-    });
-    start.actor("throttle", throttle_slot, |node, health| {
-        Throttle::new(node, health, redis)
-    });
-    let cdr = Cdr::start(&config)
-        .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
-    if let Some(cdr) = &cdr {
-        // There is one per process.
-        let _ = node.records.set(cdr.records());
-    }
-    start.actor("receipts", receipts_slot, move |node, _| {
-        Receipts::new(node, cdr)
-    });
-    let sent = seeds.sent;
-    start.actor("correlation", correlation_slot, move |node, health| {
-        Correlation::new(node, health, sent, parked)
-    });
-    let (_, reclaimer_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("balance", reclaimer_slot, |node, _| {
-        BlockReclaimer::new(node)
-    });
-    let (_, janitor_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("janitor", janitor_slot, |node, _| Janitor::new(node));
-
-    let mut arbiters = Vec::new();
-    let mut lanes: Vec<(ArbiterHandle, Addr<Ingest>)> = Vec::new();
-    for number in 0..config.runtime.session_threads() {
-        let arbiter = Arbiter::new();
-        let (ingest, slot) = supervise::slot(ingest::MAILBOX);
-        let health = Health::new(format!("ingest {number}"));
-        node.watch(Arc::clone(&health));
-        let for_actor = Arc::clone(&node);
-        slot.start(
-            &arbiter.handle(),
-            health,
-            Arc::clone(&escalate),
-            move || Ingest::new(for_actor),
-        );
-        lanes.push((arbiter.handle(), ingest));
-        arbiters.push(arbiter);
-    }
-
-    let mut root = Supervisor::new(
-        Arc::clone(&node),
-        core.handle(),
-        lanes.clone(),
-        Arc::clone(&escalate),
-        seeds.queues,
-    );
-    // Queues first: nobody may submit before they exist.
-    root.apply();
-    let (supervisor, root_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("supervisor", root_slot, move |_, _| root);
-    node.settings.set_supervisor(supervisor.clone().into());
-    let (_, follower_slot) = supervise::slot(CONTROL_MAILBOX);
-    start.actor("follower", follower_slot, |node, _| Follower::new(node));
-    let mut member = None;
-    if let (Some(cluster), Some(me)) = (cluster, membership) {
-        let (addr, slot) = supervise::slot(cluster::MAILBOX);
-        let supervisor = supervisor.clone();
-        start.actor("cluster", slot, move |node, _| {
-            Cluster::new(node, cluster, supervisor, me)
-        });
-        member = Some(addr);
-    }
-    let connections = Connections::default();
-    for (key, listener) in config.esme_listeners() {
-        let server = doors::server(&listener)?;
-        if let Some(server) = &server {
-            let name = format!("listener:{}", listener.name());
-            node.certificates.serve(&name, server);
-        }
-        for address in &listener.listen {
-            let socket = take_port(*address, &key)?;
-            socket.set_nonblocking(true)?;
-            let door = Door {
-                name: listener.name(),
-                tls: server.clone(),
-                proxy_from: doors::balancers(&listener)?,
-                alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
-            };
-            let (_, slot) = supervise::slot(CONTROL_MAILBOX);
-            let (lanes, connections) = (lanes.clone(), connections.clone());
-            start.actor(&format!("listener {address}"), slot, move |node, _| {
-                Listener::new(node, door, socket, lanes, connections)
-            });
-        }
-    }
-    let (_, outbind_slot) = supervise::slot(CONTROL_MAILBOX);
-    let for_outbind = lanes.clone();
-    start.actor("outbind", outbind_slot, move |node, _| {
-        Outbind::new(node, for_outbind)
-    });
-    let (admin, admin_slot) = supervise::slot(CONTROL_MAILBOX);
-    let for_admin = supervisor.clone();
-    start.actor("admin", admin_slot, move |node, _| {
-        Admin::new(node, for_admin.into())
-    });
-    let with_api = config.cluster.roles.contains(&NodeRole::Http);
-    let live = http::Live::new();
-    if with_api {
-        actix::spawn(Arc::clone(&live).run(admin.clone()));
-    }
-    let certificate = doors::certificate(&config.http)?;
-    if let Some(certificate) = &certificate {
-        node.certificates.serve("http", certificate);
-    }
-    let registry = Arc::new(registry);
-    actix::spawn(http::metrics::push::run(
-        config.statsd.clone(),
-        Arc::clone(&registry),
-        admin.clone(),
-    ));
-    let servers = http::serve(
-        &config.http,
-        certificate.as_ref(),
-        with_api,
-        http::Served {
-            token: admin_token,
-            access: Arc::clone(&node.access),
-            admin,
-            registry,
-            live: Arc::clone(&live),
-        },
-    )
-    .context("the HTTP side cannot be served")?;
-    let http = servers.iter().map(|server| server.handle()).collect();
-    servers
-        .into_iter()
-        .for_each(|server| drop(actix::spawn(server)));
+    start.listeners(&config, &lanes)?;
+    let admin = start.admin(&supervisor);
+    let (http, live) = serve_http(&node, &config, admin_token, admin, registry)?;
     arbiters.push(core);
     tracing::info!(
         smpp = ?listened(&config),
@@ -303,6 +116,58 @@ pub async fn start(
         escalations,
         config_file,
     })
+}
+
+/// What has to be read before anybody may submit.
+async fn prepare(node: &Arc<NodeContext>, config: &Config) -> anyhow::Result<()> {
+    check_resolver(node, config)?;
+    let opt_outs = policy::refresh(node).await;
+    opt_outs.context("the opt-out lists")?;
+    let for_guard = Arc::clone(node);
+    let restored = tokio::task::spawn_blocking(move || duplicates::restore(&for_guard)).await?;
+    if let Err(error) = restored {
+        tracing::warn!(%error, "duplicates of what was submitted before the start are not recognised");
+    }
+    Ok(())
+}
+
+/// Serves the admin API where this node has that role, and health and metrics everywhere.
+fn serve_http(
+    node: &Arc<NodeContext>,
+    config: &Config,
+    token: SecretString,
+    admin: Addr<Admin>,
+    registry: Registry,
+) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::Live>)> {
+    let with_api = config.cluster.roles.contains(&NodeRole::Http);
+    let live = http::Live::new();
+    if with_api {
+        actix::spawn(Arc::clone(&live).run(admin.clone()));
+    }
+    let certificate = doors::certificate(&config.http)?;
+    if let Some(certificate) = &certificate {
+        node.certificates.serve("http", certificate);
+    }
+    let registry = Arc::new(registry);
+    actix::spawn(http::metrics::push::run(
+        config.statsd.clone(),
+        Arc::clone(&registry),
+        admin.clone(),
+    ));
+    let served = http::Served {
+        token,
+        access: Arc::clone(&node.access),
+        admin,
+        registry,
+        live: Arc::clone(&live),
+    };
+    let servers = http::serve(&config.http, certificate.as_ref(), with_api, served)
+        .context("the HTTP side cannot be served")?;
+    let handles = servers.iter().map(|server| server.handle()).collect();
+    servers
+        .into_iter()
+        .for_each(|server| drop(actix::spawn(server)));
+    Ok((handles, live))
 }
 
 fn listened(config: &Config) -> Vec<SocketAddr> {
@@ -337,32 +202,6 @@ fn check_resolver(node: &NodeContext, config: &Config) -> anyhow::Result<()> {
         .map_err(anyhow::Error::msg)
         .context("resolver.table")?;
     Ok(())
-}
-
-/// Starts actors on the core arbiter.
-struct Starter<'a> {
-    node: &'a Arc<NodeContext>,
-    core: ArbiterHandle,
-    escalate: &'a Escalate,
-}
-
-impl Starter<'_> {
-    fn actor<A>(
-        &self,
-        name: &str,
-        slot: supervise::Slot<A>,
-        make: impl FnOnce(Arc<NodeContext>, Arc<Health>) -> A + Send + 'static,
-    ) where
-        A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
-    {
-        let health = Health::new(name);
-        self.node.watch(Arc::clone(&health));
-        let node = Arc::clone(self.node);
-        let for_actor = Arc::clone(&health);
-        slot.start(&self.core, health, Arc::clone(self.escalate), move || {
-            make(node, for_actor)
-        });
-    }
 }
 
 fn escalation() -> (Escalate, mpsc::Receiver<String>) {

@@ -172,7 +172,7 @@ fn edges_of(module: &str, files: &HashMap<String, File>) -> BTreeSet<String> {
             {
                 add(known, false);
             } else if from.items.contains(used) {
-                add([&path[..], &[used.clone()]].concat(), false);
+                add([&path[..], std::slice::from_ref(used)].concat(), false);
             }
         }
     }

@@ -1,0 +1,294 @@
+//! The actors of a process, started in the order of dependence.
+//!
+//! Called by [`super::start`] from top to bottom. Keeps true that an actor is watched from its start, and
+//! that queues exist before anybody may submit.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::{Addr, Arbiter, ArbiterHandle};
+use anyhow::Context as _;
+
+use super::bootstrap::Bootstrap;
+use super::{CONTROL_MAILBOX, doors};
+use crate::actors::admin::Admin;
+use crate::actors::balance::BlockReclaimer;
+use crate::actors::cdr::Cdr;
+use crate::actors::cluster::{self, Cluster};
+use crate::actors::context::{NodeContext, NodeParts};
+use crate::actors::correlation::{self, Correlation};
+use crate::actors::ingest::{self, Ingest};
+use crate::actors::janitor::Janitor;
+use crate::actors::listener::{Connections, Door, Listener, take_port};
+use crate::actors::outbind::Outbind;
+use crate::actors::queue::seeds::{Awaited, Seed};
+use crate::actors::receipts::{self, Receipts};
+use crate::actors::registry::Registry as SessionRegistry;
+use crate::actors::resolver::{self, Resolver};
+use crate::actors::settings::Follower;
+use crate::actors::supervise::{self, Escalate, Health, Slot};
+use crate::actors::supervisor::Supervisor;
+use crate::actors::throttle::{self, Throttle};
+use crate::config::Config;
+use crate::content::as_stored;
+use crate::domain::id::IdGenerator;
+use crate::store::ParkedRow;
+use crate::store::cluster::{ClusterStore, Membership};
+use crate::store::redis::Redis;
+use crate::telemetry::logs;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
+
+/// Threads of sessions, with the Ingest of each.
+pub(super) type Lanes = Vec<(ArbiterHandle, Addr<Ingest>)>;
+
+/// Starts actors on the core arbiter.
+pub(super) struct Starter {
+    pub(super) node: Arc<NodeContext>,
+    core: ArbiterHandle,
+    escalate: Escalate,
+}
+
+/// What single actors begin with.
+pub(super) struct Rest {
+    pub(super) slots: Slots,
+    pub(super) awaited: Unmatched,
+    /// What waits, by queue.
+    pub(super) queues: HashMap<u32, Vec<Seed>>,
+}
+
+/// Messages that wait for receipts, and receipts that matched nothing.
+pub(super) struct Unmatched {
+    sent: Vec<Awaited>,
+    parked: Vec<ParkedRow>,
+}
+
+/// Actors whose addresses the context has before they start.
+pub(super) struct Slots {
+    correlation: Slot<Correlation>,
+    receipts: Slot<Receipts>,
+    throttle: Slot<Throttle>,
+}
+
+// === impl Starter ===
+
+impl Starter {
+    /// Builds the context of the node from what the store holds.
+    pub(super) fn new(
+        opened: Bootstrap,
+        metrics: Arc<Metrics>,
+        core: ArbiterHandle,
+        escalate: Escalate,
+    ) -> anyhow::Result<(Self, Rest)> {
+        logs::set_node(opened.node);
+        let traces = Traces::start(opened.node, &metrics)?;
+        let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
+        let (receipts, receipts_slot) = supervise::slot(receipts::MAILBOX);
+        let (throttle, throttle_slot) = supervise::slot(throttle::MAILBOX);
+        let slots = Slots {
+            correlation: correlation_slot,
+            receipts: receipts_slot,
+            throttle: throttle_slot,
+        };
+        let node = NodeContext::new(NodeParts {
+            store: opened.store,
+            cluster: opened.cluster,
+            ids: IdGenerator::new(opened.node, opened.highest),
+            metrics,
+            traces,
+            plan: opened.plan,
+            settings: opened.settings,
+            correlation: correlation.into(),
+            receipts: receipts.into(),
+            throttle: throttle.into(),
+        });
+        node.unfinished.set(opened.seeds.unfinished);
+        match opened.membership {
+            Some(me) => node.balance.join(me.epoch),
+            None => node.balance.load(&opened.purses),
+        }
+        let awaited = Unmatched {
+            sent: opened.seeds.sent,
+            parked: opened.parked,
+        };
+        let rest = Rest {
+            slots,
+            awaited,
+            queues: opened.seeds.queues,
+        };
+        let start = Self {
+            node,
+            core,
+            escalate,
+        };
+        Ok((start, rest))
+    }
+
+    fn actor<A>(
+        &self,
+        name: &str,
+        slot: Slot<A>,
+        make: impl FnOnce(Arc<NodeContext>, Arc<Health>) -> A + Send + 'static,
+    ) where
+        A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
+    {
+        self.actor_on(&self.core, name, slot, make);
+    }
+
+    fn actor_on<A>(
+        &self,
+        arbiter: &ArbiterHandle,
+        name: &str,
+        slot: Slot<A>,
+        make: impl FnOnce(Arc<NodeContext>, Arc<Health>) -> A + Send + 'static,
+    ) where
+        A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
+    {
+        let health = Health::new(name);
+        self.node.watch(Arc::clone(&health));
+        let node = Arc::clone(&self.node);
+        let for_actor = Arc::clone(&health);
+        slot.start(arbiter, health, Arc::clone(&self.escalate), move || {
+            make(node, for_actor)
+        });
+    }
+
+    /// One that others reach by what it leaves, or not at all.
+    fn control<A>(
+        &self,
+        name: &str,
+        make: impl FnOnce(Arc<NodeContext>) -> A + Send + 'static,
+    ) -> Addr<A>
+    where
+        A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
+    {
+        let (addr, slot) = supervise::slot(CONTROL_MAILBOX);
+        self.actor(name, slot, |node, _| make(node));
+        addr
+    }
+
+    /// What messages pass besides queues and sessions.
+    pub(super) fn data_path(
+        &self,
+        config: &Config,
+        redis: Option<Arc<Redis>>,
+        slots: Slots,
+        Unmatched { sent, parked }: Unmatched,
+    ) -> anyhow::Result<()> {
+        if let Some(redis) = redis.clone() {
+            self.node.policy.limiter.share(Arc::clone(&redis));
+            self.node.duplicates.share(Arc::clone(&redis));
+            self.control("registry", |node| SessionRegistry::new(node, redis));
+        }
+        let (_, slot) = supervise::slot(resolver::MAILBOX);
+        let for_resolver = redis.clone();
+        self.actor("resolver", slot, |node, _| {
+            Resolver::new(node, for_resolver)
+        });
+        self.actor("throttle", slots.throttle, |node, health| {
+            Throttle::new(node, health, redis)
+        });
+        let cdr = Cdr::start(config)
+            .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
+        if let Some(cdr) = &cdr {
+            // There is one per process.
+            let _ = self.node.records.set(cdr.records());
+        }
+        self.actor("receipts", slots.receipts, move |node, _| {
+            Receipts::new(node, cdr)
+        });
+        self.actor("correlation", slots.correlation, move |node, health| {
+            Correlation::new(node, health, sent, parked)
+        });
+        Ok(())
+    }
+
+    /// What looks after the node now and then.
+    pub(super) fn upkeep(&self) {
+        self.control("balance", BlockReclaimer::new);
+        self.control("janitor", Janitor::new);
+    }
+
+    /// The threads of sessions.
+    pub(super) fn lanes(&self, threads: usize) -> (Lanes, Vec<Arbiter>) {
+        let arbiters: Vec<Arbiter> = (0..threads).map(|_| Arbiter::new()).collect();
+        let lane = |(number, arbiter): (usize, &Arbiter)| {
+            let (ingest, slot) = supervise::slot(ingest::MAILBOX);
+            let (handle, name) = (arbiter.handle(), format!("ingest {number}"));
+            self.actor_on(&handle, &name, slot, |node, _| Ingest::new(node));
+            (handle, ingest)
+        };
+        let lanes = arbiters.iter().enumerate().map(lane).collect();
+        (lanes, arbiters)
+    }
+
+    /// The supervisor of queues and binds, with the queues; and who follows the configuration.
+    pub(super) fn supervisor(
+        &self,
+        lanes: &Lanes,
+        queues: HashMap<u32, Vec<Seed>>,
+    ) -> Addr<Supervisor> {
+        let mut root = Supervisor::new(
+            Arc::clone(&self.node),
+            self.core.clone(),
+            lanes.clone(),
+            Arc::clone(&self.escalate),
+            queues,
+        );
+        // Queues first: nobody may submit before they exist.
+        root.apply();
+        let supervisor = self.control("supervisor", move |_| root);
+        let settings = &self.node.settings;
+        settings.set_supervisor(supervisor.clone().into());
+        self.control("follower", Follower::new);
+        supervisor
+    }
+
+    /// This node among the others that use the same store.
+    pub(super) fn member(
+        &self,
+        cluster: Arc<dyn ClusterStore>,
+        me: Membership,
+        supervisor: Addr<Supervisor>,
+    ) -> Addr<Cluster> {
+        let (addr, slot) = supervise::slot(cluster::MAILBOX);
+        self.actor("cluster", slot, move |node, _| {
+            Cluster::new(node, cluster, supervisor, me)
+        });
+        addr
+    }
+
+    /// Where ESMEs come in, and where we dial out to them.
+    pub(super) fn listeners(&self, config: &Config, lanes: &Lanes) -> anyhow::Result<()> {
+        let connections = Connections::default();
+        for (key, listener) in config.esme_listeners() {
+            let server = doors::server(&listener)?;
+            if let Some(server) = &server {
+                let name = format!("listener:{}", listener.name());
+                self.node.certificates.serve(&name, server);
+            }
+            for address in &listener.listen {
+                let socket = take_port(*address, &key)?;
+                socket.set_nonblocking(true)?;
+                let door = Door {
+                    name: listener.name(),
+                    tls: server.clone(),
+                    proxy_from: doors::balancers(&listener)?,
+                    alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
+                };
+                let (lanes, connections) = (lanes.clone(), connections.clone());
+                self.control(&format!("listener {address}"), move |node| {
+                    Listener::new(node, door, socket, lanes, connections)
+                });
+            }
+        }
+        let lanes = lanes.clone();
+        self.control("outbind", move |node| Outbind::new(node, lanes));
+        Ok(())
+    }
+
+    pub(super) fn admin(&self, supervisor: &Addr<Supervisor>) -> Addr<Admin> {
+        let supervisor = supervisor.clone();
+        self.control("admin", move |node| Admin::new(node, supervisor.into()))
+    }
+}
