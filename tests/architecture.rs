@@ -96,7 +96,14 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Where actix may be named: the actors, the HTTP side, the composition root, the message table,
 /// and the command that starts the actix system.
-const KNOW_ACTIX: &[&str] = &["actors", "http", "app.rs", "pb.rs", "cli/serve.rs"];
+const KNOW_ACTIX: &[&str] = &[
+    "actors",
+    "http",
+    "app.rs",
+    "app/starter.rs",
+    "pb.rs",
+    "cli/serve.rs",
+];
 
 /// The one file that reads the wall clock.
 const READS_THE_CLOCK: &str = "clock.rs";
