@@ -319,9 +319,13 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// answers how many unfinished messages each account has on all nodes.
     fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>>;
 
-    /// Counts the unfinished messages of these accounts, and corrects what
-    /// [`ClusterStore::count_unfinished`] answers. Reads everything active.
-    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()>;
+    /// Counts the unfinished messages of these accounts; answers by how many there are more of each than
+    /// [`ClusterStore::count_unfinished`] says. What nodes have not said yet is part of it. Reads
+    /// everything active.
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>>;
+
+    /// Corrects what [`ClusterStore::count_unfinished`] answers by so many of each account.
+    fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()>;
 
     /// Gives back everything and stops being a member; the others are told to look. Blocks.
     fn leave(&self) -> Result<(), StoreError>;

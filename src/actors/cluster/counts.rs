@@ -1,10 +1,10 @@
 //! The accounts' unfinished messages, exchanged with the other nodes at every beat.
 //!
 //! What a dead node has not said, and what a database that was away has taken twice or not at all, is
-//! corrected by counting: one node does so when the membership has changed, when an account gets its
+//! corrected by counting, twice: one node does so when the membership has changed, when an account gets its
 //! first cap, and now and then.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Cluster;
 use crate::store::StoreError;
-use crate::store::cluster::View;
+use crate::store::cluster::{ClusterStore, View};
 
 /// What is counted while messages come and go is off by what nodes had not said then: counted again.
 const RECOUNT_EVERY: Duration = Duration::from_secs(10);
@@ -21,6 +21,9 @@ const RECOUNT_EVERY: Duration = Duration::from_secs(10);
 const SHARE: u32 = 100;
 /// After a change of members, for what is taken over to have been said.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+/// Between the two counts that have to agree: every node has said by then what it knew at the first.
+const BEATS: u32 = 3;
 
 /// What is under way.
 #[derive(Default)]
@@ -89,8 +92,9 @@ impl Cluster {
         self.counts.recounting = true;
         let began = Instant::now();
         let store = Arc::clone(&self.store);
+        let pause = self.node.config().cluster.heartbeat * BEATS;
         let count = async move {
-            let counted = store.recount_unfinished(capped.clone()).await;
+            let counted = correct(store.as_ref(), &capped, pause).await;
             (capped, counted)
         };
         let done = move |(capped, counted): (Vec<u32>, Result<(), StoreError>),
@@ -105,5 +109,60 @@ impl Cluster {
             }
         };
         ctx.spawn(count.into_actor(self).map(done));
+    }
+}
+
+/// Corrects the sums by what two counts find alike: what nodes had only not said yet, as while many
+/// messages end at once, the second one does not find.
+async fn correct(
+    store: &dyn ClusterStore,
+    accounts: &[u32],
+    pause: Duration,
+) -> Result<(), StoreError> {
+    let first: HashMap<u32, i64> = store
+        .recount_unfinished(accounts.to_vec())
+        .await?
+        .into_iter()
+        .collect();
+    if first.values().all(|more| *more == 0) {
+        return Ok(());
+    }
+    tokio::time::sleep(pause).await;
+    let second = store.recount_unfinished(accounts.to_vec()).await?;
+    let alike = second.into_iter().filter_map(|(account, second)| {
+        let more = in_both(*first.get(&account)?, second);
+        (more != 0).then_some((account, more))
+    });
+    let alike: Vec<(u32, i64)> = alike.collect();
+    match alike.is_empty() {
+        true => Ok(()),
+        false => store.correct_unfinished(alike).await,
+    }
+}
+
+/// The smaller of two that point the same way; 0 of two that do not.
+fn in_both(first: i64, second: i64) -> i64 {
+    match first.signum() == second.signum() {
+        true => first.signum() * first.abs().min(second.abs()),
+        false => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_both_counts_find_is_corrected() {
+        for (first, second, corrected) in [
+            (0, 0, 0),
+            (-300, 0, 0),
+            (-300, -20, -20),
+            (-300, 40, 0),
+            (7, 7, 7),
+            (7, 300, 7),
+        ] {
+            assert_eq!(in_both(first, second), corrected, "{first} and {second}");
+        }
     }
 }

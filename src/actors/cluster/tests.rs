@@ -211,8 +211,12 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(Vec::new()))
     }
 
-    fn recount_unfinished(&self, _: Vec<u32>) -> Reply<()> {
+    fn correct_unfinished(&self, _: Vec<(u32, i64)>) -> Reply<()> {
         Reply::ready(Ok(()))
+    }
+
+    fn recount_unfinished(&self, _: Vec<u32>) -> Reply<Vec<(u32, i64)>> {
+        Reply::ready(Ok(Vec::new()))
     }
 
     fn leave(&self) -> Result<(), StoreError> {

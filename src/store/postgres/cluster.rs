@@ -203,7 +203,13 @@ impl ClusterStore for PgStore {
             .ask(async move { unfinished::add(&shared, changes).await })
     }
 
-    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<()> {
+    fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::correct(&shared, more).await })
+    }
+
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { unfinished::recount(&shared, accounts).await })

@@ -47,9 +47,12 @@ pub async fn add(
         .collect()
 }
 
-/// Counts the unfinished messages of these accounts, which reads everything active, and makes the
-/// sums agree.
-pub async fn recount(shared: &Arc<Shared>, accounts: Vec<u32>) -> Result<(), StoreError> {
+/// Counts the unfinished messages of these accounts, which reads everything active: by how many there are
+/// more than the sums say.
+pub async fn recount(
+    shared: &Arc<Shared>,
+    accounts: Vec<u32>,
+) -> Result<Vec<(u32, i64)>, StoreError> {
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
     let mut client = shared.pool.get().await?;
     // One snapshot: messages and what nodes have said of them belong together.
@@ -66,8 +69,8 @@ pub async fn recount(shared: &Arc<Shared>, accounts: Vec<u32>) -> Result<(), Sto
         .await?
         .map_or(0, |row| row.get(0));
     // Not cached: the plan must know where the mark is.
-    transaction
-        .execute(
+    let rows = transaction
+        .query(
             "WITH open AS (
                SELECT m.sender FROM (SELECT id, sender FROM msg WHERE id >= $1) m
                LEFT JOIN (SELECT id FROM fin WHERE id >= $1) f ON f.id = m.id
@@ -77,17 +80,35 @@ pub async fn recount(shared: &Arc<Shared>, accounts: Vec<u32>) -> Result<(), Sto
                LEFT JOIN fin f ON f.id = m.id
                WHERE c.id < $1 AND f.id IS NULL AND m.sender = ANY($2)),
              counted AS (SELECT sender, count(*) AS count FROM open GROUP BY sender),
-             said AS (SELECT account, sum(count)::bigint AS count FROM unfinished
-               WHERE node <> $3 GROUP BY account)
-             INSERT INTO unfinished(account, node, count)
-             SELECT a.account, $3, coalesce(c.count, 0) - coalesce(s.count, 0)
-             FROM unnest($2) a(account)
+             said AS (SELECT account, sum(count)::bigint AS count FROM unfinished GROUP BY account)
+             SELECT a.account, coalesce(c.count, 0) - coalesce(s.count, 0)
+             FROM unnest($2::int[]) a(account)
              LEFT JOIN counted c ON c.sender = a.account
-             LEFT JOIN said s ON s.account = a.account
-             ON CONFLICT (account, node) DO UPDATE SET count = excluded.count",
-            &[&mark, &accounts, &COUNTED],
+             LEFT JOIN said s ON s.account = a.account",
+            &[&mark, &accounts],
         )
         .await?;
     transaction.commit().await?;
+    let more = rows
+        .iter()
+        .map(|row| Ok((row.try_get::<_, i32>(0)? as u32, row.try_get(1)?)));
+    more.collect()
+}
+
+/// Corrects the sums by so many.
+pub async fn correct(shared: &Arc<Shared>, more: Vec<(u32, i64)>) -> Result<(), StoreError> {
+    let (accounts, counts): (Vec<i32>, Vec<i64>) = more
+        .into_iter()
+        .map(|(account, more)| (account as i32, more))
+        .unzip();
+    let client = shared.pool.get().await?;
+    client
+        .execute(
+            "INSERT INTO unfinished(account, node, count)
+             SELECT u.account, $3, u.more FROM unnest($1::int[], $2::bigint[]) u(account, more)
+             ON CONFLICT (account, node) DO UPDATE SET count = unfinished.count + excluded.count",
+            &[&accounts, &counts, &COUNTED],
+        )
+        .await?;
     Ok(())
 }
