@@ -16,8 +16,8 @@
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
 //!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
-//!  ├─ BlockReclaimer                       gives blocks of balances and quotas back that nobody spends
-//!  ├─ Janitor                       low-water mark, retention of messages and texts
+//!  ├─ BlockReclaimer               gives blocks of balances and quotas back that nobody spends
+//!  ├─ Janitor                      low-water mark, retention of messages and texts
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!
