@@ -123,7 +123,7 @@ impl Staged {
     }
 
     /// What goes to queues.
-    pub fn parcels_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
+    pub fn dispatches_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
         match self.parts.is_empty() {
             true => std::slice::from_mut(&mut self.dispatch).iter_mut(),
             false => self.parts.iter_mut(),
@@ -136,7 +136,7 @@ impl Staged {
     }
 
     /// What goes to queues, to be passed on.
-    pub fn into_parcels(self) -> impl Iterator<Item = Dispatch> {
+    pub fn into_dispatches(self) -> impl Iterator<Item = Dispatch> {
         let whole = self.parts.is_empty().then_some(self.dispatch);
         whole.into_iter().chain(self.parts)
     }

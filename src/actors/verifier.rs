@@ -1,7 +1,7 @@
 //! The checks of hashed passwords: as many at a time as there are cores, and a queue with an end.
 //!
 //! argon2id costs tens of milliseconds and megabytes on purpose. Called by the sessions of ESMEs for
-//! what `Passwords` does not know already. Keeps true that strangers cannot buy more than the cores
+//! what `Passwords` does not know already. Keeps true that unknown peers cannot buy more than the cores
 //! and that much memory; that no origin fills the queue of all others; and that who binds a hundred
 //! sessions at once with one password waits for one check.
 

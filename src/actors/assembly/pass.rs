@@ -150,7 +150,7 @@ async fn commit(
     batch: WriteBatch,
     staged: &mut [Staged],
 ) -> Result<Vec<u64>, StoreError> {
-    let dispatches = staged.iter_mut().flat_map(Staged::parcels_mut);
+    let dispatches = staged.iter_mut().flat_map(Staged::dispatches_mut);
     let written = write(node, batch, dispatches).await?;
     let ids: Vec<u64> = staged.iter().flat_map(Staged::ids).collect();
     let rejected = written.rejected.iter().map(|row| row.id);
@@ -160,7 +160,7 @@ async fn commit(
 /// What was written goes to its queues.
 fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
     let count = staged.iter().map(Staged::dispatches).sum();
-    let dispatches = staged.into_iter().flat_map(Staged::into_parcels);
+    let dispatches = staged.into_iter().flat_map(Staged::into_dispatches);
     pass_on(node, count, dispatches);
     Passed::Done
 }

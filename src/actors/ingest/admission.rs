@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::check::{Tokens, check, route_by_id};
-use super::{Accepted, Taken, alphabet_of};
+use super::accepted::{Accepted, Taken};
+use super::check::{Tokens, alphabet_of, check, route_by_id};
 use crate::actors::balance::Reservation;
 use crate::actors::context::NodeContext;
 use crate::actors::dispatch;
@@ -213,7 +213,7 @@ impl Admission {
         }
         let dispatches = taken
             .iter_mut()
-            .flat_map(|taken| taken.staged.parcels_mut());
+            .flat_map(|taken| taken.staged.dispatches_mut());
         // From here on only an answer of the store gives anything back.
         self.places = 0;
         let written = dispatch::write(&self.node, rows, dispatches).await;

@@ -9,7 +9,7 @@ use crate::actors::rewrite;
 use crate::actors::timed_mailbox::Timed;
 use crate::content;
 use crate::domain::{address, validity};
-use crate::pb::{Message, ReplayOrder, Submission, TakeTokens};
+use crate::pb::{Alphabet, Message, ReplayOrder, Submission, TakeTokens};
 use crate::smpp::{CommandStatus, time};
 
 /// What a sender may submit now: a token for each short message that a handset gets.
@@ -63,6 +63,20 @@ impl Tokens {
             self.left = Some(0);
         }
         paid
+    }
+}
+
+/// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
+/// says.
+pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Alphabet {
+    let plan = node.plan();
+    let says = plan
+        .account_by_id(sender)
+        .is_none_or(|account| account.config.alphabet.is_some());
+    let listener = listener.and_then(|alphabet| Alphabet::try_from(alphabet).ok());
+    match listener {
+        Some(alphabet) if !says => alphabet,
+        _ => content::as_stored(plan.alphabet_of(sender)),
     }
 }
 
