@@ -84,20 +84,25 @@ pub async fn start(
     let (escalate, escalations) = escalation();
     let core = Arbiter::new();
     let (cluster, membership) = (opened.cluster.clone(), opened.membership);
-    let (start, rest) = Starter::new(opened, metrics, core.handle(), escalate)?;
+    let (start, seeds) = Starter::new(opened, metrics, core.handle(), escalate)?;
     let node = Arc::clone(&start.node);
     prepare(&node, &config).await?;
 
-    start.data_path(&config, open_redis(&config)?, rest.slots, rest.awaited)?;
+    start.data_path(
+        &config,
+        open_redis(&config)?,
+        seeds.slots,
+        seeds.correlation,
+    )?;
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
-    let supervisor = start.supervisor(&lanes, rest.queues);
+    let supervisor = start.supervisor(&lanes, seeds.queues);
     let member = match (cluster, membership) {
-        (Some(cluster), Some(me)) => Some(start.member(cluster, me, supervisor.clone())),
+        (Some(cluster), Some(me)) => Some(start.member(cluster, me, supervisor.clone().into())),
         _ => None,
     };
     start.listeners(&config, &lanes)?;
-    let admin = start.admin(&supervisor);
+    let admin = start.admin(supervisor.clone().into());
     let (http, live) = serve_http(&node, &config, admin_token, admin, registry)?;
     arbiters.push(core);
     tracing::info!(

@@ -107,22 +107,6 @@ addresses! {
     }
 }
 
-/// Sends without waiting, as [`post_to`].
-pub fn post<A, M>(actor: &Addr<A>, message: M)
-where
-    A: Actor + Handler<M>,
-    A::Context: ToEnvelope<A, M>,
-    M: Message + Send + 'static,
-    M::Result: Send,
-{
-    if let Err(actix::prelude::SendError::Full(message)) = actor.try_send(message) {
-        let actor = actor.clone();
-        actix::spawn(async move {
-            let _ = actor.send(message).await;
-        });
-    }
-}
-
 /// Sends without waiting. When the mailbox is full, a task of this arbiter waits for room: the
 /// number of such tasks is bounded by windows and credit, and nothing is dropped.
 pub fn post_to<M>(recipient: &Recipient<M>, message: M)

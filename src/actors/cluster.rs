@@ -18,16 +18,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseActFuture, Supervised,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseActFuture, Supervised,
     WrapFuture,
 };
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
-use crate::actors::addresses::post;
+use crate::actors::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::NodeContext;
 use crate::actors::ports::QueueKind;
-use crate::actors::supervisor::Supervisor;
 use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
 use crate::store::StoreError;
@@ -43,7 +42,7 @@ const EXIT_NUMBER: i32 = 70;
 pub struct Cluster {
     node: Arc<NodeContext>,
     store: Arc<dyn ClusterStore>,
-    supervisor: Addr<Supervisor>,
+    supervisor: SupervisorAddress,
     me: Membership,
     /// As the database was told at the join; a reload does not change it.
     lease: Duration,
@@ -107,7 +106,7 @@ impl Cluster {
     pub fn new(
         node: Arc<NodeContext>,
         store: Arc<dyn ClusterStore>,
-        supervisor: Addr<Supervisor>,
+        supervisor: SupervisorAddress,
         me: Membership,
     ) -> Self {
         let now = Instant::now();
@@ -400,7 +399,7 @@ impl Cluster {
     }
 
     fn slots_changed(&self) {
-        post(&self.supervisor, SlotsChanged {});
+        post_to(self.supervisor.recipient(), SlotsChanged {});
     }
 }
 

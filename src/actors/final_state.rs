@@ -34,7 +34,7 @@ pub async fn write(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final
     until_written(node, None, batch, finals).await;
 }
 
-/// The same for what was decided in the name of this generation of the local_lease: after it whoever has
+/// The same for what was decided in this generation of the local lease: after it whoever has
 /// the messages then decides.
 pub async fn write_in(
     node: &Arc<NodeContext>,

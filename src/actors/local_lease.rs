@@ -2,10 +2,10 @@
 //!
 //! The cluster actor writes it, everybody reads it. With the embedded store everything belongs to
 //! the one node for ever, and nothing here costs more than a branch. Keeps true that work for a
-//! partition is either handed over in memory, while the partition is held, or goes through the
-//! shared hand-off table in the same transaction: whoever decides holds [`LocalLease::hold`] until its batch is
-//! with the store, and a partition is given up under the same lock before the store is waited for.
-//! What is handed over in memory carries the *term* in which that was decided, so that whoever reads
+//! partition is either dispatched in memory, while the partition is held, or goes through the shared
+//! hand-off table in the same transaction: whoever decides holds [`LocalLease::hold`] until its batch
+//! is with the store, and a partition is given up under the same lock before the store is waited for.
+//! What is dispatched in memory carries the *term* in which that was decided, so that whoever reads
 //! a partition from the store knows what is in there already, however late it comes.
 
 use std::collections::{HashMap, HashSet};

@@ -107,8 +107,8 @@ pub struct Queue {
     overlap: Option<overlap::Overlap>,
     /// What the store has and the queue did not know when it was asked last.
     missed: seeds::Misses,
-    /// The local_lease's generation in which these lists were filled.
-    local_lease: u64,
+    /// The generation of the local lease in which these lists were filled.
+    lease_generation: u64,
     /// Since when no session serves this queue, for failover.
     unserved_since: Option<Instant>,
     guard: guard::Guard,
@@ -145,7 +145,7 @@ struct Counters {
 impl Queue {
     /// A queue with what the store held for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
-        let local_lease = node.local_lease.generation();
+        let lease_generation = node.local_lease.generation();
         let lists = Lists::new(port.kind != QueueKind::Account, &node.plan());
         let mut queue = Self {
             node,
@@ -178,7 +178,7 @@ impl Queue {
             read_again: false,
             overlap: None,
             missed: HashMap::default(),
-            local_lease,
+            lease_generation,
             unserved_since: None,
             guard: guard::Guard::new(),
             pace: Pace::default(),
@@ -249,10 +249,10 @@ impl Queue {
 
     /// Writes results; partitions that leave wait for it.
     fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
-        let (node, local_lease) = (Arc::clone(&self.node), self.local_lease);
+        let (node, generation) = (Arc::clone(&self.node), self.lease_generation);
         let counted = Counted::new(&self.port, batch.sent.len());
         self.write(ctx, async move {
-            final_state::write_in(&node, local_lease, batch, finals).await;
+            final_state::write_in(&node, generation, batch, finals).await;
             drop(counted);
         });
     }

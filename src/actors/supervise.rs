@@ -168,7 +168,7 @@ impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
                 Some(Box::pin(async move {
                     match pause {
                         Some(pause) => {
-                            // Either ends it: the time, or somebody's after.
+                            // Either ends it: the time, or somebody's order.
                             let _ = tokio::time::timeout(pause, health.wake.notified()).await;
                         }
                         None => health.wake.notified().await,

@@ -7,7 +7,8 @@
 //! waits.
 //!
 //! Whoever hears the answer counts first and tells others then, so that no attempt is uncounted in
-//! between; whoever sees the commit takes the count back, by [`Counted`](crate::actors::ports::Counted) however that work ends.
+//! between; whoever sees the commit takes the count back, by
+//! [`Counted`](crate::actors::ports::Counted) however that work ends.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -11,6 +11,7 @@ use anyhow::Context as _;
 
 use super::bootstrap::Bootstrap;
 use super::{CONTROL_MAILBOX, doors};
+use crate::actors::addresses::SupervisorAddress;
 use crate::actors::admin::Admin;
 use crate::actors::balance::BlockReclaimer;
 use crate::actors::cdr::Cdr;
@@ -50,15 +51,15 @@ pub(super) struct Starter {
 }
 
 /// What single actors begin with.
-pub(super) struct Rest {
+pub(super) struct ActorSeeds {
     pub(super) slots: Slots,
-    pub(super) awaited: Unmatched,
+    pub(super) correlation: CorrelationSeeds,
     /// What waits, by queue.
     pub(super) queues: HashMap<u32, Vec<Seed>>,
 }
 
 /// Messages that wait for receipts, and receipts that matched nothing.
-pub(super) struct Unmatched {
+pub(super) struct CorrelationSeeds {
     sent: Vec<Awaited>,
     parked: Vec<ParkedRow>,
 }
@@ -79,7 +80,7 @@ impl Starter {
         metrics: Arc<Metrics>,
         core: ArbiterHandle,
         escalate: Escalate,
-    ) -> anyhow::Result<(Self, Rest)> {
+    ) -> anyhow::Result<(Self, ActorSeeds)> {
         logs::set_node(opened.node);
         let traces = Traces::start(opened.node, &metrics)?;
         let (correlation, correlation_slot) = supervise::slot(correlation::MAILBOX);
@@ -107,13 +108,13 @@ impl Starter {
             Some(me) => node.balance.join(me.epoch),
             None => node.balance.load(&opened.purses),
         }
-        let awaited = Unmatched {
+        let correlation = CorrelationSeeds {
             sent: opened.seeds.sent,
             parked: opened.parked,
         };
-        let rest = Rest {
+        let seeds = ActorSeeds {
             slots,
-            awaited,
+            correlation,
             queues: opened.seeds.queues,
         };
         let start = Self {
@@ -121,7 +122,7 @@ impl Starter {
             core,
             escalate,
         };
-        Ok((start, rest))
+        Ok((start, seeds))
     }
 
     fn actor<A>(
@@ -173,7 +174,7 @@ impl Starter {
         config: &Config,
         redis: Option<Arc<Redis>>,
         slots: Slots,
-        Unmatched { sent, parked }: Unmatched,
+        CorrelationSeeds { sent, parked }: CorrelationSeeds,
     ) -> anyhow::Result<()> {
         if let Some(redis) = redis.clone() {
             self.node.policy.limiter.share(Arc::clone(&redis));
@@ -249,7 +250,7 @@ impl Starter {
         &self,
         cluster: Arc<dyn ClusterStore>,
         me: Membership,
-        supervisor: Addr<Supervisor>,
+        supervisor: SupervisorAddress,
     ) -> Addr<Cluster> {
         let (addr, slot) = supervise::slot(cluster::MAILBOX);
         self.actor("cluster", slot, move |node, _| {
@@ -287,8 +288,7 @@ impl Starter {
         Ok(())
     }
 
-    pub(super) fn admin(&self, supervisor: &Addr<Supervisor>) -> Addr<Admin> {
-        let supervisor = supervisor.clone();
-        self.control("admin", move |node| Admin::new(node, supervisor.into()))
+    pub(super) fn admin(&self, supervisor: SupervisorAddress) -> Addr<Admin> {
+        self.control("admin", move |node| Admin::new(node, supervisor))
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! write ─→ write queue ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←── pool ←── load, history, recover,
-//!                 └→ lane 1… (new messages)   ──┘                          upkeep, cluster
+//!                       └→ lane 1… (new messages)   ──┘                          upkeep, cluster
 //! ```
 //!
 //! Keeps true: an answer to a write follows its synchronous commit; nothing is written in the name of

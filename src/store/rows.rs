@@ -47,8 +47,8 @@ pub struct RemoteItem {
     pub octets: Bytes,
 }
 
-/// An item as the hand-off table has it: an [`Enqueue`](crate::pb::Enqueue) of one. Octets of several, one after the other, are an
-/// `Enqueue` of all of them: that is how protobuf repeats a field.
+/// An item as the hand-off table has it: an [`Enqueue`](crate::pb::Enqueue) of one. Octets of several,
+/// one after the other, are an `Enqueue` of all of them: that is how protobuf repeats a field.
 pub fn hand_off_octets(item: &QueueItem) -> Bytes {
     // Field 1 of `Enqueue`, without a copy of the message to put into one.
     let mut octets = Vec::with_capacity(prost::encoding::message::encoded_len(1, item));

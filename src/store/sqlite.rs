@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
-//!                     ↑ upkeep                ↓ new rows, once a second
-//!                                     index ──→ index.db ←── lookup (old correlations)
+//!                           ↑ upkeep                ↓ new rows, once a second
+//!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
 //!
 //! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks

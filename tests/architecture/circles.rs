@@ -229,7 +229,7 @@ fn resolve(path: Names, files: &HashMap<String, File>, passed: usize) -> Option<
     Some(module)
 }
 
-/// Files from which each reaches each other one (Tarjan).
+/// Sets of files in which each reaches each other one.
 fn circles<'m>(edges: &BTreeMap<&'m str, BTreeSet<String>>) -> Vec<Vec<&'m str>> {
     let reach = |from: &str| {
         let mut seen = BTreeSet::new();

@@ -90,54 +90,54 @@ impl Cluster {
             return;
         }
         self.counts.recounting = true;
-        let began = Instant::now();
         let store = Arc::clone(&self.store);
         let pause = self.node.config().cluster.heartbeat * BEATS;
         let count = async move {
             let counted = correct(store.as_ref(), &capped, pause).await;
             (capped, counted)
         };
-        let done = move |(capped, counted): (Vec<u32>, Result<(), StoreError>),
+        let done = move |(capped, counted): (Vec<u32>, Result<Duration, StoreError>),
                          cluster: &mut Self,
                          _: &mut Context<Self>| {
-            let pause = RECOUNT_EVERY.max(began.elapsed() * SHARE);
-            cluster.counts.recounting = false;
-            cluster.counts.next = Some(Instant::now() + pause);
-            cluster.counts.counted = capped.into_iter().collect();
-            if let Err(error) = counted {
+            let took = counted.unwrap_or_else(|error| {
                 tracing::warn!(%error, "unfinished messages were not counted");
-            }
+                Duration::ZERO
+            });
+            cluster.counts.recounting = false;
+            cluster.counts.next = Some(Instant::now() + RECOUNT_EVERY.max(took * SHARE));
+            cluster.counts.counted = capped.into_iter().collect();
         };
         ctx.spawn(count.into_actor(self).map(done));
     }
 }
 
 /// Corrects the sums by what two counts find alike: what nodes had only not said yet, as while many
-/// messages end at once, the second one does not find.
-async fn correct(
+/// messages end at once, the second one does not find. Says how long one count took at most.
+pub(super) async fn correct(
     store: &dyn ClusterStore,
     accounts: &[u32],
     pause: Duration,
-) -> Result<(), StoreError> {
-    let first: HashMap<u32, i64> = store
-        .recount_unfinished(accounts.to_vec())
-        .await?
-        .into_iter()
-        .collect();
-    if first.values().all(|more| *more == 0) {
-        return Ok(());
+) -> Result<Duration, StoreError> {
+    let began = Instant::now();
+    let first = store.recount_unfinished(accounts.to_vec()).await?;
+    let took = began.elapsed();
+    if first.iter().all(|(_, more)| *more == 0) {
+        return Ok(took);
     }
     tokio::time::sleep(pause).await;
+    let began = Instant::now();
     let second = store.recount_unfinished(accounts.to_vec()).await?;
+    let took = took.max(began.elapsed());
+    let first: HashMap<u32, i64> = first.into_iter().collect();
     let alike = second.into_iter().filter_map(|(account, second)| {
         let more = in_both(*first.get(&account)?, second);
         (more != 0).then_some((account, more))
     });
     let alike: Vec<(u32, i64)> = alike.collect();
-    match alike.is_empty() {
-        true => Ok(()),
-        false => store.correct_unfinished(alike).await,
+    if !alike.is_empty() {
+        store.correct_unfinished(alike).await?;
     }
+    Ok(took)
 }
 
 /// The smaller of two that point the same way; 0 of two that do not.

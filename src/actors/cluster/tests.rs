@@ -1,6 +1,6 @@
 //! The cluster actor over a cluster that answers when the test wants it to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
 use prost::Message as _;
@@ -10,6 +10,7 @@ use super::*;
 use crate::actors::locks::lock;
 use crate::actors::ports::BindPort;
 use crate::actors::supervise::{self, Escalate, Health};
+use crate::actors::supervisor::Supervisor;
 use crate::actors::test_support::{self, TestNode};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
@@ -46,6 +47,9 @@ struct State {
     collected: usize,
     /// Nothing can be collected.
     is_gone: bool,
+    /// What counts of unfinished messages find, one after the other, and the corrections.
+    found: VecDeque<Vec<(u32, i64)>>,
+    corrected: Vec<(u32, i64)>,
     /// How often the other node was told to share anew.
     told: usize,
 }
@@ -211,12 +215,14 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(Vec::new()))
     }
 
-    fn correct_unfinished(&self, _: Vec<(u32, i64)>) -> Reply<()> {
+    fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()> {
+        lock(&self.state).corrected.extend(more);
         Reply::ready(Ok(()))
     }
 
     fn recount_unfinished(&self, _: Vec<u32>) -> Reply<Vec<(u32, i64)>> {
-        Reply::ready(Ok(Vec::new()))
+        let found = lock(&self.state).found.pop_front();
+        Reply::ready(Ok(found.unwrap_or_default()))
     }
 
     fn leave(&self) -> Result<(), StoreError> {
@@ -241,14 +247,14 @@ async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [R
         .held
         .extend(first_held_by.map(|holder| (slots[0], holder)));
     let (_, slot) = supervise::slot(MAILBOX);
-    let (supervisor, _) = supervise::slot(1);
+    let (supervisor, _) = supervise::slot::<Supervisor>(1);
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
     let (context, store) = (Arc::clone(&node.context), Arc::<Shelf>::clone(&shelf));
     slot.start(
         &actix::Arbiter::current(),
         Health::new("cluster"),
         escalate,
-        move || Cluster::new(context, store, supervisor, ME),
+        move || Cluster::new(context, store, supervisor.into(), ME),
     );
     (shelf, node, slots)
 }
@@ -430,6 +436,25 @@ async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
     let (done, result) = work::step(Arc::clone(&node.context), store, wanted).await;
     assert!(result.is_err() && node.has(slot));
     assert!(done.binds_came, "nobody would be told, now or later");
+}
+
+#[tokio::test(start_paused = true)]
+async fn caps_are_corrected_by_what_two_counts_find() {
+    let pause = Duration::from_secs(3);
+    let shelf = Shelf::default();
+    lock(&shelf.state).found = [vec![(1, -300), (2, 7)], vec![(1, 0), (2, 9)]].into();
+    let began = Instant::now();
+    let took = counts::correct(&shelf, &[1, 2], pause).await;
+    assert_eq!(
+        began.elapsed(),
+        pause,
+        "nodes had time to say what they knew"
+    );
+    assert_eq!(took, Ok(Duration::ZERO), "waiting is not counting");
+    assert_eq!(lock(&shelf.state).corrected, [(2, 7)]);
+    // Nothing is wrong: nothing is waited for.
+    let took = counts::correct(&shelf, &[1, 2], pause).await;
+    assert_eq!((took, began.elapsed()), (Ok(Duration::ZERO), pause));
 }
 
 #[actix::test]

@@ -1,5 +1,5 @@
-//! Claims, takeovers and the hand-off table: one after another, so that an item that is in the hand-off table when its
-//! partition is taken over comes once, by the takeover.
+//! Claims, takeovers and the hand-off table: one after another, so that an item that is in that table
+//! when its partition is taken over comes once, by the takeover.
 
 use std::collections::HashMap;
 

@@ -129,14 +129,14 @@ impl Admission {
         if checked.is_empty() {
             return checked;
         }
-        let node = Arc::clone(&self.node);
-        let Ok(ids) = node.next_ids(self.now(), checked.len()) else {
+        let Ok(ids) = self.node.next_ids(self.now(), checked.len()) else {
             for (sequence, _) in checked {
                 let claim = self.admitted.next_claim();
                 self.refuse(sequence, CommandStatus::ESME_RSYSERR, 1, claim);
             }
             return Vec::new();
         };
+        let node = &self.node;
         let ratio = match node.traces.is_on() {
             true => node.plan().trace_ratio(self.sender),
             false => Ratio::NONE,
@@ -144,9 +144,9 @@ impl Admission {
         for ((_, message), id) in checked.iter_mut().zip(ids) {
             message.id = id;
             if self.replay.as_ref().is_none_or(|order| order.to == 0) {
-                route_by_id(&node, message);
+                route_by_id(node, message);
             }
-            traced::pick(&node, ratio, message);
+            traced::pick(node, ratio, message);
         }
         if self.is_group {
             shown_id::group(&mut checked);
@@ -188,10 +188,9 @@ impl Admission {
         if !self.reservation.is_charged() {
             return;
         }
-        let node = Arc::clone(&self.node);
         taken.retain_mut(|taken| {
             let message = taken.staged.message();
-            let charged = message.map(|message| self.reservation.charge(&node, message));
+            let charged = message.map(|message| self.reservation.charge(&self.node, message));
             let Some(Err(status)) = charged else {
                 return true;
             };

@@ -3,8 +3,8 @@
 //!
 //! Part of the queue's actor; the rules are in `domain::{presence, breaker, backoff}`. Breaker and
 //! pace are those of this node. What new messages need to know of it is put into the port's
-//! [`TargetHealth`](crate::actors::target_health::TargetHealth); a queue whose operator has none of it set pays a
-//! comparison per grant.
+//! [`TargetHealth`](crate::actors::target_health::TargetHealth); a queue whose operator has none of it
+//! set pays a comparison per grant.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

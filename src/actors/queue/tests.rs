@@ -9,6 +9,7 @@ use actix::{Addr, Recipient};
 
 use super::messages::AdoptPartitions;
 use super::*;
+use crate::actors::addresses::post_to;
 use crate::actors::locks::lock;
 use crate::actors::ports::SessionPort;
 use crate::actors::supervise::{self, Escalate};
@@ -67,8 +68,8 @@ impl Handler<ReportHeld> for Listening {
 
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
         let ids = lock(&self.holds).clone();
-        crate::actors::addresses::post(
-            &self.queue,
+        post_to(
+            &self.queue.clone().recipient(),
             Held {
                 session: self.session,
                 ids,

@@ -105,7 +105,7 @@ impl Handler<DeliverBatch> for Taking {
             done,
             ..SettleBatch::default()
         };
-        crate::actors::addresses::post(&self.queue, settled);
+        post_to(&self.queue.clone().recipient(), settled);
     }
 }
 

@@ -17,7 +17,7 @@ use super::lease::{QUEUE, lock_member};
 use crate::store::StoreError;
 use crate::store::cluster::{Handed, Membership, Partition};
 
-/// The LATERAL makes it one look into the index for each partition, whatever the hand-off table holds for others.
+/// The LATERAL makes it one look into the index for each partition, whatever the table holds for others.
 const TAKE: &str = "
 WITH oldest AS MATERIALIZED (
   SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
