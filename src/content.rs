@@ -4,6 +4,9 @@
 //! Pure, between the fields of SMPP and [`crate::sms`]. Used by ingest, sessions, queues, traces, the
 //! admin API and exports, so that all of them read the same text.
 
+pub mod pdu;
+pub mod peer;
+
 use bytes::Bytes;
 
 use crate::pb::{self, Message};

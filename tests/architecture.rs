@@ -19,7 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("smpp", &["domain"]),
     ("tls", &["domain", "files"]),
     ("store", &["domain", "pb", "files", "clock", "tls"]),
-    ("content", &["pb", "smpp", "sms"]),
+    ("content", &["pb", "smpp", "sms", "config"]),
     ("archive", &["domain", "pb", "content", "store", "tls"]),
     ("config", &["domain", "sms", "files"]),
     ("convert", &[]),

@@ -51,7 +51,7 @@ pub use messages::{accepted_attempt, due_at, history};
 pub use orders::carry_out as order;
 
 pub use settings::{
-    ChangeSettings, CompareFile, ExplainRoute, ReadSettings, ReadVersions, Reseal, SettingsState,
+    ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal, SettingsState,
 };
 
 use readiness::RestartWatch;

@@ -26,9 +26,7 @@ use tokio::time::Instant;
 
 use self::operations::Operation;
 use crate::actors::bind_permits::{self, BindPermit};
-use crate::actors::content::shape;
 use crate::actors::context::NodeContext;
-use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{Linked, Outbox, Wire, keep};
@@ -39,6 +37,8 @@ use crate::actors::ports::BindPort;
 use crate::actors::timed_mailbox::{Timed, measured};
 use crate::clock;
 use crate::config::DeliverAs;
+use crate::content::pdu;
+use crate::content::peer::shape;
 use crate::domain::certificate::Shown;
 use crate::pb::delivery::What;
 use crate::pb::{
@@ -253,7 +253,7 @@ impl EsmeSession {
             }
             Body::SubmitSm(submit) => {
                 let replaces = submit.replace_if_present_flag == 1;
-                let message = self.wished(convert::message_of(submit, Kind::Mt));
+                let message = self.wished(pdu::message_of(submit, Kind::Mt));
                 if replaces {
                     self.operate(sequence, Operation::SubmitOver(Box::new(message)));
                 } else {
@@ -264,7 +264,7 @@ impl EsmeSession {
             Body::DataSm(data) => match data_sm::check(&data) {
                 Ok(()) => {
                     self.answer_as.push((sequence, CommandId::DATA_SM));
-                    let message = convert::message_of(data_sm::into_message(data), Kind::Mt);
+                    let message = pdu::message_of(data_sm::into_message(data), Kind::Mt);
                     let message = self.wished(message);
                     self.submit(sequence, message);
                 }
@@ -281,7 +281,7 @@ impl EsmeSession {
                 let sender = self.account.as_ref().map_or(0, |account| account.id);
                 let kind = ingest::kind_of(&self.node, sender, &deliver);
                 self.answer_as.push((sequence, CommandId::DELIVER_SM));
-                let message = self.wished(convert::message_of(deliver, kind));
+                let message = self.wished(pdu::message_of(deliver, kind));
                 self.submit(sequence, message);
             }
             Body::AlertNotification(_) | Body::Outbind(_) => {}

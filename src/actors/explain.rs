@@ -6,7 +6,6 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::actors::admin::ExplainRoute;
 use crate::actors::context::NodeContext;
 use crate::actors::plan::{Plan, Targets};
 use crate::actors::target_health::Availability;
@@ -18,6 +17,18 @@ use crate::pb::Message;
 
 /// Routes that do not fit are listed up to this many; the rest is counted.
 const LISTED: usize = 50;
+
+/// A question: why would such a message go where it goes?
+pub struct ExplainRoute {
+    pub to: String,
+    pub from: String,
+    /// system_id of the account that sends it; empty for one that has no route of its own.
+    pub account: String,
+    /// The operator that brings it, instead of an account; empty for none.
+    pub operator: String,
+    /// The network of the destination; empty for what this node knows of it.
+    pub network: String,
+}
 
 /// The decision for one message.
 #[derive(Debug, Clone, PartialEq)]

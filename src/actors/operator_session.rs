@@ -24,9 +24,7 @@ use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
 use crate::actors::alert;
-use crate::actors::content::shape;
 use crate::actors::context::NodeContext;
-use crate::actors::convert;
 use crate::actors::data_sm;
 use crate::actors::ingest::{self, Ingest};
 use crate::actors::link::{Linked, Outbox, Wire, keep};
@@ -38,6 +36,8 @@ use crate::actors::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::actors::timed_mailbox::{Timed, measured};
 use crate::clock;
 use crate::config::{BindKind, SendAs};
+use crate::content::pdu;
+use crate::content::peer::shape;
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
@@ -419,8 +419,8 @@ impl Handler<DeliverBatch> for OperatorSession {
             let prepare = |message: &crate::pb::Message, _| {
                 let (registered, receipt_expected) = plan.registered_delivery(message);
                 let mut pdu = match send_as {
-                    SendAs::DeliverSm => convert::deliver_sm_of(message),
-                    _ => convert::submit_sm_of(message, registered),
+                    SendAs::DeliverSm => pdu::deliver_sm_of(message),
+                    _ => pdu::submit_sm_of(message, registered),
                 };
                 pdu.registered_delivery = registered;
                 changed += shape::shape(&mut pdu, message, &plan.peer_encoding);

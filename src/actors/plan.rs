@@ -3,16 +3,17 @@
 
 mod build;
 mod charging;
+mod limits;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::charging::Charging;
-use crate::actors::content::PeerEncoding;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
+use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;

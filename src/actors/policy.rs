@@ -15,10 +15,9 @@ use std::sync::atomic::Ordering;
 use crate::actors::context::NodeContext;
 use crate::actors::plan::{AccountPlan, Plan};
 use crate::clock;
-use crate::config;
 use crate::content;
 use crate::domain::address::{mask, normalise};
-use crate::domain::policy::{Limit, Reason};
+use crate::domain::policy::Reason;
 use crate::pb::{Kind, Message};
 use crate::smpp::CommandStatus;
 use crate::store::StoreError;
@@ -30,27 +29,6 @@ pub use state::PolicyState;
 
 /// A line about refusals at most so often, in milliseconds; the metric counts each of them.
 const SAY_EVERY: i64 = 10_000;
-
-/// The limits of the configuration, for the plan; without those of accounts that there are not.
-pub fn limits(config: &config::Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
-    let prefix = |text: &str| normalise(text.as_bytes()).into();
-    let limit = |limit: &config::Limit| {
-        let account = match &limit.account {
-            Some(name) => Some(*accounts.get(name)?),
-            None => None,
-        };
-        Some(Limit {
-            name: limit.name.clone(),
-            account,
-            sender_prefix: prefix(&limit.sender_prefix),
-            destination_prefix: prefix(&limit.destination_prefix),
-            rate: limit.rate,
-            burst: limit.burst.unwrap_or(limit.rate.ceil() as u32).max(1),
-            per: limit.per.into(),
-        })
-    };
-    config.limit.iter().filter_map(limit).collect()
-}
 
 /// Whether an account may send a message, by the addresses that it has now.
 ///

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::actors::content::divide::{self, Refused};
-use crate::actors::content::{self, Way};
 use crate::actors::context::NodeContext;
 use crate::actors::dispatch::Dispatch;
 use crate::actors::final_state;
 use crate::actors::traced;
 use crate::clock;
+use crate::content::peer::divide::{self, Refused};
+use crate::content::peer::{self, Way};
 use crate::pb::delivery::What;
 use crate::pb::{Composition, Final, Message, MessageState, QueueItem};
 use crate::store::{SentRow, WriteBatch};
@@ -47,7 +47,7 @@ impl Staged {
         let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
             return Ok(Self::single(node, message));
         };
-        match content::way(&message, peer_encoding) {
+        match peer::way(&message, peer_encoding) {
             Way::Single => divide::check(&message, peer_encoding)?,
             Way::Gather => message.queue = plan.assembly,
             Way::Divide => {

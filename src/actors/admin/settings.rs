@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actix::{Handler, Message, MessageResult, ResponseFuture};
 
 use super::Admin;
-use crate::actors::explain::{Explanation, explain};
+use crate::actors::explain::{ExplainRoute, Explanation, explain};
 use crate::actors::settings::{
     self, Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
 };
@@ -47,18 +47,6 @@ pub struct Reseal {
 
 /// The store against this node's file.
 pub struct CompareFile;
-
-/// Why a message would go where.
-pub struct ExplainRoute {
-    pub to: String,
-    pub from: String,
-    /// system_id of the account that sends it; empty for one that has no route of its own.
-    pub account: String,
-    /// The operator that brings it, instead of an account; empty for none.
-    pub operator: String,
-    /// The network of the destination; empty for what this node knows of it.
-    pub network: String,
-}
 
 impl Message for ReadSettings {
     type Result = Result<SettingsState, SettingsError>;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::actors::content::{self, Way, gather};
 use crate::actors::context::NodeContext;
 use crate::actors::dispatch::{pass_on, write};
 use crate::actors::final_state;
 use crate::actors::stage::{self, Staged, handed_to};
 use crate::actors::traced;
 use crate::clock;
+use crate::content::peer::{self, Way, gather};
 use crate::pb::{Final, Message, MessageState};
 use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
 
@@ -88,7 +88,7 @@ pub async fn put_together(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed
 pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
     let plan = node.plan();
     let peer_encoding = route(node, message).and_then(|queue| plan.peer_encoding_of(queue));
-    peer_encoding.is_some_and(|to| content::way(message, to) == Way::Divide)
+    peer_encoding.is_some_and(|to| peer::way(message, to) == Way::Divide)
 }
 
 /// Gives parts to the queue that they would have gone to by themselves.

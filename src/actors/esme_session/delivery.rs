@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::actors::content::PeerEncoding;
 use crate::actors::{receipts, rewrite};
 use crate::content;
+use crate::content::peer::PeerEncoding;
 use crate::pb::Message;
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
@@ -41,7 +41,7 @@ impl Handler<DeliverBatch> for EsmeSession {
         outbox.write(|out| {
             let now = Instant::now().into_std();
             serving.deliver(core, batch, now, out, operation, |message, what| {
-                let mut pdu = convert::deliver_sm_of(message);
+                let mut pdu = pdu::deliver_sm_of(message);
                 if let Some(peer_encoding) = &peer_encoding {
                     changed += shape::shape(&mut pdu, message, peer_encoding);
                 }
@@ -88,7 +88,7 @@ impl EsmeSession {
         if self.outbox.as_ref().is_none_or(Outbox::is_filling) {
             return;
         }
-        let mut pdu = convert::deliver_sm_of(message);
+        let mut pdu = pdu::deliver_sm_of(message);
         if let Some(peer_encoding) = peer_encoding_of(self.account.as_deref(), self.alphabet) {
             shape::shape(&mut pdu, message, &peer_encoding);
         }

@@ -148,7 +148,7 @@ impl EsmeSession {
                 return;
             }
         };
-        let template = self.wished(convert::message_of(submit_sm_of(multi), Kind::Mt));
+        let template = self.wished(pdu::message_of(submit_sm_of(multi), Kind::Mt));
         let submissions = destinations
             .iter()
             .enumerate()

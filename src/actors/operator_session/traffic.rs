@@ -47,7 +47,7 @@ impl OperatorSession {
                 let kind = ingest::kind_of(self.node(), self.options.operator, &deliver);
                 self.submissions.push(Submission {
                     sequence,
-                    message: Some(Box::new(convert::message_of(deliver, kind))),
+                    message: Some(Box::new(pdu::message_of(deliver, kind))),
                 });
             }
             Body::AlertNotification(alert) => {

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::Weights;
 use super::charging::Charging;
+use super::limits::limits;
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, operator_name,
 };
-use crate::actors::content::PeerEncoding;
-use crate::actors::policy;
 use crate::config::{self, Config, Operator, Policies, Route, TEST_TARGETS};
+use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::policy::Keywords;
@@ -113,7 +113,7 @@ impl Plan {
         if let Some(problem) = wrong.first() {
             return Err(StoreError::Failed(problem.to_string()));
         }
-        let limits = policy::limits(&config, &by_target);
+        let limits = limits(&config, &by_target);
         let mut alternatives = HashSet::new();
         let mut shares = false;
         let mut resolved = |mobile_originated: bool| {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use actix::{AsyncContext, Context, Handler};
 
 use super::{Item, Queue};
-use crate::actors::content::{self, Way};
 use crate::actors::dispatch::Dispatch;
 use crate::actors::timed_mailbox::measured;
 use crate::actors::traced;
 use crate::clock;
+use crate::content::peer::{self, Way};
 use crate::domain::network;
 use crate::pb::{Final, MessageState, Resolved, ResolvedBatch};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
@@ -70,7 +70,7 @@ impl Queue {
         let queue = plan.first_target(message, message.id, node.as_ref())?;
         let way = plan
             .peer_encoding_of(queue)
-            .map(|to| content::way(message, to));
+            .map(|to| peer::way(message, to));
         Some(match way {
             // It is given the form that its peer wants there, durable as here.
             Some(Way::Gather | Way::Divide) => plan.assembly,

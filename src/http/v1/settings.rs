@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::ask;
 use super::tags::{condition, tagged};
-use crate::actors::admin::{ChangeSettings, ExplainRoute, ReadSettings};
+use crate::actors::admin::{ChangeSettings, ReadSettings};
+use crate::actors::explain::ExplainRoute;
 use crate::actors::settings::{ConfigChange, Setting};
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;

@@ -6,7 +6,7 @@ use super::divide::divide;
 use super::gather::gather;
 use super::shape::shape;
 use super::*;
-use crate::actors::convert::submit_sm_of;
+use crate::content::pdu::submit_sm_of;
 use crate::content::{part_of, payload, segments, text_of};
 use crate::pb;
 use crate::smpp::Tlvs;
