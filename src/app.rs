@@ -20,16 +20,16 @@ use secrecy::SecretString;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::actors::admin::Admin;
 use crate::actors::cluster::Cluster;
 use crate::actors::context::NodeContext;
-use crate::actors::duplicates;
-use crate::actors::policy;
-use crate::actors::ports::QueuePort;
-use crate::actors::resolver;
-use crate::actors::settings;
-use crate::actors::supervise::Escalate;
-use crate::actors::supervisor::Supervisor;
+use crate::actors::context::ports::QueuePort;
+use crate::actors::control::admin::Admin;
+use crate::actors::control::settings;
+use crate::actors::control::supervisor::Supervisor;
+use crate::actors::ingress::duplicates;
+use crate::actors::routing::policy;
+use crate::actors::routing::resolver;
+use crate::actors::runtime::supervise::Escalate;
 use crate::app::bootstrap::Bootstrap;
 use crate::app::starter::Starter;
 use crate::config::{Config, NodeRole};
@@ -97,12 +97,14 @@ pub async fn start(
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues);
+    let admin = start.admin(supervisor.clone().into());
     let member = match (cluster, membership) {
-        (Some(cluster), Some(me)) => Some(start.member(cluster, me, supervisor.clone().into())),
+        (Some(cluster), Some(me)) => {
+            Some(start.member(cluster, me, supervisor.clone().into(), admin.clone()))
+        }
         _ => None,
     };
     start.listeners(&config, &lanes)?;
-    let admin = start.admin(supervisor.clone().into());
     let (http, live) = serve_http(&node, &config, admin_token, admin, registry)?;
     arbiters.push(core);
     tracing::info!(

@@ -35,9 +35,9 @@ use actix_web::{App, HttpServer, web};
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
 
-use crate::actors::access::Access;
-use crate::actors::admin::Admin;
-use crate::actors::listener::take_port;
+use crate::actors::control::access::Access;
+use crate::actors::control::admin::Admin;
+use crate::actors::ingress::listener::take_port;
 use crate::config::{Http, MetricsFor};
 use crate::tls;
 

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Read on in this order: [`actors`] (the tree: who sends what to whom), `proto/smsc/v1` (what is
-//! sent), then one vertical slice: `actors/esme_session.rs` → `actors/ingest.rs` →
-//! `store/sqlite/` → `actors/queue.rs` → `actors/operator_session.rs` → `actors/correlation.rs` →
-//! `actors/receipts.rs`.
+//! sent), then one vertical slice: `actors/ingress/esme_session.rs` → `actors/ingress/ingest.rs` →
+//! `store/sqlite/` → `actors/queue.rs` → `actors/egress/operator_session.rs` → `actors/receipts/correlation.rs` →
+//! `actors/receipts/actor.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -45,6 +45,7 @@ actix_messages! {
     FindMessage => Result<MessageView, Refusal>;
     SearchMessages => Result<MessageList, Refusal>;
     EraseSubscriber => Result<ErasedMessages, Refusal>;
+    Order => ();
     CommandQueue => Result<Commanded, Refusal>;
     CommandOperator => Result<Commanded, Refusal>;
     CommandMessage => Result<Commanded, Refusal>;
@@ -67,6 +68,30 @@ actix_messages! {
     MatchReceipt => Result<MessageView, Refusal>;
     DropReceipt => Result<Commanded, Refusal>;
     ForgetParked => ();
+}
+
+impl Refusal {
+    fn new(reason: refusal::Reason, detail: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            detail: detail.into(),
+        }
+    }
+
+    /// Nothing has that name or number.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(refusal::Reason::NotFound, detail)
+    }
+
+    /// It cannot be done as things are.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(refusal::Reason::Conflict, detail)
+    }
+
+    /// What would do it does not answer; it may succeed later.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(refusal::Reason::Unavailable, detail)
+    }
 }
 
 impl QueueItem {

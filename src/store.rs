@@ -38,7 +38,7 @@ use tokio::sync::oneshot;
 
 use self::search::MAX_SCAN;
 use crate::domain::id::Aside;
-use crate::pb::Message;
+use crate::pb::{Message, Refusal};
 
 pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::low_water::CARRY_LIMIT;
@@ -65,6 +65,12 @@ pub enum StoreError {
     /// The request could not be carried out.
     #[error("store: {0}")]
     Failed(String),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::unavailable(error.to_string())
+    }
 }
 
 /// Resolves when the request is durable (writes) or answered (reads).
@@ -142,6 +148,20 @@ pub struct History {
     pub retry: Option<RetryRow>,
     pub told: bool,
     pub changes: Vec<ChangeRow>,
+}
+
+impl History {
+    /// The attempt that the destination took.
+    pub fn accepted_attempt(&self) -> Option<&SentRow> {
+        let mut latest_first = self.attempts.iter().rev();
+        latest_first.find(|attempt| attempt.status == 0)
+    }
+
+    /// When a message that waits is due, Unix milliseconds.
+    pub fn due_at(&self) -> i64 {
+        let retry = self.retry.as_ref();
+        retry.map_or(self.stored.message.due_at, |retry| retry.due_at)
+    }
 }
 
 /// Ids that a wrong clock has left in the future, set aside for good or to be.

@@ -8,6 +8,7 @@
 
 mod counts;
 pub mod figures;
+pub mod registry;
 mod release;
 pub mod shares;
 mod work;
@@ -18,17 +19,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseActFuture, Supervised,
-    WrapFuture,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Recipient, ResponseActFuture,
+    Supervised, WrapFuture,
 };
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
-use crate::actors::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::NodeContext;
-use crate::actors::ports::QueueKind;
+use crate::actors::context::addresses::{SupervisorAddress, post_to};
+use crate::actors::context::ports::QueueKind;
 use crate::config::Config;
-use crate::pb::{DisownPartitions, LeaveCluster, SlotsChanged};
+use crate::pb::{DisownPartitions, LeaveCluster, Order, SlotsChanged};
 use crate::store::StoreError;
 use crate::store::cluster::{ClusterStore, Figures, Hint, Membership, NodeCard, Resource, View};
 
@@ -43,6 +44,8 @@ pub struct Cluster {
     node: Arc<NodeContext>,
     store: Arc<dyn ClusterStore>,
     supervisor: SupervisorAddress,
+    /// Carries out what other nodes order here.
+    admin: Recipient<Order>,
     me: Membership,
     /// As the database was told at the join; a reload does not change it.
     lease: Duration,
@@ -107,6 +110,7 @@ impl Cluster {
         node: Arc<NodeContext>,
         store: Arc<dyn ClusterStore>,
         supervisor: SupervisorAddress,
+        admin: Recipient<Order>,
         me: Membership,
     ) -> Self {
         let now = Instant::now();
@@ -116,6 +120,7 @@ impl Cluster {
             node,
             store,
             supervisor,
+            admin,
             me,
             beating: false,
             next_beat: now,
@@ -425,6 +430,7 @@ impl Supervised for Cluster {
             Arc::clone(&self.node),
             Arc::clone(&self.store),
             self.supervisor.clone(),
+            self.admin.clone(),
             self.me,
         );
         *self = fresh;

@@ -9,6 +9,7 @@
 mod blocks;
 mod command;
 mod compare;
+pub mod dispatch;
 mod grant;
 mod guard;
 mod level;
@@ -43,10 +44,10 @@ use self::waiting::{PRIORITIES, expiry_second, to_seconds};
 pub use waiting::{Item, items_of};
 
 use crate::actors::context::NodeContext;
-use crate::actors::final_state;
-use crate::actors::ports::{Counted, QueueKind, QueuePort};
-use crate::actors::timed_mailbox::measured;
-use crate::actors::unwritten::Pace;
+use crate::actors::context::ports::{Counted, QueueKind, QueuePort};
+use crate::actors::context::unwritten::Pace;
+use crate::actors::receipts::final_state;
+use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::pb::{Credit, Enqueue, Final, Held, QueueCommand, QueueItem, SessionDown, SettleBatch};
 use crate::store::WriteBatch;

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::context::{NodeContext, NodeParts};
-use super::plan::Plan;
-use super::settings::settle;
-use super::{correlation, receipts, supervise, throttle};
+use crate::actors::context::plan::Plan;
+use crate::actors::context::{NodeContext, NodeParts};
+use crate::actors::control::settings::settle;
+use crate::actors::egress::throttle;
+use crate::actors::receipts::{self, correlation};
+use crate::actors::runtime::supervise;
 use crate::config::{Account, Config, Operator, Route};
 use crate::domain::id::IdGenerator;
 use crate::domain::route::Step;

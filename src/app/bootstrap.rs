@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use secrecy::SecretString;
 
 use crate::actors::cluster;
-use crate::actors::plan::Plan;
+use crate::actors::context::plan::Plan;
+use crate::actors::control::settings::{ConfigState, Settled, settle};
 use crate::actors::queue::seeds::Seeds;
-use crate::actors::settings::{ConfigState, Settled, settle};
 use crate::clock;
 use crate::config::{Config, Postgres};
 use crate::domain::{id, moment};

@@ -11,25 +11,25 @@ use anyhow::Context as _;
 
 use super::bootstrap::Bootstrap;
 use super::{CONTROL_MAILBOX, doors};
-use crate::actors::addresses::SupervisorAddress;
-use crate::actors::admin::Admin;
-use crate::actors::balance::BlockReclaimer;
-use crate::actors::cdr::Cdr;
+use crate::actors::billing::balance::BlockReclaimer;
+use crate::actors::cluster::registry::Registry as SessionRegistry;
 use crate::actors::cluster::{self, Cluster};
+use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::context::{NodeContext, NodeParts};
-use crate::actors::correlation::{self, Correlation};
-use crate::actors::ingest::{self, Ingest};
-use crate::actors::janitor::Janitor;
-use crate::actors::listener::{Connections, Door, Listener, take_port};
-use crate::actors::outbind::Outbind;
+use crate::actors::control::admin::Admin;
+use crate::actors::control::janitor::Janitor;
+use crate::actors::control::settings::Follower;
+use crate::actors::control::supervisor::Supervisor;
+use crate::actors::egress::throttle::{self, Throttle};
+use crate::actors::ingress::ingest::{self, Ingest};
+use crate::actors::ingress::listener::{Connections, Door, Listener, take_port};
+use crate::actors::ingress::outbind::Outbind;
 use crate::actors::queue::seeds::{Awaited, Seed};
+use crate::actors::receipts::cdr::Cdr;
+use crate::actors::receipts::correlation::{self, Correlation};
 use crate::actors::receipts::{self, Receipts};
-use crate::actors::registry::Registry as SessionRegistry;
-use crate::actors::resolver::{self, Resolver};
-use crate::actors::settings::Follower;
-use crate::actors::supervise::{self, Escalate, Health, Slot};
-use crate::actors::supervisor::Supervisor;
-use crate::actors::throttle::{self, Throttle};
+use crate::actors::routing::resolver::{self, Resolver};
+use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
 use crate::config::Config;
 use crate::content::as_stored;
 use crate::domain::id::IdGenerator;
@@ -251,10 +251,11 @@ impl Starter {
         cluster: Arc<dyn ClusterStore>,
         me: Membership,
         supervisor: SupervisorAddress,
+        admin: Addr<Admin>,
     ) -> Addr<Cluster> {
         let (addr, slot) = supervise::slot(cluster::MAILBOX);
         self.actor("cluster", slot, move |node, _| {
-            Cluster::new(node, cluster, supervisor, me)
+            Cluster::new(node, cluster, supervisor, admin.recipient(), me)
         });
         addr
     }

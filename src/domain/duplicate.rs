@@ -1,6 +1,6 @@
 //! Which submissions were accepted lately: what tells a repeated one from a new one.
 //!
-//! Called by `actors/duplicates.rs`. [`key`] says when two submissions are the same; [`Recent`] is a
+//! Called by `actors/ingress/duplicates.rs`. [`key`] says when two submissions are the same; [`Recent`] is a
 //! ring of the last acceptances with a map over it. Keeps true that it never holds more than its
 //! limit, that the oldest go first, and that nothing is found after its window. Time is handed in,
 //! in milliseconds of any clock that does not step back.

@@ -1,7 +1,7 @@
 //! Prices of segments by destination, and the purses that they are paid from.
 //!
 //! Built by the plan, asked by Ingest for accounts that are charged. Pure: what is in a purse, the
-//! stores and `actors/balance.rs` know. Keeps true that the longest prefix wins, and that of two of the same length
+//! stores and `actors/billing/balance.rs` know. Keeps true that the longest prefix wins, and that of two of the same length
 //! the account's own does.
 
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use actix_web::{Error, HttpMessage, HttpRequest, web};
 
 use super::limit::Refusals;
 use super::{State, peers};
-use crate::actors::access::Bearer;
+use crate::actors::control::access::Bearer;
 use crate::domain::address::mask;
 use crate::pb::NoteAudit;
 

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use super::problem::Problem;
 use super::view::Myself;
 use super::{State, peers};
-use crate::actors::access::{Access, Bearer};
+use crate::actors::control::access::{Access, Bearer};
 use crate::clock;
 use crate::domain::access::Role;
 

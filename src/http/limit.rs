@@ -16,8 +16,8 @@ use actix_web::{Error, HttpMessage, web};
 
 use super::State;
 use super::problem::{CONTENT_TYPE as PROBLEM, Problem};
-use crate::actors::access::Bearer;
-use crate::actors::locks::lock;
+use crate::actors::control::access::Bearer;
+use crate::actors::runtime::locks::lock;
 use crate::domain::penalty::Origin;
 
 /// Every request is answered by then; the longest search takes half of it.

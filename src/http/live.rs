@@ -16,8 +16,8 @@ use actix_web::web::Bytes;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::actors::access::{Access, Bearer};
-use crate::actors::admin::Admin;
+use crate::actors::control::access::{Access, Bearer};
+use crate::actors::control::admin::Admin;
 use crate::clock;
 use crate::http::view::{End, Hello, History};
 use crate::pb::{CheckReadiness, CollectSnapshots, ListNodes, ListOperators, NodeSnapshot};

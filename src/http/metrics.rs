@@ -19,7 +19,7 @@ pub use reference::markdown;
 use super::State;
 use super::auth::authenticate;
 use super::problem::Problem;
-use crate::actors::admin::Admin;
+use crate::actors::control::admin::Admin;
 use crate::config::MetricsFor;
 use crate::pb::CollectSnapshots;
 

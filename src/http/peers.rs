@@ -21,7 +21,7 @@ use actix_web::{Error, HttpRequest, web};
 use socket2::{SockRef, Socket};
 
 use super::State;
-use crate::actors::locks::lock;
+use crate::actors::runtime::locks::lock;
 use crate::config::Http;
 use crate::domain::allow::{AllowList, NotANetwork};
 use crate::domain::penalty::Origin;

@@ -9,7 +9,7 @@ use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
 use super::view::findings;
-use crate::actors::settings::SettingsError;
+use crate::actors::control::settings::SettingsError;
 use crate::config;
 use crate::domain::access::Role;
 use crate::domain::settings::Key;

@@ -31,7 +31,7 @@ use super::State;
 use super::api::{Endpoint, endpoint};
 use super::problem::Problem;
 use super::view::{Done, Word};
-use crate::actors::admin::Admin as AdminActor;
+use crate::actors::control::admin::Admin as AdminActor;
 use crate::domain::access::Role;
 use crate::pb::{Commanded, Refusal};
 

@@ -1,6 +1,6 @@
 //! The balance port: the purses that accounts are charged from, and what was put into them.
 //!
-//! Used by `actors/balance.rs`. A charge is a [`ChargeRow`] of the batch that stores its message, so
+//! Used by `actors/billing/balance.rs`. A charge is a [`ChargeRow`] of the batch that stores its message, so
 //! both are durable or neither. Keeps true that a charge counts only if its message was written, and
 //! that no balance is ever corrected below zero.
 //!

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use crate::actors::context::NodeContext;
-use crate::actors::ports::QueueKind;
+use crate::actors::context::ports::QueueKind;
 use crate::pb::{BindState, QueueSnapshot};
 use crate::store::cluster::{Figures, OperatorFigures, QueueFigures};
 

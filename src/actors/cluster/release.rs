@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::actors::ports::BindPort;
+use crate::actors::context::ports::BindPort;
 use crate::pb::{FlushCorrelation, ReleasePartitions};
 use crate::store::cluster::Partition;
 

@@ -7,10 +7,11 @@ use prost::Message as _;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::actors::locks::lock;
-use crate::actors::ports::BindPort;
-use crate::actors::supervise::{self, Escalate, Health};
-use crate::actors::supervisor::Supervisor;
+use crate::actors::context::ports::BindPort;
+use crate::actors::control::admin::Admin;
+use crate::actors::control::supervisor::Supervisor;
+use crate::actors::runtime::locks::lock;
+use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::actors::test_support::{self, TestNode};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
@@ -248,13 +249,14 @@ async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [R
         .extend(first_held_by.map(|holder| (slots[0], holder)));
     let (_, slot) = supervise::slot(MAILBOX);
     let (supervisor, _) = supervise::slot::<Supervisor>(1);
+    let (admin, _) = supervise::slot::<Admin>(1);
     let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
     let (context, store) = (Arc::clone(&node.context), Arc::<Shelf>::clone(&shelf));
     slot.start(
         &actix::Arbiter::current(),
         Health::new("cluster"),
         escalate,
-        move || Cluster::new(context, store, supervisor.into(), ME),
+        move || Cluster::new(context, store, supervisor.into(), admin.recipient(), ME),
     );
     (shelf, node, slots)
 }
@@ -433,7 +435,9 @@ async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
         ..work::Wanted::default()
     };
     let store = Arc::<Shelf>::clone(&shelf);
-    let (done, result) = work::step(Arc::clone(&node.context), store, wanted).await;
+    let (admin, _) = supervise::slot::<Admin>(1);
+    let step = work::step(Arc::clone(&node.context), store, admin.recipient(), wanted);
+    let (done, result) = step.await;
     assert!(result.is_err() && node.has(slot));
     assert!(done.binds_came, "nobody would be told, now or later");
 }

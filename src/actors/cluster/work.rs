@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::actors::admin;
-use crate::actors::ports::QueuePort;
+use crate::actors::context::ports::QueuePort;
 use crate::actors::queue::messages::AdoptPartitions;
 use crate::actors::queue::seeds::Seeds;
-use crate::pb::{Order, QueueItem};
+use crate::pb::QueueItem;
 use crate::store::cluster::Partition;
 
 /// Most rows taken out of the hand-off table at a time, and how often before something else has its turn.
@@ -81,7 +80,12 @@ impl Cluster {
         }
         self.working = true;
         let wanted = std::mem::take(&mut self.wanted);
-        let work = step(Arc::clone(&self.node), Arc::clone(&self.store), wanted);
+        let work = step(
+            Arc::clone(&self.node),
+            Arc::clone(&self.store),
+            self.admin.clone(),
+            wanted,
+        );
         ctx.spawn(work.into_actor(self).map(|(done, result), cluster, ctx| {
             cluster.working = false;
             cluster.forget_given_back();
@@ -127,16 +131,18 @@ struct Collected {
 pub(super) async fn step(
     node: Arc<NodeContext>,
     store: Arc<dyn ClusterStore>,
+    admin: Recipient<Order>,
     wanted: Wanted,
 ) -> (Done, Result<(), StoreError>) {
     let mut done = Done::default();
-    let result = take_steps(&node, store.as_ref(), wanted, &mut done).await;
+    let result = take_steps(&node, store.as_ref(), &admin, wanted, &mut done).await;
     (done, result)
 }
 
 async fn take_steps(
     node: &Arc<NodeContext>,
     store: &dyn ClusterStore,
+    admin: &Recipient<Order>,
     wanted: Wanted,
     done: &mut Done,
 ) -> Result<(), StoreError> {
@@ -164,7 +170,7 @@ async fn take_steps(
     }
     done.collected = collect(node, store).await?;
     if wanted.orders {
-        take_orders(node, store).await?;
+        take_orders(store, admin).await?;
     }
     Ok(())
 }
@@ -221,10 +227,11 @@ async fn adopt(
     Ok(())
 }
 
-async fn take_orders(node: &Arc<NodeContext>, store: &dyn ClusterStore) -> Result<(), StoreError> {
+/// Passes what other nodes have ordered here to Admin.
+async fn take_orders(store: &dyn ClusterStore, admin: &Recipient<Order>) -> Result<(), StoreError> {
     for octets in store.orders().await? {
         match <Order as prost::Message>::decode(octets.as_slice()) {
-            Ok(order) => drop(actix::spawn(admin::execute(Arc::clone(node), order))),
+            Ok(order) => post_to(admin, order),
             Err(error) => tracing::warn!(%error, "an order that cannot be read is dropped"),
         }
     }

@@ -9,11 +9,11 @@ use tokio::time::Instant;
 
 use super::level::Level;
 use super::{HeldItem, Item, PRIORITIES, Queue, SessionSlot};
-use crate::actors::addresses::post_to;
-use crate::actors::ports::QueueKind;
-use crate::actors::receipts;
-use crate::actors::timed_mailbox::Timed;
-use crate::actors::traced;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::ports::QueueKind;
+use crate::actors::context::traced;
+use crate::actors::receipts::receipt;
+use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content;
@@ -319,7 +319,7 @@ impl Queue {
                 // Cancelled, finished or moved meanwhile.
                 (What::Message, _) => continue,
                 (What::Receipt, Some(fin)) => {
-                    receipts::receipt_for(&self.node, &stored.message, fin)
+                    receipt::receipt_for(&self.node, &stored.message, fin)
                 }
                 (What::Receipt, None) => continue,
             };

@@ -3,7 +3,7 @@
 //!
 //! Part of the queue's actor; the rules are in `domain::{presence, breaker, backoff}`. Breaker and
 //! pace are those of this node. What new messages need to know of it is put into the port's
-//! [`TargetHealth`](crate::actors::target_health::TargetHealth); a queue whose operator has none of it
+//! [`TargetHealth`](crate::actors::context::target_health::TargetHealth); a queue whose operator has none of it
 //! set pays a comparison per grant.
 
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Queue;
-use crate::actors::target_health::Availability;
+use crate::actors::context::target_health::Availability;
 use crate::config::Operator;
 use crate::domain::backoff::{Backoff, Refusal};
 use crate::domain::breaker::{Breaker, Limits, Stand};

@@ -18,7 +18,7 @@ mod taking;
 use std::collections::{HashMap, VecDeque};
 
 use super::waiting::{Item, Waiting};
-use crate::actors::plan::Weights;
+use crate::actors::context::plan::Weights;
 use crate::pb::Message;
 
 /// Bodies that an account may keep although the page is full of others'.

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use super::level::Withdrawn;
 use super::{Item, PRIORITIES, Queue};
-use crate::actors::dispatch::{self, Dispatch};
-use crate::actors::ports::Counted;
-use crate::actors::ports::QueueKind;
+use crate::actors::context::ports::Counted;
+use crate::actors::context::ports::QueueKind;
+use crate::actors::queue::dispatch::{self, Dispatch};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::partition;

@@ -1,6 +1,6 @@
 //! What is dispatched in memory, compared with what was read from the store.
 //!
-//! Each item carries the term in which it was given to the store ([`crate::actors::local_lease`]), and a
+//! Each item carries the term in which it was given to the store ([`crate::actors::context::local_lease`]), and a
 //! term begins before each reading waits for the writes that were asked for. So one of an earlier term
 //! is in what was read, if it is active still, and one of this term is not. In between are those of the
 //! reading itself: they are in what was read, or came after it, and their ids tell. An id by itself

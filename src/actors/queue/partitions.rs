@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::messages::AdoptPartitions;
 use super::partition_set::Parts;
 use super::{Item, Queue};
-use crate::actors::ports::QueueKind;
+use crate::actors::context::ports::QueueKind;
 use crate::pb::{DisownPartitions, ReleasePartitions};
 
 // === impl Queue ===

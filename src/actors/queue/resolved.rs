@@ -9,9 +9,9 @@ use std::time::Duration;
 use actix::{AsyncContext, Context, Handler};
 
 use super::{Item, Queue};
-use crate::actors::dispatch::Dispatch;
-use crate::actors::timed_mailbox::measured;
-use crate::actors::traced;
+use crate::actors::context::traced;
+use crate::actors::queue::dispatch::Dispatch;
+use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::content::peer::{self, Way};
 use crate::domain::network;

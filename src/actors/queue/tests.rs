@@ -9,12 +9,12 @@ use actix::{Addr, Recipient};
 
 use super::messages::AdoptPartitions;
 use super::*;
-use crate::actors::addresses::post_to;
-use crate::actors::locks::lock;
-use crate::actors::ports::SessionPort;
-use crate::actors::supervise::{self, Escalate};
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::ports::SessionPort;
+use crate::actors::runtime::locks::lock;
+use crate::actors::runtime::supervise::{self, Escalate};
+use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::test_support::{self, TestNode};
-use crate::actors::timed_mailbox::Timed;
 use crate::config::Config;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;

@@ -12,7 +12,7 @@ use actix::Context;
 use bytes::Bytes;
 
 use super::{Item, PRIORITIES, Queue};
-use crate::actors::dispatch::Dispatch;
+use crate::actors::queue::dispatch::Dispatch;
 use crate::clock;
 use crate::domain::id;
 use crate::pb::delivery::What;

@@ -12,7 +12,7 @@ use prometheus_client::registry::Registry;
 use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::actors::admin::Admin;
+use crate::actors::control::admin::Admin;
 use crate::config::Statsd;
 use crate::telemetry::statsd::Pushed;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body, done, verb};
-use crate::actors::shown_id;
+use crate::actors::receipts::shown_id;
 use crate::domain::access::Role;
 use crate::domain::address::normalise;
 use crate::domain::state as states;

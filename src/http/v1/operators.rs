@@ -6,8 +6,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::tags::tagged;
 use super::{ask, done, verb};
-use crate::actors::admin::ReadSettings;
-use crate::actors::settings::Settings;
+use crate::actors::control::admin::ReadSettings;
+use crate::actors::control::settings::Settings;
 use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::auth::who;

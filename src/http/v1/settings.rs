@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::ask;
 use super::tags::{condition, tagged};
-use crate::actors::admin::{ChangeSettings, ReadSettings};
-use crate::actors::explain::ExplainRoute;
-use crate::actors::settings::{ConfigChange, Setting};
+use crate::actors::control::admin::{ChangeSettings, ReadSettings};
+use crate::actors::control::settings::{ConfigChange, Setting};
+use crate::actors::routing::explain::ExplainRoute;
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::auth::who;

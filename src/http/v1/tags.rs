@@ -6,7 +6,7 @@
 use actix_web::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::{HttpRequest, HttpResponseBuilder};
 
-use crate::actors::settings::Condition;
+use crate::actors::control::settings::Condition;
 use crate::http::problem::Problem;
 
 /// Adds the tag of a version.

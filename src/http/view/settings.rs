@@ -5,8 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::time;
-use crate::actors::explain;
-use crate::actors::settings as live;
+use crate::actors::control::settings as live;
+use crate::actors::routing::explain;
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};
 

@@ -3,7 +3,7 @@
 //! Installed with the log lines (`telemetry/logs.rs`), before anything is configured; spans go into
 //! the queue of [`Traces`](super::Traces) from [`attach`] on. Only spans with the target [`TARGET`]
 //! come here: those of messages are made when a step is over, without a span that is open meanwhile
-//! (`actors/traced.rs`).
+//! (`actors/context/traced.rs`).
 
 use std::sync::OnceLock;
 use std::time::Duration;

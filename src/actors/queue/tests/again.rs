@@ -1,8 +1,8 @@
 //! The queue reads the store again, and is compared with it: nothing is lost, nothing comes twice.
 
 use super::*;
-use crate::actors::final_state;
 use crate::actors::queue::messages::{Compare, Missed};
+use crate::actors::receipts::final_state;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 

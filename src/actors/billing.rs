@@ -1,0 +1,3 @@
+//! What accounts may spend.
+
+pub mod balance;

@@ -1,0 +1,158 @@
+//! What accounts may still spend on this node: prepaid balances, and quotas of the day.
+//!
+//! Ingest opens a [`Reservation`] for a batch, charges each message, and stores what that comes to in the
+//! transaction that stores the messages. With the embedded store a purse is here as a whole; with a
+//! store of many nodes this node holds *blocks* of it (`blocks.rs`), which the [`BlockReclaimer`] gives back
+//! when nobody spends them. Keeps true that what is reserved was there, and that a message is stored
+//! with its charge or not at all.
+//!
+//! Only what certainly was not written is given back: a batch whose fate is not known stays charged
+//! here, and the store's own numbers are right again with the next membership or start.
+
+mod block_reclaimer;
+mod blocks;
+mod orders;
+mod reservation;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use tokio::sync::Mutex;
+
+pub use self::block_reclaimer::BlockReclaimer;
+pub use self::orders::{add, read, top_ups};
+pub use self::reservation::Reservation;
+
+use self::blocks::Ledger;
+use crate::actors::context::plan::Plan;
+use crate::domain::price::Purse;
+use crate::pb::BalanceSnapshot;
+use crate::store::balance::PurseRow;
+
+/// Every purse that this node has to do with.
+#[derive(Default)]
+pub struct Balance {
+    purses: ArcSwap<HashMap<Purse, Arc<Held>>>,
+    /// The membership whose blocks these are; 0 with a store of one node.
+    epoch: AtomicU64,
+    /// What the store said last, for metrics and for how much to hold back.
+    seen: ArcSwap<HashMap<Purse, PurseRow>>,
+}
+
+/// What this node may spend of a purse.
+#[derive(Debug, Default)]
+struct Held {
+    left: AtomicI64,
+    /// Spent since the block reclaimer looked last.
+    spent: AtomicI64,
+    /// Spent between its last two looks.
+    recent: AtomicI64,
+    epoch: u64,
+    /// How the block stands in the database.
+    ledger: Mutex<Ledger>,
+}
+
+// === impl Held ===
+
+impl Held {
+    /// Takes an amount, if that leaves at least `floor`.
+    fn spend(&self, amount: i64, floor: i64) -> bool {
+        let spend = |left: i64| left.checked_sub(amount).filter(|rest| *rest >= floor);
+        let spent = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend)
+            .is_ok();
+        if spent {
+            self.spent.fetch_add(amount, Ordering::Relaxed);
+        }
+        spent
+    }
+
+    /// Adds what was taken for nothing, or came in.
+    fn put(&self, amount: i64) {
+        self.left.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    fn left(&self) -> i64 {
+        self.left.load(Ordering::Relaxed)
+    }
+}
+
+// === impl Balance ===
+
+impl Balance {
+    /// Begins with what the embedded store has.
+    pub fn load(&self, rows: &[PurseRow]) {
+        let held = |row: &PurseRow| {
+            let held = Held {
+                left: AtomicI64::new(row.left),
+                ..Held::default()
+            };
+            (row.purse, Arc::new(held))
+        };
+        let purses = rows.iter().map(held).collect();
+        self.purses.store(Arc::new(purses));
+        self.saw(rows);
+    }
+
+    /// Begins without any block, as a new member of the cluster: those of the membership before went
+    /// back to their purses with it.
+    pub fn join(&self, epoch: u64) {
+        self.epoch.store(epoch, Ordering::Relaxed);
+        self.purses.store(Arc::default());
+    }
+
+    fn held(&self, purse: Purse) -> Arc<Held> {
+        if let Some(held) = self.purses.load().get(&purse) {
+            return Arc::clone(held);
+        }
+        self.purses.rcu(|purses| {
+            let mut purses = HashMap::clone(purses);
+            // Read here: a purse must not get into a newer membership's list with an older epoch.
+            let epoch = self.epoch.load(Ordering::Relaxed);
+            purses.entry(purse).or_insert_with(|| {
+                Arc::new(Held {
+                    epoch,
+                    ..Held::default()
+                })
+            });
+            purses
+        });
+        self.purses
+            .load()
+            .get(&purse)
+            .map(Arc::clone)
+            .unwrap_or_default()
+    }
+
+    fn saw(&self, rows: &[PurseRow]) {
+        let seen = rows.iter().map(|row| (row.purse, *row)).collect();
+        self.seen.store(Arc::new(seen));
+    }
+
+    /// What accounts have left and have used, over all nodes, as of a second ago.
+    pub fn snapshot(&self, plan: &Plan, now: i64) -> Vec<BalanceSnapshot> {
+        let seen = self.seen.load();
+        let sum = |purse: Purse| seen.get(&purse).map_or(0, |row| row.left + row.reserved);
+        let mut all: Vec<BalanceSnapshot> = plan
+            .accounts()
+            .filter_map(|account| {
+                let charging = plan.charging(account.id)?;
+                Some(BalanceSnapshot {
+                    account: account.config.system_id.clone(),
+                    prepaid: charging.tariff.is_some(),
+                    credits: sum(Purse::balance(account.id)),
+                    quota: charging.quota.unwrap_or(0),
+                    quota_used: -sum(Purse::quota(account.id, now)),
+                })
+            })
+            .collect();
+        all.sort_by(|one, other| one.account.cmp(&other.account));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Balances as the admin API reads and changes them. Called by the Admin actor.
+
+use std::sync::Arc;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::account_name;
+use crate::clock;
+use crate::domain::id;
+use crate::domain::price::{Purse, end_of_day};
+use crate::pb::{
+    AddCredits, AddedCredits, BalanceView, ListTopUps, ReadBalance, Refusal, TopUpList, TopUpView,
+};
+use crate::store::balance::{TopUpRow, ToppedUp};
+
+/// What an account has left, over all nodes.
+pub async fn read(node: Arc<NodeContext>, ask: ReadBalance) -> Result<BalanceView, Refusal> {
+    let account = known(&node, &ask.account).await?;
+    view(&node, account, ask.account).await
+}
+
+/// Adds to a balance, once per reference.
+pub async fn add(node: Arc<NodeContext>, order: AddCredits) -> Result<AddedCredits, Refusal> {
+    let account = known(&node, &order.account).await?;
+    let now = clock::now_ms();
+    let row = TopUpRow {
+        id: node
+            .next_id(now)
+            .map_err(|ahead| Refusal::unavailable(ahead.to_string()))?,
+        account,
+        amount: order.amount,
+        reference: (!order.reference.is_empty()).then_some(order.reference),
+        by: order.by,
+    };
+    let (top_up, repeated) = match top_up(&node, row.clone()).await? {
+        ToppedUp::Done => (row, false),
+        ToppedUp::Repeated(first) if first.amount == row.amount => (first, true),
+        ToppedUp::Repeated(first) => {
+            return Err(Refusal::conflict(format!(
+                "the reference {:?} was used for {} credits; choose another one",
+                first.reference.unwrap_or_default(),
+                first.amount
+            )));
+        }
+        ToppedUp::TooLow => {
+            let view = view(&node, account, order.account).await?;
+            let held = match view.reserved {
+                0 => String::new(),
+                held => format!(" (and {held} more that nodes hold for a moment)"),
+            };
+            return Err(Refusal::conflict(format!(
+                "{} credits cannot be taken from a balance of {}{held}; it cannot be below zero",
+                -row.amount,
+                view.credits - view.reserved
+            )));
+        }
+    };
+    Ok(AddedCredits {
+        top_up: Some(shown(top_up)),
+        repeated,
+        balance: Some(view(&node, account, order.account).await?),
+    })
+}
+
+/// A page of what was put into a balance, newest first.
+pub async fn top_ups(node: Arc<NodeContext>, ask: ListTopUps) -> Result<TopUpList, Refusal> {
+    let account = known(&node, &ask.account).await?;
+    let limit = ask.limit as usize;
+    let below = match ask.before {
+        0 => u64::MAX,
+        before => before,
+    };
+    let rows = node.store.top_ups(account, below, limit).await?;
+    let next_before = match rows.last() {
+        Some(last) if rows.len() >= limit => last.id,
+        _ => 0,
+    };
+    Ok(TopUpList {
+        top_ups: rows.into_iter().map(shown).collect(),
+        next_before,
+    })
+}
+
+/// With the embedded store the balance is here: what is taken is reserved first, what comes is there
+/// when the store has it.
+async fn top_up(node: &NodeContext, row: TopUpRow) -> Result<ToppedUp, Refusal> {
+    if node.cluster.is_some() {
+        return Ok(node.store.top_up(row, 0).await?);
+    }
+    let held = node.balance.held(Purse::balance(row.account));
+    let amount = row.amount;
+    if amount >= 0 {
+        let done = node.store.top_up(row, 0).await?;
+        if done == ToppedUp::Done {
+            held.put(amount);
+        }
+        return Ok(done);
+    }
+    if !held.spend(-amount, 0) {
+        // Asked all the same: a reference that was used before is told.
+        return Ok(node.store.top_up(row, i64::MAX).await?);
+    }
+    let done = node.store.top_up(row, 0).await;
+    if !matches!(done, Ok(ToppedUp::Done)) {
+        held.put(-amount);
+    }
+    Ok(done?)
+}
+
+async fn view(node: &NodeContext, account: u32, name: String) -> Result<BalanceView, Refusal> {
+    let now = clock::now_ms();
+    let rows = node.store.purses(Some(account)).await?;
+    let of = |purse: Purse| rows.iter().find(|row| row.purse == purse);
+    let balance = of(Purse::balance(account));
+    let quota = of(Purse::quota(account, now));
+    let plan = node.plan();
+    let charging = plan.charging(account);
+    Ok(BalanceView {
+        account: name,
+        prepaid: charging.is_some_and(|charging| charging.tariff.is_some()),
+        credits: balance.map_or(0, |row| row.left + row.reserved),
+        reserved: balance.map_or(0, |row| row.reserved),
+        quota: charging.and_then(|charging| charging.quota).unwrap_or(0),
+        quota_used: quota.map_or(0, |row| -(row.left + row.reserved)),
+        resets_at: end_of_day(now),
+    })
+}
+
+/// The number of a configured account.
+async fn known(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    let plan = node.full_plan();
+    let mut configured = plan.config.account.iter();
+    if !configured.any(|account| account.system_id == name) {
+        return Err(Refusal::not_found(format!(
+            "there is no account {name:?}; GET /v1/accounts lists them"
+        )));
+    }
+    let name = account_name(name);
+    if let Some(number) = plan.sender(&name) {
+        return Ok(number);
+    }
+    // It was never enabled: nobody has asked for its number yet.
+    let store = Arc::clone(&node.store);
+    let interned = tokio::task::spawn_blocking(move || store.intern(&name)).await;
+    interned
+        .map_err(|error| Refusal::unavailable(error.to_string()))?
+        .map_err(Refusal::from)
+}
+
+fn shown(row: TopUpRow) -> TopUpView {
+    TopUpView {
+        id: row.id,
+        at: id::millis(row.id),
+        amount: row.amount,
+        reference: row.reference.unwrap_or_default(),
+        by: row.by,
+    }
+}

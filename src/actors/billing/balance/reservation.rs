@@ -1,0 +1,232 @@
+//! What the messages of one batch are paid with.
+//!
+//! Opened by Ingest when the messages are ready to be written. Keeps true that what was charged and
+//! not handed to the store is given back, however the batch ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Held;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Charging;
+use crate::clock;
+use crate::content;
+use crate::domain::price::Purse;
+use crate::pb::Message;
+use crate::smpp::CommandStatus;
+use crate::store::balance::ChargeRow;
+use crate::store::{StoreError, WriteBatch};
+use crate::telemetry::metrics::ReasonLabel;
+
+/// A block that does not come within this time is not waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The purses of one sender, and what its messages have taken from them.
+#[derive(Default)]
+pub struct Reservation {
+    /// `None` for whoever is not charged.
+    charging: Option<Charging>,
+    quota: Option<Pays>,
+    balance: Option<Pays>,
+    /// Set when a purse could not be asked: nothing is known of what is left.
+    unknown: bool,
+    rows: Vec<ChargeRow>,
+    /// The store has the rows.
+    is_with_store: bool,
+}
+
+/// A purse that is charged.
+struct Pays {
+    purse: Purse,
+    held: Arc<Held>,
+    /// How far down what is held here may go: with blocks, not below nothing.
+    floor: i64,
+}
+
+// === impl Reservation ===
+
+impl Reservation {
+    /// The purses of a sender, with enough in them for these messages where there is enough.
+    pub async fn open(
+        node: &NodeContext,
+        sender: u32,
+        messages: impl Iterator<Item = &Message>,
+    ) -> Self {
+        let Some(charging) = node.plan().charging(sender).cloned() else {
+            return Self::default();
+        };
+        let pays = |purse: Purse| Pays {
+            purse,
+            held: node.balance.held(purse),
+            floor: match node.cluster.is_some() {
+                true => 0,
+                false => charging.floor(purse),
+            },
+        };
+        let now = clock::now_ms();
+        let mut reservation = Self {
+            quota: charging.quota.map(|_| pays(Purse::quota(sender, now))),
+            balance: charging
+                .tariff
+                .as_ref()
+                .map(|_| pays(Purse::balance(sender))),
+            charging: Some(charging),
+            unknown: false,
+            rows: Vec::new(),
+            is_with_store: false,
+        };
+        let Some(cluster) = &node.cluster else {
+            return reservation;
+        };
+        let prices: Vec<(i64, i64)> = messages.map(|message| reservation.cost(message)).collect();
+        let segments = prices.iter().map(|(segments, _)| segments).sum();
+        let credits = prices
+            .iter()
+            .fold(0_i64, |sum, (_, credits)| sum.saturating_add(*credits));
+        for (pays, need) in [
+            (&reservation.quota, segments),
+            (&reservation.balance, credits),
+        ] {
+            let (Some(pays), Some(charging)) = (pays, &reservation.charging) else {
+                continue;
+            };
+            let floor = charging.floor(pays.purse);
+            let ensure = pays.held.ensure(cluster.as_ref(), pays.purse, need, floor);
+            let failure = match tokio::time::timeout(PATIENCE, ensure).await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "the database is silent".to_owned(),
+            };
+            tracing::warn!(sender = %node.name_of(sender), error = failure, "a purse cannot be asked");
+            reservation.unknown = true;
+        }
+        reservation
+    }
+
+    /// Whether anything is charged at all.
+    pub fn is_charged(&self) -> bool {
+        self.charging.is_some()
+    }
+
+    /// Charges a message that has its id.
+    ///
+    /// # Errors
+    /// What it is refused with; nothing is charged then.
+    pub fn charge(&mut self, node: &NodeContext, message: &Message) -> Result<(), CommandStatus> {
+        let (segments, credits) = self.cost(message);
+        let refuse = |reason: &'static str, status: u32| {
+            node.metrics
+                .not_covered
+                .get_or_create_owned(&ReasonLabel { reason })
+                .inc();
+            match self.unknown {
+                true => CommandStatus::ESME_RSYSERR,
+                false => CommandStatus(status),
+            }
+        };
+        if let Some(quota) = &self.quota
+            && !quota.held.spend(segments, quota.floor)
+        {
+            return Err(refuse("quota", node.plan().config.smpp.quota_status));
+        }
+        if let Some(balance) = &self.balance
+            && !balance.held.spend(credits, balance.floor)
+        {
+            if let Some(quota) = &self.quota {
+                quota.held.put(segments);
+            }
+            return Err(refuse("balance", node.plan().config.smpp.balance_status));
+        }
+        for (pays, amount) in [(&self.quota, segments), (&self.balance, credits)] {
+            if let Some(pays) = pays.as_ref().filter(|_| amount != 0) {
+                self.rows.push(ChargeRow {
+                    id: message.id,
+                    purse: pays.purse,
+                    amount,
+                    epoch: pays.held.epoch,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows for the batch that stores the messages. From here on only an answer of the store
+    /// gives anything back.
+    pub fn take_rows(&mut self) -> Vec<ChargeRow> {
+        self.is_with_store = true;
+        self.rows.clone()
+    }
+
+    /// The store has refused everything.
+    pub fn refused(&mut self, error: &StoreError) {
+        // A fenced node's blocks are not its own any more; what a closed store has written is seen at
+        // the next start.
+        self.is_with_store = matches!(error, StoreError::Fenced | StoreError::Closed);
+    }
+
+    /// One message was refused after all. `charged`: its own row was written, and so was its charge.
+    pub fn give_back(&self, node: &Arc<NodeContext>, id: u64, charged: bool) {
+        let own = self.rows.iter().filter(|row| row.id == id);
+        if !charged {
+            own.for_each(|row| self.put(row));
+            return;
+        }
+        let charge: Vec<ChargeRow> = own
+            .map(|row| ChargeRow {
+                amount: -row.amount,
+                ..row.clone()
+            })
+            .collect();
+        if charge.is_empty() {
+            return;
+        }
+        let purses: Vec<(Arc<Held>, i64)> = charge
+            .iter()
+            .filter_map(|row| Some((Arc::clone(&self.pays(row.purse)?.held), -row.amount)))
+            .collect();
+        let ticket = node.store.write(WriteBatch {
+            charge,
+            ..WriteBatch::default()
+        });
+        actix::spawn(async move {
+            match ticket.await {
+                Ok(_) => purses.iter().for_each(|(held, amount)| held.put(*amount)),
+                Err(error) => {
+                    tracing::error!(id, %error, "a refused message stays charged");
+                }
+            }
+        });
+    }
+
+    fn put(&self, row: &ChargeRow) {
+        if let Some(pays) = self.pays(row.purse) {
+            pays.held.put(row.amount);
+        }
+    }
+
+    fn pays(&self, purse: Purse) -> Option<&Pays> {
+        [&self.quota, &self.balance]
+            .into_iter()
+            .flatten()
+            .find(|pays| pays.purse == purse)
+    }
+
+    /// Segments of a message, and the credits that they cost.
+    fn cost(&self, message: &Message) -> (i64, i64) {
+        let segments = i64::from(content::segments(message));
+        let tariff = self
+            .charging
+            .as_ref()
+            .and_then(|charging| charging.tariff.as_ref());
+        let price = tariff.map_or(0, |tariff| tariff.price(&message.destination));
+        (segments, segments.saturating_mul(i64::from(price)))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.is_with_store {
+            self.rows.iter().for_each(|row| self.put(row));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Addresses of actors by the messages that they take.
+//!
+//! Whoever sends knows messages, not the actor behind them: so what all actors hold names none of them.
+
+use actix::dev::ToEnvelope;
+use actix::{Actor, Addr, Handler, Message, Recipient};
+
+use crate::actors::context::plan::MakeQueues;
+use crate::actors::queue::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::pb::{
+    Credit, DisownPartitions, Enqueue, FinalBatch, FlushCorrelation, ForgetParked, Held,
+    PlanChanged, QueueCommand, ReceiptBatch, ReleasePartitions, ResolvedBatch, SentBatch,
+    SessionDown, SettleBatch, SlotsChanged, TakeTokens,
+};
+
+/// The address of an actor that takes messages of this kind.
+pub trait Takes<M>
+where
+    M: Message + Send,
+    M::Result: Send,
+{
+    fn recipient(&self) -> &Recipient<M>;
+}
+
+macro_rules! addresses {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $message:ty,)+ })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name {
+            $($field: Recipient<$message>,)+
+        }
+
+        impl<A> From<Addr<A>> for $name
+        where
+            A: Actor $(+ Handler<$message>)+,
+            A::Context: $(ToEnvelope<A, $message> +)+,
+        {
+            fn from(actor: Addr<A>) -> Self {
+                Self {
+                    $($field: actor.clone().recipient(),)+
+                }
+            }
+        }
+
+        impl $name {
+            /// Where messages of this kind go.
+            pub fn recipient<M>(&self) -> &Recipient<M>
+            where
+                Self: Takes<M>,
+                M: Message + Send,
+                M::Result: Send,
+            {
+                Takes::recipient(self)
+            }
+        }
+
+        $(impl Takes<$message> for $name {
+            fn recipient(&self) -> &Recipient<$message> {
+                &self.$field
+            }
+        })+
+    )+};
+}
+
+addresses! {
+    /// Of the queue of one destination.
+    QueueAddress {
+        enqueue: Timed<Enqueue>,
+        credit: Timed<Credit>,
+        settle: Timed<SettleBatch>,
+        session_down: Timed<SessionDown>,
+        held: Timed<Held>,
+        resolved: Timed<ResolvedBatch>,
+        written: AttemptsWritten,
+        command: QueueCommand,
+        compare: Compare,
+        missed: Missed,
+        adopt: AdoptPartitions,
+        disown: DisownPartitions,
+        release: ReleasePartitions,
+    }
+
+    /// Of Correlation.
+    CorrelationAddress {
+        sent: Timed<SentBatch>,
+        receipts: Timed<ReceiptBatch>,
+        flush: FlushCorrelation,
+        forget: ForgetParked,
+    }
+
+    /// Of Receipts.
+    ReceiptsAddress {
+        ended: Timed<FinalBatch>,
+    }
+
+    /// Of the Supervisor.
+    SupervisorAddress {
+        make: MakeQueues,
+        changed: PlanChanged,
+        slots: SlotsChanged,
+    }
+
+    /// Of Throttle.
+    ThrottleAddress {
+        take: Timed<TakeTokens>,
+    }
+}
+
+/// Sends without waiting. When the mailbox is full, a task of this arbiter waits for room: the
+/// number of such tasks is bounded by windows and credit, and nothing is dropped.
+pub fn post_to<M>(recipient: &Recipient<M>, message: M)
+where
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    if let Err(actix::prelude::SendError::Full(message)) = recipient.try_send(message) {
+        let recipient = recipient.clone();
+        actix::spawn(async move {
+            let _ = recipient.send(message).await;
+        });
+    }
+}

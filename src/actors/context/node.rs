@@ -1,0 +1,424 @@
+//! What every actor holds: the store, the plan, the other actors' addresses, counters.
+//!
+//! Built once by `app`; only the plan and the set of queues change while the process runs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, Guard};
+use tokio::time::Instant;
+
+use crate::actors::billing::balance::Balance;
+use crate::actors::context::addresses::{
+    CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
+};
+use crate::actors::context::local_lease::LocalLease;
+use crate::actors::context::plan::{Plan, Targets};
+use crate::actors::context::ports::{BindBoard, Published, QueuePort};
+use crate::actors::context::target_health::Availability;
+use crate::actors::context::unfinished::Unfinished;
+use crate::actors::control::access::Access;
+use crate::actors::control::settings::ConfigState;
+use crate::actors::ingress::bind_guard::BindGuard;
+use crate::actors::ingress::duplicates::Duplicates;
+use crate::actors::ingress::verifier::Verifier;
+use crate::actors::receipts::cdr::Records;
+use crate::actors::routing::policy::PolicyState;
+use crate::actors::routing::resolver::Networks;
+use crate::actors::runtime::certificates::Certificates;
+use crate::actors::runtime::locks::lock;
+use crate::actors::runtime::supervise::Health;
+use crate::actors::runtime::timed_mailbox::{Mailboxes, Timed};
+use crate::config::Config;
+use crate::content::peer::references::References;
+use crate::domain::ByQueue;
+use crate::domain::account::Passwords;
+use crate::domain::circle::Circles;
+use crate::domain::id::{Ahead, IdGenerator};
+use crate::domain::partition;
+use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, SentBatch, ThrottleSnapshot};
+use crate::store::Store;
+use crate::store::cluster::{ClusterStore, Hint, Partition};
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Traces;
+
+/// How often it is said that no ids can be given.
+const SAY_AHEAD_EVERY: Duration = Duration::from_secs(60);
+
+pub struct NodeContext {
+    pub store: Arc<dyn Store>,
+    /// The same store, when other nodes use it too.
+    pub cluster: Option<Arc<dyn ClusterStore>>,
+    pub local_lease: Arc<LocalLease>,
+    /// The store's configuration, as this node has it.
+    pub settings: ConfigState,
+    pub ids: IdGenerator,
+    pub metrics: Arc<Metrics>,
+    pub traces: Traces,
+    pub mailboxes: Mailboxes,
+    pub passwords: Arc<Passwords>,
+    pub verifier: Verifier,
+    pub bind_guard: BindGuard,
+    /// Tokens of the admin API.
+    pub access: Arc<Access>,
+    pub binds: BindBoard,
+    /// What this node knows of numbers' networks.
+    pub networks: Networks,
+    /// Limits between addresses.
+    pub policy: PolicyState,
+    pub certificates: Certificates,
+    /// What operators brought lately that went on to others.
+    pub circles: Mutex<Circles>,
+    /// What was submitted lately by accounts with `duplicate_window`.
+    pub duplicates: Duplicates,
+    pub correlation: CorrelationAddress,
+    pub receipts: ReceiptsAddress,
+    pub throttle: ThrottleAddress,
+    pub correlation_snapshot: Published<CorrelationSnapshot>,
+    pub throttle_snapshot: Published<ThrottleSnapshot>,
+    /// Health of the single actors, by name, for snapshots.
+    pub health: Mutex<Vec<Arc<Health>>>,
+    /// Intake is stopped; windows are being finished.
+    pub draining: AtomicBool,
+    plan: ArcSwap<Plan>,
+    queues: ArcSwap<ByQueue<Arc<QueuePort>>>,
+    /// Compared with the accounts' caps.
+    pub unfinished: Unfinished,
+    /// What accounts may spend.
+    pub balance: Balance,
+    /// The files of call detail records, where there are any.
+    pub records: OnceLock<Records>,
+    references: Mutex<References>,
+    /// When it was last said that no ids can be given.
+    said_ahead: Mutex<Option<Instant>>,
+}
+
+/// What a context is made of.
+pub struct NodeParts {
+    pub store: Arc<dyn Store>,
+    /// The same store, when other nodes use it too.
+    pub cluster: Option<Arc<dyn ClusterStore>>,
+    pub ids: IdGenerator,
+    pub metrics: Arc<Metrics>,
+    pub traces: Traces,
+    pub plan: Plan,
+    pub settings: ConfigState,
+    pub correlation: CorrelationAddress,
+    pub receipts: ReceiptsAddress,
+    pub throttle: ThrottleAddress,
+}
+
+// === impl NodeContext ===
+
+impl NodeContext {
+    pub fn new(parts: NodeParts) -> Arc<Self> {
+        let NodeParts {
+            store,
+            cluster,
+            ids,
+            metrics,
+            traces,
+            plan,
+            settings,
+            correlation,
+            receipts,
+            throttle,
+        } = parts;
+        traces.configure(&plan.config.telemetry);
+        let passwords = Arc::new(Passwords::new());
+        Arc::new(Self {
+            store,
+            local_lease: Arc::new(match &cluster {
+                Some(_) => LocalLease::member(),
+                None => LocalLease::alone(),
+            }),
+            cluster,
+            settings,
+            ids,
+            mailboxes: Mailboxes::new(&metrics),
+            metrics,
+            traces,
+            verifier: Verifier::new(Arc::clone(&passwords)),
+            passwords,
+            bind_guard: BindGuard::default(),
+            access: Arc::default(),
+            binds: BindBoard::default(),
+            networks: Networks::default(),
+            policy: PolicyState::new(&plan.config.policy),
+            certificates: Certificates::default(),
+            circles: Mutex::default(),
+            duplicates: Duplicates::default(),
+            correlation,
+            receipts,
+            throttle,
+            correlation_snapshot: Published::default(),
+            throttle_snapshot: Published::default(),
+            health: Mutex::default(),
+            draining: AtomicBool::new(false),
+            plan: ArcSwap::from_pointee(plan),
+            queues: ArcSwap::default(),
+            unfinished: Unfinished::default(),
+            balance: Balance::default(),
+            records: OnceLock::new(),
+            references: Mutex::default(),
+            said_ahead: Mutex::default(),
+        })
+    }
+
+    /// An id for something accepted at `now` (Unix ms).
+    ///
+    /// # Errors
+    /// The ids are too far ahead of the clock; it is logged.
+    pub fn next_id(&self, now: i64) -> Result<u64, Ahead> {
+        self.say(self.ids.next(now))
+    }
+
+    /// Ids for a batch, see [`IdGenerator::take`].
+    ///
+    /// # Errors
+    /// As [`Self::next_id`].
+    pub fn next_ids(
+        &self,
+        now: i64,
+        count: usize,
+    ) -> Result<impl Iterator<Item = u64> + use<>, Ahead> {
+        self.say(self.ids.take(now, count))
+    }
+
+    fn say<T>(&self, ids: Result<T, Ahead>) -> Result<T, Ahead> {
+        if let Err(ahead) = &ids {
+            self.say_ahead(ahead);
+        }
+        ids
+    }
+
+    fn say_ahead(&self, ahead: &Ahead) {
+        let mut said = lock(&self.said_ahead);
+        if said.is_none_or(|at| at.elapsed() >= SAY_AHEAD_EVERY) {
+            *said = Some(Instant::now());
+            tracing::error!(
+                "{ahead}, so nothing is accepted: the clock stepped back. If it is right now, \
+                 stop this node and run `smsc repair-ids`; if not, set it"
+            );
+        }
+    }
+
+    pub fn plan(&self) -> Guard<Arc<Plan>> {
+        self.plan.load()
+    }
+
+    pub fn full_plan(&self) -> Arc<Plan> {
+        self.plan.load_full()
+    }
+
+    /// The queues of a plan exist before it is set.
+    pub fn set_plan(&self, plan: Arc<Plan>) {
+        self.traces.configure(&plan.config.telemetry);
+        self.policy.configure(&plan.config.policy);
+        self.plan.store(plan);
+    }
+
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.plan.load().config)
+    }
+
+    pub fn queue(&self, id: u32) -> Option<Arc<QueuePort>> {
+        self.queues.load().get(&id).cloned()
+    }
+
+    /// All queues, by name.
+    pub fn queues(&self) -> Vec<Arc<QueuePort>> {
+        let mut all: Vec<_> = self.queues.load().values().cloned().collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    pub fn add_queue(&self, port: Arc<QueuePort>) {
+        self.queues.rcu(|queues| {
+            let mut queues = ByQueue::clone(queues);
+            queues.insert(port.id, Arc::clone(&port));
+            queues
+        });
+    }
+
+    /// Gives items to a queue of this node; false when there is no such queue: they are active in the
+    /// store, where the janitor finds them.
+    pub fn enqueue(&self, queue: u32, items: Vec<QueueItem>) -> bool {
+        let Some(port) = self.queue(queue) else {
+            let messages = items.len();
+            tracing::error!(queue = %self.name_of(queue), messages, "there is no such queue");
+            return false;
+        };
+        port.more_waits(&items);
+        port.post(Enqueue { items });
+        true
+    }
+
+    /// Tells Correlation which attempts an operator has answered. They count as unwritten from now on.
+    pub fn tell_sent(&self, batch: SentBatch) {
+        if let Some(port) = self.queue(batch.operator) {
+            port.unwritten.add(batch.sent.len());
+        }
+        self.tell_correlation(batch);
+    }
+
+    /// Most rows of one commit.
+    pub fn commit_rows(&self) -> usize {
+        let config = &self.plan.load().config;
+        match self.local_lease.is_shared() {
+            true => config.postgres.batch_rows,
+            false => config.store.batch_rows,
+        }
+    }
+
+    /// Sends to Correlation, measured.
+    pub fn tell_correlation<M>(&self, message: M)
+    where
+        CorrelationAddress: Takes<Timed<M>>,
+        M: actix::Message + Send + 'static,
+        M::Result: Send,
+    {
+        post_to(
+            self.correlation.recipient(),
+            Timed::new(message, &self.mailboxes.correlation),
+        );
+    }
+
+    /// Whether a message put into this queue now would be sent soon, by this node or another.
+    pub fn available(&self, queue: u32) -> bool {
+        let queues = self.queues.load();
+        queues.get(&queue).is_some_and(|port| self.counts(port))
+    }
+
+    /// Whether the target of a queue counts as there: it is served, or what governs it says otherwise.
+    pub fn counts(&self, port: &QueuePort) -> bool {
+        !port.suspended.load(Ordering::Relaxed)
+            && match port.target_health.availability() {
+                Availability::WhileServed => self.is_served(port),
+                Availability::Available => true,
+                Availability::Unavailable => false,
+            }
+    }
+
+    /// Whether this node or another has somebody to send to.
+    pub fn is_served(&self, port: &QueuePort) -> bool {
+        port.is_bound()
+            || (self.local_lease.is_shared() && self.local_lease.cluster_view().serves(port.id))
+    }
+
+    /// The partition of a queue that a message for this destination belongs to.
+    pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
+        match self.local_lease.is_shared() && self.is_split(queue) {
+            true => partition::of(destination),
+            false => partition::WHOLE,
+        }
+    }
+
+    /// Numbers of the other living nodes.
+    pub fn other_nodes(&self) -> Vec<u8> {
+        let own = self.ids.node();
+        self.local_lease
+            .cluster_view()
+            .view
+            .nodes
+            .iter()
+            .filter(|node| node.lives_for.is_some() && node.node != own)
+            .map(|node| node.node)
+            .collect()
+    }
+
+    /// Tells the owners of partitions that the hand-off table has something for them.
+    pub fn wake_owners(&self, partitions: impl IntoIterator<Item = Partition>) {
+        let Some(cluster) = &self.cluster else { return };
+        let cluster_view = self.local_lease.cluster_view();
+        let mut nodes: Vec<u8> = partitions
+            .into_iter()
+            .filter_map(|partition| cluster_view.owner_of(partition))
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        if !nodes.is_empty() {
+            cluster.wake(&nodes, Hint::HandOff);
+        }
+    }
+
+    pub fn is_account(&self, id: u32) -> bool {
+        self.plan.load().name_of(id).starts_with("account:")
+    }
+
+    /// Whether a queue has partitions by destination.
+    pub fn is_split(&self, queue: u32) -> bool {
+        let plan = self.plan.load();
+        let name = plan.name_of(queue);
+        name.starts_with("operator:") || name.starts_with("internal:")
+    }
+
+    pub fn name_of(&self, id: u32) -> String {
+        self.plan.load().name_of(id).to_owned()
+    }
+
+    /// Counts one unfinished message of a sender; false when its cap is reached.
+    pub fn reserve(&self, sender: u32) -> bool {
+        let plan = self.plan.load();
+        let account = plan.account_by_id(sender);
+        let cap = account.and_then(|account| account.config.max_waiting);
+        self.unfinished.reserve(sender, cap)
+    }
+
+    /// How full a sender's cap of unfinished messages is, percent; 0 without a cap.
+    pub fn filled(&self, sender: u32) -> usize {
+        let plan = self.plan.load();
+        let cap = plan
+            .account_by_id(sender)
+            .and_then(|account| account.config.max_waiting);
+        let Some(cap) = cap.filter(|cap| *cap > 0) else {
+            return 0;
+        };
+        let count = self.unfinished.count(sender);
+        (count.saturating_mul(100) / cap) as usize
+    }
+
+    /// Counts the parts that a message of a sender was divided into: each is kept by itself.
+    pub fn reserve_parts(&self, sender: u32, parts: u64) {
+        self.unfinished.add(sender, parts as i64);
+    }
+
+    /// A number for the parts of the next long message of this pair.
+    pub fn reference(&self, source: &[u8], destination: &[u8], now: i64) -> u16 {
+        let mut references = lock(&self.references);
+        references.next(source, destination, now / 1_000, self.ids.node())
+    }
+
+    /// One message of a sender has ended, or was refused after all.
+    pub fn release(&self, sender: u32) {
+        self.unfinished.add(sender, -1);
+    }
+
+    pub fn watch(&self, health: Arc<Health>) {
+        lock(&self.health).push(health);
+    }
+}
+
+// === impl Targets ===
+
+impl Targets for NodeContext {
+    fn available(&self, queue: u32) -> bool {
+        NodeContext::available(self, queue)
+    }
+
+    /// What waits and is unanswered, on all nodes, for each that the target takes at a time.
+    fn load(&self, queue: u32) -> f64 {
+        let Some(port) = self.queue(queue) else {
+            return f64::INFINITY;
+        };
+        let elsewhere = match self.local_lease.is_shared() {
+            true => self
+                .local_lease
+                .cluster_view()
+                .to_do(queue, self.ids.node()),
+            false => 0,
+        };
+        (port.to_do() + elsewhere) as f64 / port.target_health.capacity()
+    }
+}

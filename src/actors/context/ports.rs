@@ -1,0 +1,489 @@
+//! What actors know of each other: addresses, shared counters and published snapshots.
+//!
+//! Addresses cannot travel as protobuf, so a session registers itself in the [`QueuePort`] of the
+//! queue that it serves; everything else is a message.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actix::dev::RecipientRequest;
+use actix::prelude::SendError;
+use actix::{Message, Recipient};
+use arc_swap::ArcSwap;
+use tokio::time::Instant;
+
+use crate::actors::context::addresses::{QueueAddress, Takes, post_to};
+use crate::actors::context::local_lease::LocalLease;
+use crate::actors::context::plan::Plan;
+use crate::actors::context::target_health::TargetHealth;
+use crate::actors::context::unwritten::Unwritten;
+use crate::actors::queue::messages::AttemptsWritten;
+use crate::actors::runtime::locks::lock;
+use crate::actors::runtime::supervise::Health;
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::pb;
+use crate::pb::bind_command::Verb;
+use crate::telemetry::metrics::{AttemptMeter, Mailbox, Metrics};
+
+/// What a queue's messages wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueKind {
+    /// Binds that we dial.
+    Operator,
+    /// Receivers of an account: receipts, MO, and MT for a peer that dials us.
+    Account,
+    /// The built-in target that delivers, fails or is unreachable.
+    Test,
+    /// An actor of every delivering node, which gives what it takes to other queues.
+    Internal,
+}
+
+/// A queue as others see it.
+pub struct QueuePort {
+    pub id: u32,
+    /// As interned: `operator:up`, `account:test`, `test:delivered`.
+    pub name: String,
+    pub kind: QueueKind,
+    address: QueueAddress,
+    pub local_lease: Arc<LocalLease>,
+    pub health: Arc<Health>,
+    /// Sessions that can be given deliveries.
+    pub bound: AtomicU32,
+    pub suspended: AtomicBool,
+    /// Waiting, scheduled and in flight; compared with the cap before acceptance.
+    pub depth: AtomicU64,
+    /// Of it, by sender: as of the last look, and what came since. Compared with one account's share.
+    by_sender: Mutex<HashMap<u32, u64, ahash::RandomState>>,
+    /// Handed to sessions and not settled.
+    pub held: AtomicU64,
+    /// Answered, and not durable yet.
+    pub unwritten: Unwritten,
+    /// What its target counts as in routes.
+    pub target_health: TargetHealth,
+    pub snapshot: Published<pb::QueueSnapshot>,
+    sessions: Mutex<HashMap<u64, SessionPort>>,
+    /// How its attempts go.
+    pub attempts: AttemptMeter,
+    mailbox: Mailbox,
+}
+
+/// So many attempts of a queue, counted until this is dropped.
+pub struct Counted {
+    port: Arc<QueuePort>,
+    attempts: u64,
+}
+
+/// How a queue reaches a session.
+#[derive(Clone)]
+pub struct SessionPort {
+    pub deliver: Recipient<Timed<pb::DeliverBatch>>,
+    pub report: Recipient<pb::ReportHeld>,
+    /// It finishes what it has and takes no more.
+    pub retiring: bool,
+}
+
+impl SessionPort {
+    pub fn new(
+        deliver: Recipient<Timed<pb::DeliverBatch>>,
+        report: Recipient<pb::ReportHeld>,
+    ) -> Self {
+        Self {
+            deliver,
+            report,
+            retiring: false,
+        }
+    }
+}
+
+/// A snapshot that its actor replaces and anyone reads, also while the actor is down.
+pub struct Published<T>(ArcSwap<T>);
+
+/// The binds there are, inbound and outbound.
+#[derive(Default)]
+pub struct BindBoard {
+    binds: Mutex<HashMap<u64, Arc<BindPort>>>,
+    next: AtomicU64,
+}
+
+/// One bind as the admin API sees it.
+pub struct BindPort {
+    pub session: u64,
+    /// Interned name of the account or operator, 0 before the bind.
+    pub owner: AtomicU32,
+    /// Number of the outbound slot; `u32::MAX` for an inbound bind.
+    pub slot: AtomicU32,
+    pub snapshot: Published<pb::BindSnapshot>,
+    pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
+    /// Where alert_notifications for its account go, when it receives.
+    pub alerts: Mutex<Option<Recipient<pb::ForwardAlert>>>,
+    /// Where answers to its receipts go.
+    pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
+    /// Suspended by an administrator's command, until resumed by one.
+    pub suspended: AtomicBool,
+    /// Ends a reconnect pause, so that a command is handled at once.
+    pub health: Option<Arc<Health>>,
+    made: Instant,
+    /// When the peer was last heard, in nanoseconds since `made`: an answer may come within a millisecond
+    /// of its question.
+    heard: AtomicU64,
+}
+
+// === impl QueuePort ===
+
+impl QueuePort {
+    pub fn new(
+        id: u32,
+        name: String,
+        kind: QueueKind,
+        address: QueueAddress,
+        local_lease: Arc<LocalLease>,
+        metrics: &Metrics,
+    ) -> Self {
+        Self {
+            id,
+            attempts: metrics.attempts_of(&name),
+            mailbox: metrics.mailbox("queue"),
+            health: Health::new(name.clone()),
+            name,
+            kind,
+            address,
+            local_lease,
+            bound: AtomicU32::new(0),
+            suspended: AtomicBool::new(false),
+            depth: AtomicU64::new(0),
+            by_sender: Mutex::default(),
+            held: AtomicU64::new(0),
+            unwritten: Unwritten::default(),
+            target_health: TargetHealth::new(),
+            snapshot: Published::default(),
+            sessions: Mutex::default(),
+        }
+    }
+
+    /// Sends to the queue, measured.
+    pub fn post<M>(&self, message: M)
+    where
+        QueueAddress: Takes<Timed<M>>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        post_to(self.address.recipient(), Timed::new(message, &self.mailbox));
+    }
+
+    /// Asks the queue.
+    pub fn send<M>(&self, message: M) -> RecipientRequest<M>
+    where
+        QueueAddress: Takes<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.address.recipient().send(message)
+    }
+
+    /// Sends to the queue; an error when its mailbox is full, or it is gone.
+    pub fn try_send<M>(&self, message: M) -> Result<(), SendError<M>>
+    where
+        QueueAddress: Takes<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.address.recipient().try_send(message)
+    }
+
+    /// Puts a message about partitions into the mailbox in its turn, full or not: one that came later
+    /// than work for them would undo that.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a handful per change of ownership"
+    )]
+    pub fn post_in_order<M>(&self, message: M)
+    where
+        QueueAddress: Takes<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.address.recipient().do_send(message);
+    }
+
+    /// Counts items that are on their way into the queue.
+    pub fn more_waits(&self, items: &[pb::QueueItem]) {
+        self.depth.fetch_add(items.len() as u64, Ordering::Relaxed);
+        if self.kind == QueueKind::Account {
+            return;
+        }
+        let mut counts = lock(&self.by_sender);
+        // Those of one commit come from one sender, nearly always.
+        for same in items.chunk_by(|one, next| one.sent_by() == next.sent_by()) {
+            let sender = same.first().map_or(0, pb::QueueItem::sent_by);
+            *counts.entry(sender).or_default() += same.len() as u64;
+        }
+    }
+
+    /// How many wait, of each sender. Without any, nobody has more than came since.
+    pub fn set_waiting(&self, depth: u64, by_sender: HashMap<u32, u64, ahash::RandomState>) {
+        self.depth.store(depth, Ordering::Relaxed);
+        if self.kind != QueueKind::Account {
+            *lock(&self.by_sender) = by_sender;
+        }
+    }
+
+    /// Whether a message of this sender is one too many.
+    pub fn is_full_for(&self, sender: u32, plan: &Plan) -> bool {
+        let depth = self.depth.load(Ordering::Relaxed);
+        let most = plan.most_of_one();
+        let has = || lock(&self.by_sender).get(&sender).copied().unwrap_or(0);
+        depth >= plan.config.queue.max_waiting || (depth >= most && has() >= most)
+    }
+
+    /// Messages that wait here for nothing but their turn, or for an answer.
+    pub fn to_do(&self) -> u64 {
+        let depth = self.depth.load(Ordering::Relaxed);
+        depth.saturating_sub(self.target_health.later())
+    }
+
+    /// So many have been taken; the next snapshot counts anew.
+    pub fn less_to_do(&self, messages: usize) {
+        let less = |depth: u64| Some(depth.saturating_sub(messages as u64));
+        let _ = self
+            .depth
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// A session begins to serve this queue; credit follows.
+    pub fn join(&self, session: u64, port: SessionPort) {
+        lock(&self.sessions).insert(session, port);
+        self.bound.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A session will take nothing more, but still answers for what it has.
+    pub fn retire(&self, session: u64) {
+        if let Some(port) = lock(&self.sessions).get_mut(&session)
+            && !port.retiring
+        {
+            port.retiring = true;
+            self.bound.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A session is gone.
+    pub fn leave(&self, session: u64) {
+        if lock(&self.sessions)
+            .remove(&session)
+            .is_some_and(|port| !port.retiring)
+        {
+            self.bound.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn session(&self, session: u64) -> Option<SessionPort> {
+        lock(&self.sessions).get(&session).cloned()
+    }
+
+    pub fn sessions(&self) -> Vec<(u64, SessionPort)> {
+        lock(&self.sessions)
+            .iter()
+            .map(|(session, port)| (*session, port.clone()))
+            .collect()
+    }
+
+    /// Whether a message put here now would be sent soon.
+    pub fn available(&self) -> bool {
+        !self.suspended.load(Ordering::Relaxed) && self.is_bound()
+    }
+
+    /// Whether there is somebody on this node to send to.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.kind, QueueKind::Test | QueueKind::Internal)
+            || self.bound.load(Ordering::Relaxed) > 0
+    }
+}
+
+// === impl Counted ===
+
+impl Counted {
+    /// Counts attempts whose rows the caller is about to write; `None` for none.
+    pub fn new(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
+        port.unwritten.add(attempts);
+        Self::counted_before(port, attempts)
+    }
+
+    /// The same for attempts that were counted when their answer came.
+    pub fn counted_before(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
+        (attempts > 0).then(|| Self {
+            port: Arc::clone(port),
+            attempts: attempts as u64,
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if self.port.unwritten.written(self.attempts) {
+            // A mailbox that is full makes it look by itself, and its timer does.
+            let _ = self.port.try_send(AttemptsWritten);
+        }
+    }
+}
+
+// === impl Published ===
+
+impl<T> Published<T> {
+    pub fn set(&self, value: T) {
+        self.0.store(Arc::new(value));
+    }
+
+    pub fn get(&self) -> Arc<T> {
+        self.0.load_full()
+    }
+}
+
+impl<T: Default> Default for Published<T> {
+    fn default() -> Self {
+        Self(ArcSwap::from_pointee(T::default()))
+    }
+}
+
+// === impl BindBoard ===
+
+impl BindBoard {
+    /// A number for a new session, unique while the process runs.
+    pub fn next_session(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub fn add(&self, port: Arc<BindPort>) {
+        lock(&self.binds).insert(port.session, port);
+    }
+
+    pub fn remove(&self, session: u64) {
+        lock(&self.binds).remove(&session);
+    }
+
+    pub fn contains(&self, session: u64) -> bool {
+        lock(&self.binds).contains_key(&session)
+    }
+
+    /// All binds, oldest session first.
+    pub fn all(&self) -> Vec<Arc<BindPort>> {
+        let mut all: Vec<_> = lock(&self.binds).values().cloned().collect();
+        all.sort_by_key(|port| port.session);
+        all
+    }
+
+    /// Answers the receipts that a session asked about; a session that is gone is asked again by
+    /// its operator.
+    pub fn reply(&self, session: u64, reply: pb::ReceiptReply) {
+        let recipient = lock(&self.binds)
+            .get(&session)
+            .and_then(|port| lock(&port.replies).clone());
+        if let Some(recipient) = recipient {
+            post_to(&recipient, reply);
+        }
+    }
+
+    /// A session is nobody's bind after all.
+    pub fn unclaim(&self, session: u64) {
+        if let Some(port) = lock(&self.binds).get(&session) {
+            port.owner.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes a session a bind of `owner`, unless that has as many as it may.
+    pub fn claim(&self, session: u64, owner: u32, most: usize) -> bool {
+        let binds = lock(&self.binds);
+        let bound = binds
+            .values()
+            .filter(|port| port.owner.load(Ordering::Relaxed) == owner)
+            .count();
+        match binds.get(&session) {
+            Some(port) if bound < most => {
+                port.owner.store(owner, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+// === impl BindSnapshot ===
+
+impl pb::BindSnapshot {
+    /// The other side has answered: moves the mean towards this answer by a sixteenth.
+    pub fn answered(&mut self, after: Duration) {
+        let after = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).max(1);
+        self.answer_us = match self.answer_us {
+            0 => after,
+            mean => (mean - mean / 16).saturating_add(after / 16).max(1),
+        };
+    }
+}
+
+// === impl BindPort ===
+
+impl BindPort {
+    pub fn new(session: u64, health: Option<Arc<Health>>) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            owner: AtomicU32::new(0),
+            slot: AtomicU32::new(u32::MAX),
+            snapshot: Published::default(),
+            commands: Mutex::default(),
+            alerts: Mutex::default(),
+            replies: Mutex::default(),
+            suspended: AtomicBool::new(false),
+            health,
+            made: Instant::now(),
+            heard: AtomicU64::new(0),
+        })
+    }
+
+    /// The peer has said something.
+    pub fn hear(&self, now: Instant) {
+        let since = now.saturating_duration_since(self.made).as_nanos() as u64;
+        self.heard.store(since, Ordering::Relaxed);
+    }
+
+    /// When the peer last said something.
+    pub fn heard_at(&self) -> Instant {
+        self.made + Duration::from_nanos(self.heard.load(Ordering::Relaxed))
+    }
+
+    pub fn listen(&self, recipient: Recipient<pb::BindCommand>) {
+        *lock(&self.commands) = Some(recipient);
+    }
+
+    /// Hands a command to the bind and ends its pause; false when it takes none.
+    pub fn command(&self, command: pb::BindCommand) -> bool {
+        let Some(recipient) = lock(&self.commands).clone() else {
+            return false;
+        };
+        match command.verb() {
+            Verb::Suspend => self.suspended.store(true, Ordering::Relaxed),
+            Verb::Resume => self.suspended.store(false, Ordering::Relaxed),
+            _ => {}
+        }
+        let sleeps = matches!(
+            self.snapshot.get().state(),
+            pb::BindState::Waiting | pb::BindState::Paused
+        );
+        if sleeps {
+            // Its mailbox would be read only after the next bind; waking says the same now.
+            self.wake();
+            return true;
+        }
+        recipient.try_send(command).is_ok()
+    }
+
+    pub fn is_bound(&self) -> bool {
+        self.snapshot.get().state() == pb::BindState::Bound
+    }
+
+    /// Ends a pause; the bind looks again whether and how it is wanted.
+    pub fn wake(&self) {
+        if let Some(health) = &self.health {
+            health.wake();
+        }
+    }
+}

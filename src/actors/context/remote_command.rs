@@ -1,0 +1,42 @@
+//! Administrators' commands for other nodes: left in the shared store, carried out by the node's Admin.
+//!
+//! A queue and an operator are there on every node, a message is in the hands of one.
+
+use prost::Message as _;
+
+use crate::actors::context::NodeContext;
+use crate::pb::order::What;
+use crate::pb::{Message, Order, Refusal};
+use crate::store::cluster::{Hint, Partition};
+
+/// Leaves a command for every other living node; whether there is one.
+pub async fn to_others(node: &NodeContext, what: What) -> Result<bool, Refusal> {
+    send(node, node.other_nodes(), what).await
+}
+
+/// Leaves a command for one node.
+pub async fn to_node(node: &NodeContext, to: u8, what: What) -> Result<bool, Refusal> {
+    send(node, vec![to], what).await
+}
+
+async fn send(node: &NodeContext, nodes: Vec<u8>, what: What) -> Result<bool, Refusal> {
+    let Some(cluster) = node.cluster.as_ref().filter(|_| !nodes.is_empty()) else {
+        return Ok(false);
+    };
+    let order = Order { what: Some(what) }.encode_to_vec();
+    cluster.order(nodes.clone(), order).await?;
+    cluster.wake(&nodes, Hint::Orders);
+    Ok(true)
+}
+
+/// The other node that has this message in its queue; `None` for this one.
+pub fn owner_of(node: &NodeContext, queue: u32, message: &Message) -> Option<u8> {
+    if !node.local_lease.is_shared() {
+        return None;
+    }
+    let part = node.part_of(queue, &message.destination);
+    node.local_lease
+        .cluster_view()
+        .owner_of(Partition { queue, part })
+        .filter(|owner| *owner != node.ids.node())
+}

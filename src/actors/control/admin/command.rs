@@ -1,0 +1,243 @@
+//! Administrators' commands, passed on to the queue or the binds they are for, and written to the log.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::messages;
+use crate::actors::context::NodeContext;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::ports::BindPort;
+use crate::actors::context::remote_command;
+use crate::actors::control::settings;
+use crate::actors::orders::{self, ask, audit};
+use crate::actors::receipts::alert;
+use crate::actors::receipts::notification;
+use crate::actors::session::bind_permits;
+use crate::pb::order::What;
+use crate::pb::{
+    BindCommand, BindState, CommandOperator, CommandQueue, Commanded, Order, QueueCommand, Refusal,
+    bind_command, queue_command,
+};
+
+/// Suspends, resumes or purges a queue.
+pub(super) async fn queue(
+    node: Arc<NodeContext>,
+    order: CommandQueue,
+) -> Result<Commanded, Refusal> {
+    let verb = order.verb();
+    let mut result = queue_ordered(&node, &order, verb).await;
+    audit(
+        &order.by,
+        verb.as_str_name(),
+        &format!("queue {}", order.name),
+        &result,
+    );
+    if let Ok(done) = &mut result {
+        done.pending |= remote_command::to_others(&node, What::Queue(order)).await?;
+    }
+    result
+}
+
+async fn queue_ordered(
+    node: &NodeContext,
+    order: &CommandQueue,
+    verb: queue_command::Verb,
+) -> Result<Commanded, Refusal> {
+    let port = node
+        .queues()
+        .into_iter()
+        .find(|port| port.name == order.name)
+        .ok_or_else(|| {
+            Refusal::not_found(format!(
+                "there is no queue {:?}; GET /v1/queues lists them",
+                order.name
+            ))
+        })?;
+    let command = QueueCommand {
+        verb: verb.into(),
+        by: order.by.clone(),
+        ..QueueCommand::default()
+    };
+    let reply = ask(&port, command).await?;
+    Ok(Commanded {
+        count: reply.count,
+        // A purge goes on in steps after its answer.
+        pending: verb == queue_command::Verb::Purge && reply.count > 0,
+    })
+}
+
+/// Carries out what was ordered on another node.
+pub async fn execute(node: Arc<NodeContext>, order: Order) {
+    match order.what {
+        Some(What::Queue(order)) => {
+            let result = queue_ordered(&node, &order, order.verb()).await;
+            let what = format!("queue {}", order.name);
+            audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Operator(order)) => {
+            let result = operator_ordered(&node, &order, order.verb());
+            let what = format!("operator {}", order.id);
+            audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Move(order)) => {
+            // Its result is in the log; whoever ordered it has the answer of another node.
+            let _ = orders::transfer::here(&node, &order).await;
+        }
+        Some(What::Message(order)) => {
+            let result = orders::message::carry_out(&node, &order).await;
+            let what = format!("message {}", order.id);
+            audit(&order.by, order.verb().as_str_name(), &what, &result);
+        }
+        Some(What::Alert(forward)) if forward.notification.is_some() => {
+            notification::arrived(&node, forward);
+        }
+        Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
+        Some(What::Alert(forward)) => alert::arrived(&node, &forward),
+        // What cannot be applied here is told by the API, and looked at again every second.
+        Some(What::Settings(_)) => drop(settings::follow(&node, false).await),
+        Some(What::MakeRoom(order)) => {
+            bind_permits::make_room(&node, order.account, Duration::from_millis(order.within_ms))
+                .await;
+        }
+        Some(What::EraseRecords(order)) => {
+            if let Err(error) = messages::erase_records(&node, order.msisdn).await {
+                tracing::error!(%error, "a number could not be taken out of the CDR files");
+            }
+        }
+        None => {}
+    }
+}
+
+/// Commands every bind of an operator.
+pub(super) async fn operator(
+    node: Arc<NodeContext>,
+    order: CommandOperator,
+) -> Result<Commanded, Refusal> {
+    let verb = order.verb();
+    let mut result = operator_ordered(&node, &order, verb);
+    audit(
+        &order.by,
+        verb.as_str_name(),
+        &format!("operator {}", order.id),
+        &result,
+    );
+    if let Ok(done) = &mut result {
+        done.pending |= remote_command::to_others(&node, What::Operator(order)).await?;
+    }
+    result
+}
+
+fn operator_ordered(
+    node: &NodeContext,
+    order: &CommandOperator,
+    verb: bind_command::Verb,
+) -> Result<Commanded, Refusal> {
+    let owner = node
+        .plan()
+        .operators()
+        .find(|operator| operator.config.id == order.id)
+        .map(|operator| operator.id)
+        .ok_or_else(|| {
+            Refusal::not_found(format!(
+                "there is no operator {:?}; GET /v1/operators lists them",
+                order.id
+            ))
+        })?;
+    let binds = node.binds.all();
+    let own = binds
+        .iter()
+        .filter(|port| port.owner.load(Ordering::Relaxed) == owner);
+    let count = own.filter(|port| command_bind(port, verb)).count() as u64;
+    Ok(Commanded {
+        count,
+        pending: count > 0,
+    })
+}
+
+/// Hands a bind what its state calls for; false when there is nothing to do.
+fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
+    use bind_command::Verb;
+    let sleeps = matches!(
+        port.snapshot.get().state(),
+        BindState::Waiting | BindState::Paused
+    );
+    match (verb, sleeps) {
+        (Verb::Unspecified | Verb::Prove | Verb::Replace, _) => false,
+        // It may be on its way into the suspension.
+        (Verb::Resume, false) => {
+            port.suspended.load(Ordering::Relaxed) && port.command(bind(Verb::Resume))
+        }
+        // Coming back is binding again.
+        (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
+        (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,
+        (Verb::Suspend, true) | (Verb::Rebind | Verb::Suspend, false) => port.command(bind(verb)),
+    }
+}
+
+fn bind(verb: bind_command::Verb) -> BindCommand {
+    BindCommand { verb: verb.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::pb::BindSnapshot;
+    use bind_command::Verb;
+
+    fn port(state: BindState) -> Arc<BindPort> {
+        let port = BindPort::new(1, None);
+        port.snapshot.set(BindSnapshot {
+            state: state.into(),
+            ..BindSnapshot::default()
+        });
+        port
+    }
+
+    /// What a bind in each state is told, as a list of verbs it received.
+    #[actix::test]
+    async fn a_bind_hears_what_its_state_calls_for() {
+        use std::sync::Mutex;
+
+        struct Ear(Arc<Mutex<Vec<Verb>>>);
+        impl actix::Actor for Ear {
+            type Context = actix::Context<Self>;
+        }
+        impl actix::Handler<BindCommand> for Ear {
+            type Result = ();
+            fn handle(&mut self, command: BindCommand, _: &mut Self::Context) {
+                self.0.lock().unwrap().push(command.verb());
+            }
+        }
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let ear = actix::Actor::start(Ear(Arc::clone(&heard)));
+        let cases = [
+            (BindState::Bound, Verb::Resume, false, None),
+            (BindState::Bound, Verb::Rebind, true, Some(Verb::Rebind)),
+            (BindState::Bound, Verb::Suspend, true, Some(Verb::Suspend)),
+            // One that sleeps is woken and looks at its port; its mailbox stays empty.
+            (BindState::Waiting, Verb::Rebind, true, None),
+            (BindState::Waiting, Verb::Suspend, true, None),
+            (BindState::Paused, Verb::Resume, true, None),
+            (BindState::Paused, Verb::Suspend, false, None),
+            (BindState::Bound, Verb::Unspecified, false, None),
+        ];
+        for (state, verb, carried_out, expected) in cases {
+            let port = port(state);
+            port.listen(ear.clone().recipient());
+            assert_eq!(command_bind(&port, verb), carried_out, "{state:?} {verb:?}");
+            let suspended = port.suspended.load(Ordering::Relaxed);
+            assert_eq!(
+                suspended,
+                carried_out && verb == Verb::Suspend,
+                "{state:?} {verb:?}"
+            );
+            // The mailbox is read in order: an answered question means the command was handled.
+            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            assert_eq!(heard.lock().unwrap().pop(), expected, "{state:?} {verb:?}");
+        }
+    }
+}

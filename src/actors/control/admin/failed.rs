@@ -1,0 +1,93 @@
+//! Messages that ended in a failure, with their attempts.
+//!
+//! Called by the Admin actor, and by [`super::replay`] for what it sends again. Of a text that was
+//! divided or put together here only the message that carries all of it is shown: that is the one that
+//! can be sent again.
+
+use std::sync::Arc;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Plan;
+use crate::content;
+use crate::domain::state;
+use crate::pb::{ListFailed, MessageList, MessageState, Refusal, SearchMessages};
+use crate::store::failed::FailedSearch;
+use crate::store::{Search, Stored};
+
+use super::messages;
+
+/// A page of them, newest first.
+pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<MessageList, Refusal> {
+    let page = node.store.failed(search(&node, ask)?).await?;
+    let plan = node.full_plan();
+    let ids: Vec<u64> = page
+        .messages
+        .iter()
+        .filter(|stored| !is_carried(&plan, stored))
+        .map(|stored| stored.message.id)
+        .collect();
+    let histories = node.store.histories(ids).await?;
+    Ok(MessageList {
+        messages: histories
+            .into_iter()
+            .flatten()
+            .map(|history| messages::view(&node, history))
+            .collect(),
+        next_before: page.next_before.unwrap_or_default(),
+    })
+}
+
+/// The question as the store takes it.
+///
+/// # Errors
+/// A name that does not exist, or a state that is not final.
+pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch, Refusal> {
+    let which: SearchMessages = ask.which.unwrap_or_default();
+    let state = match which.state() {
+        MessageState::Unspecified => None,
+        one if state::is_final(i32::from(one) as u8) => Some(one),
+        _ => {
+            return Err(Refusal::conflict(
+                "state must be a final one; GET /v1/messages lists what is not final",
+            ));
+        }
+    };
+    let sender = match which.sender.as_str() {
+        "" => None,
+        name => Some(messages::sender(node, name)?),
+    };
+    let operator = match ask.operator.as_str() {
+        "" => None,
+        name => Some(operator(node, name)?),
+    };
+    Ok(FailedSearch {
+        which: Search {
+            to: (!which.to.is_empty()).then_some(which.to),
+            from: (!which.from.is_empty()).then_some(which.from),
+            sender,
+            since: (which.since != 0).then_some(which.since),
+            until: (which.until != 0).then_some(which.until),
+            state,
+            before: (which.before != 0).then_some(which.before),
+            limit: which.limit as usize,
+        },
+        operator,
+        error: ask.error,
+        replayed: ask.replayed,
+    })
+}
+
+/// The number of an operator or queue, named as routes or as the list of queues name it.
+pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    node.plan().sender(name).ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no operator {name:?} and never was; GET /v1/queues lists operators and accounts"
+        ))
+    })
+}
+
+/// Whether another message carries this one's text: the whole that it is a part of.
+pub(super) fn is_carried(plan: &Plan, stored: &Stored) -> bool {
+    // What waited for the rest of its text and did not get it carries itself.
+    content::is_part(&stored.message) || (stored.queue == plan.assembly && stored.attempts > 0)
+}

@@ -1,0 +1,312 @@
+//! Messages as the admin API shows them: the store's rows with names instead of numbers.
+
+use std::sync::Arc;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::remote_command;
+use crate::actors::context::traced;
+use crate::actors::orders;
+use crate::clock;
+use crate::domain::address::mask;
+use crate::domain::trace::to_hex;
+use crate::pb::message_view::Stage;
+use crate::pb::order::What;
+use crate::pb::{
+    AttemptView, ChangeView, EraseRecords, EraseSubscriber, ErasedMessages, FinalView, MessageList,
+    MessageState, MessageView, Refusal, SearchMessages, TraceView,
+};
+use crate::store::archive::Erased;
+use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
+
+/// One message with all that happened to it.
+pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
+    let history = orders::history(&node, id).await?;
+    Ok(view(&node, history))
+}
+
+/// A page of messages, newest first.
+pub(super) async fn search(
+    node: Arc<NodeContext>,
+    ask: SearchMessages,
+) -> Result<MessageList, Refusal> {
+    let state = match ask.state() {
+        MessageState::Unspecified => None,
+        state => Some(state),
+    };
+    let sender = match ask.sender.as_str() {
+        "" => None,
+        name => Some(sender(&node, name)?),
+    };
+    let page = node
+        .store
+        .search(Search {
+            to: (!ask.to.is_empty()).then_some(ask.to),
+            from: (!ask.from.is_empty()).then_some(ask.from),
+            sender,
+            since: (ask.since != 0).then_some(ask.since),
+            until: (ask.until != 0).then_some(ask.until),
+            state,
+            before: (ask.before != 0).then_some(ask.before),
+            limit: ask.limit as usize,
+        })
+        .await?;
+    Ok(MessageList {
+        messages: page
+            .messages
+            .into_iter()
+            .map(|stored| list_entry(&node, stored))
+            .collect(),
+        next_before: page.next_before.unwrap_or_default(),
+    })
+}
+
+/// The number of an account or operator that brings messages.
+pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    node.plan().sender(name).ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no account {name:?} and never was; GET /v1/queues lists accounts and operators"
+        ))
+    })
+}
+
+/// Takes a subscriber's number and texts out of finished messages.
+pub(super) async fn erase(
+    node: Arc<NodeContext>,
+    ask: EraseSubscriber,
+) -> Result<ErasedMessages, Refusal> {
+    let whom = mask(ask.msisdn.as_bytes());
+    node.networks.forget(ask.msisdn.as_bytes());
+    let result = node.store.erase_msisdn(ask.msisdn.clone()).await;
+    match &result {
+        Ok(done) => tracing::info!(
+            target: "audit",
+            by = ask.by, command = "erase", what = %whom, count = done.erased, active = done.active,
+            "command carried out"
+        ),
+        Err(error) => tracing::warn!(
+            target: "audit",
+            by = ask.by, command = "erase", what = %whom, reason = %error,
+            "command refused"
+        ),
+    }
+    let Erased { erased, active } = result?;
+    let msisdn = ask.msisdn;
+    let others = What::EraseRecords(EraseRecords {
+        msisdn: msisdn.clone(),
+    });
+    remote_command::to_others(&node, others).await?;
+    erase_records(&node, msisdn).await.map_err(|error| {
+        Refusal::unavailable(format!(
+            "number and text are gone from {erased} messages, but not from the CDR files: {error}"
+        ))
+    })?;
+    Ok(ErasedMessages { erased, active })
+}
+
+/// Takes a number out of the call detail records of this node.
+pub(super) async fn erase_records(node: &NodeContext, msisdn: String) -> std::io::Result<()> {
+    let Some(records) = node.records.get().cloned() else {
+        return Ok(());
+    };
+    let erase = move || records.erase(msisdn.as_bytes());
+    let erased = tokio::task::spawn_blocking(erase).await;
+    let count = erased.unwrap_or_else(|error| Err(std::io::Error::other(error)))?;
+    tracing::info!(target: "audit", count, "a number was taken out of the CDR files");
+    Ok(())
+}
+
+/// How far a message has come, from the rows that there are.
+pub(super) fn stage(history: &History, now: i64) -> Stage {
+    if history.stored.fin.is_some() {
+        return Stage::Final;
+    }
+    if history.accepted_attempt().is_some() {
+        return Stage::HandedOver;
+    }
+    if history.due_at() > now {
+        return Stage::Scheduled;
+    }
+    Stage::Waiting
+}
+
+pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
+    let now = clock::now_ms();
+    let stage = stage(&history, now);
+    let due_at = history.due_at();
+    let (mut told, mut given_up) = (history.told, false);
+    if history
+        .changes
+        .iter()
+        .any(|change| change.kind == ChangeKind::GiveUp)
+    {
+        (told, given_up) = (false, told);
+    }
+    MessageView {
+        stage: stage.into(),
+        due_at: if stage == Stage::Scheduled { due_at } else { 0 },
+        history: history
+            .attempts
+            .into_iter()
+            .map(|attempt| attempt_view(node, attempt))
+            .collect(),
+        changes: history
+            .changes
+            .into_iter()
+            .map(|change| ChangeView {
+                at: change.at,
+                kind: change_name(change.kind).to_owned(),
+                queue: match change.kind {
+                    ChangeKind::Move => node.name_of(change.queue),
+                    _ => String::new(),
+                },
+                by: change.by,
+            })
+            .collect(),
+        fin: history.stored.fin.as_ref().map(|fin| FinalView {
+            given_up,
+            ..final_view(node, fin, told)
+        }),
+        ..list_entry(node, history.stored)
+    }
+}
+
+/// What a list shows; how far an unfinished message has come needs its attempts and is left out.
+fn list_entry(node: &NodeContext, stored: Stored) -> MessageView {
+    let state = stored
+        .fin
+        .as_ref()
+        .map_or(MessageState::Enroute, |fin| fin.state);
+    let stage = match stored.fin {
+        Some(_) => Stage::Final,
+        None => Stage::Unspecified,
+    };
+    MessageView {
+        sender: node.name_of(stored.message.sender),
+        queue: node.name_of(stored.queue),
+        state: state.into(),
+        stage: stage.into(),
+        attempts: stored.attempts,
+        replayed_as: stored.replayed_as,
+        fin: stored.fin.as_ref().map(|fin| final_view(node, fin, false)),
+        trace: trace_view(node, &stored),
+        message: Some(stored.message),
+        ..MessageView::default()
+    }
+}
+
+fn trace_view(node: &NodeContext, stored: &Stored) -> Option<TraceView> {
+    let end = stored.fin.as_ref().map(|fin| (fin.state, fin.at));
+    let context = traced::shown(node, &stored.message, end)?;
+    let trace_id = to_hex(&context.trace_id);
+    let url = node.plan().config.telemetry.trace_url.clone();
+    Some(TraceView {
+        traceparent: context.traceparent(context.parent),
+        url: url.map_or_else(String::new, |url| url.replace("{trace_id}", &trace_id)),
+        trace_id,
+    })
+}
+
+fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> FinalView {
+    FinalView {
+        at: fin.at,
+        done_at: fin.done_at,
+        error: fin.error.clone(),
+        operator: node.name_of(fin.operator),
+        tell: node.name_of(fin.tell),
+        told,
+        given_up: false,
+    }
+}
+
+fn attempt_view(node: &NodeContext, attempt: SentRow) -> AttemptView {
+    let unanswered = attempt.status == SentRow::NO_ANSWER;
+    AttemptView {
+        attempt: attempt.attempt,
+        at: attempt.at,
+        queue: node.name_of(attempt.operator),
+        status: if unanswered { 0 } else { attempt.status },
+        unanswered,
+        operator_message_id: attempt.operator_message_id,
+        latency_ms: attempt.latency_ms,
+        bind: attempt.bind,
+    }
+}
+
+fn change_name(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Move => "move",
+        ChangeKind::Retry => "retry",
+        ChangeKind::Cancel => "cancel",
+        ChangeKind::Replace => "replace",
+        ChangeKind::Replay => "replay",
+        ChangeKind::GiveUp => "give_up",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pb::Message;
+    use crate::store::RetryRow;
+
+    fn fresh() -> History {
+        History {
+            stored: Stored {
+                message: Message::default(),
+                queue: 1,
+                fin: None,
+                attempts: 0,
+                replayed_as: 0,
+            },
+            attempts: Vec::new(),
+            retry: None,
+            told: false,
+            changes: Vec::new(),
+        }
+    }
+
+    fn attempt(status: u32) -> SentRow {
+        SentRow {
+            id: 1,
+            attempt: 1,
+            at: 0,
+            operator: 1,
+            status,
+            operator_message_id: bytes::Bytes::new(),
+            latency_ms: 0,
+            correlation: 0,
+            bind: 0,
+        }
+    }
+
+    #[test]
+    fn the_stage_follows_from_the_rows() {
+        let mut history = fresh();
+        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        history.stored.message.due_at = 2_000;
+        assert_eq!(stage(&history, 1_000), Stage::Scheduled);
+        // A retry row replaces the time of the submission.
+        history.attempts.push(attempt(0x58));
+        history.retry = Some(RetryRow {
+            id: 1,
+            due_at: 900,
+            attempts: 1,
+        });
+        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        history.attempts.push(attempt(SentRow::NO_ANSWER));
+        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        history.attempts.push(attempt(0));
+        assert_eq!(stage(&history, 1_000), Stage::HandedOver);
+        history.stored.fin = Some(FinRow {
+            id: 1,
+            at: 950,
+            state: MessageState::Delivered,
+            error: bytes::Bytes::new(),
+            operator: 1,
+            tell: 0,
+            done_at: 0,
+            remote_item: bytes::Bytes::new(),
+        });
+        assert_eq!(stage(&history, 1_000), Stage::Final);
+    }
+}

@@ -1,0 +1,382 @@
+//! Failed messages that are sent again: each as a new message with the same content and sender.
+//!
+//! Called by the Admin actor. The new message takes the way of every submission through Ingest (checks,
+//! routes, caps; not the account's rate, because it was paid for when it came) and becomes durable
+//! together with a `change` row of the failed one, so that each names the other. Keeps true that what
+//! was sent again is not sent a third time unless that is asked for: on one node replays are made one
+//! after another.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::{failed, unmatched};
+use crate::actors::context::NodeContext;
+use crate::actors::context::ports::QueueKind;
+use crate::actors::ingress::ingest;
+use crate::actors::orders;
+use crate::clock;
+use crate::content;
+use crate::domain::{command_status, state};
+use crate::pb::{
+    Message, MessageState, Refusal, RefusedReplay, Replay, ReplayMessage, ReplayMessages,
+    ReplayOrder, ReplayReport, Replayed, Replaying, Submission, SubmitBatch,
+};
+use crate::smpp::time::format_absolute;
+use crate::store::Stored;
+
+/// Messages given to Ingest at once.
+const CHUNK: usize = 500;
+/// After this no further chunk is begun: the answer says how many are left.
+const NO_LONGER: Duration = Duration::from_secs(8);
+/// Reasons that a report names.
+const REASONS: usize = 20;
+
+/// Looking whether a message was sent again, and sending it, is one step.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// A failed message, and what it came to: the new id, or why not.
+type Outcome = (u64, Result<u64, Refusal>);
+
+/// Sends one failed message again.
+pub(super) async fn one(node: Arc<NodeContext>, order: ReplayMessage) -> Result<Replayed, Refusal> {
+    let how = order.how.unwrap_or_default();
+    let result = one_ordered(&node, order.id, &how).await;
+    let what = format!("message {}", order.id);
+    unmatched::audit(&how.by, "replay", &what, result.as_ref().err());
+    result
+}
+
+async fn one_ordered(
+    node: &Arc<NodeContext>,
+    id: u64,
+    how: &Replaying,
+) -> Result<Replayed, Refusal> {
+    let to = target(node, &how.to)?;
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let stored = orders::history(node, id).await?.stored;
+    match submit(node, vec![stored], how, to).await.pop() {
+        Some((_, outcome)) => outcome.map(|id| Replayed { id }),
+        None => Err(Refusal::unavailable("the message got no answer")),
+    }
+}
+
+/// Sends failed messages again, the oldest of those found first.
+pub(super) async fn many(
+    node: Arc<NodeContext>,
+    order: ReplayMessages,
+) -> Result<ReplayReport, Refusal> {
+    let how = order.how.clone().unwrap_or_default();
+    let dry_run = order.dry_run;
+    let result = many_ordered(&node, order, &how).await;
+    let what = result.as_ref().map_or_else(
+        |_| "many messages".to_owned(),
+        |done| {
+            let tried = if dry_run { ", only looked at" } else { "" };
+            format!("{} of {} messages{tried}", done.replayed, done.matched)
+        },
+    );
+    unmatched::audit(&how.by, "replay", &what, result.as_ref().err());
+    result
+}
+
+async fn many_ordered(
+    node: &Arc<NodeContext>,
+    order: ReplayMessages,
+    how: &Replaying,
+) -> Result<ReplayReport, Refusal> {
+    let started = Instant::now();
+    let to = target(node, &how.to)?;
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let (mut found, next_before) = find(node, &order, how, started).await?;
+    let mut report = ReplayReport {
+        matched: found.len() as u64,
+        next_before,
+        ..ReplayReport::default()
+    };
+    if order.dry_run {
+        return Ok(report);
+    }
+    // Found newest first; who was first in line is first again.
+    found.reverse();
+    while !found.is_empty() && started.elapsed() < NO_LONGER {
+        let rest = found.split_off(found.len().min(CHUNK));
+        for (id, outcome) in submit(node, std::mem::replace(&mut found, rest), how, to).await {
+            match outcome {
+                Ok(_) => report.replayed += 1,
+                Err(refusal) => {
+                    report.refused += 1;
+                    if report.reasons.len() < REASONS {
+                        let reason = refusal.detail;
+                        report.reasons.push(RefusedReplay { id, reason });
+                    }
+                }
+            }
+        }
+    }
+    report.left = found.len() as u64;
+    Ok(report)
+}
+
+/// Up to as many as were asked for, newest first, and where the older ones begin.
+async fn find(
+    node: &Arc<NodeContext>,
+    order: &ReplayMessages,
+    how: &Replaying,
+    started: Instant,
+) -> Result<(Vec<Stored>, u64), Refusal> {
+    let mut search = failed::search(node, order.which.clone().unwrap_or_default())?;
+    if !how.again {
+        search.replayed = Some(false);
+    }
+    let most = search.which.limit;
+    let plan = node.full_plan();
+    let mut found: Vec<Stored> = Vec::new();
+    loop {
+        search.which.limit = most - found.len();
+        let page = node.store.failed(search.clone()).await?;
+        let whole = |stored: &Stored| !failed::is_carried(&plan, stored);
+        found.extend(page.messages.into_iter().filter(whole));
+        match page.next_before {
+            Some(next) if found.len() < most && started.elapsed() < NO_LONGER / 2 => {
+                search.which.before = Some(next);
+            }
+            next => return Ok((found, next.unwrap_or_default())),
+        }
+    }
+}
+
+/// Gives what can be sent again to Ingest, in the order given.
+async fn submit(
+    node: &Arc<NodeContext>,
+    found: Vec<Stored>,
+    how: &Replaying,
+    to: u32,
+) -> Vec<Outcome> {
+    let now = clock::now_ms();
+    let mut outcomes = Vec::with_capacity(found.len());
+    // Each sender's are a batch.
+    let mut batches: BTreeMap<u32, Vec<Message>> = BTreeMap::new();
+    for stored in found {
+        let id = stored.message.id;
+        match refuse(node, &stored, how) {
+            Some(reason) => outcomes.push((id, Err(reason))),
+            None => {
+                let message = anew(stored.message, how, now);
+                batches.entry(message.sender).or_default().push(message);
+            }
+        }
+    }
+    for (sender, messages) in batches {
+        let old: Vec<u64> = messages.iter().map(replayed_id).collect();
+        let submissions = messages
+            .into_iter()
+            .enumerate()
+            .map(|(at, message)| Submission {
+                sequence: at as u32,
+                message: Some(Box::new(message)),
+            });
+        let batch = SubmitBatch {
+            sender,
+            submissions: submissions.collect(),
+            replay: Some(ReplayOrder {
+                to,
+                by: how.by.clone(),
+            }),
+            ..SubmitBatch::default()
+        };
+        // They go to their queues when this is dropped.
+        let accepted = ingest::accept(Arc::clone(node), batch).await;
+        for result in &accepted.reply.results {
+            let Some(id) = old.get(result.sequence as usize) else {
+                continue;
+            };
+            let outcome = match result.status {
+                0 => Ok(result.id),
+                status => Err(Refusal::conflict(format!(
+                    "message {id} is refused as its submission would be: {}",
+                    command_status::display(status)
+                ))),
+            };
+            node.metrics.replayed.inc_by(u64::from(outcome.is_ok()));
+            outcomes.push((*id, outcome));
+        }
+    }
+    outcomes
+}
+
+fn replayed_id(message: &Message) -> u64 {
+    message.replay_of.as_ref().map_or(0, |old| old.id)
+}
+
+/// Why a message is not sent again; `None` when it is.
+fn refuse(node: &NodeContext, stored: &Stored, how: &Replaying) -> Option<Refusal> {
+    let message = &stored.message;
+    let id = message.id;
+    let refused = |why: String| Some(Refusal::conflict(format!("message {id} {why}")));
+    let Some(fin) = &stored.fin else {
+        return refused("is not final: move it to another queue, or retry it".to_owned());
+    };
+    if matches!(fin.state, MessageState::Delivered | MessageState::Accepted) {
+        let name = state::name(i32::from(fin.state) as u8);
+        return refused(format!("has not failed: it is {name}"));
+    }
+    if let Some(parent) = content::parent_of(message) {
+        return refused(format!("is a part of message {parent}: replay that"));
+    }
+    let plan = node.plan();
+    if failed::is_carried(&plan, stored) {
+        return refused(
+            "is a part of a text that was put together: replay the message that it was sent as"
+                .to_owned(),
+        );
+    }
+    if message.text_erased {
+        return refused("cannot be sent again: its text was erased".to_owned());
+    }
+    if stored.replayed_as != 0 && !how.again {
+        return refused(format!(
+            "was sent again as {}: \"again\": true sends it once more",
+            stored.replayed_as
+        ));
+    }
+    if node.is_account(message.sender) && plan.account_by_id(message.sender).is_none() {
+        return refused(format!(
+            "cannot be sent again: {} is not configured any more",
+            node.name_of(message.sender)
+        ));
+    }
+    None
+}
+
+/// The new message: what the sender had submitted, without what has become of it since.
+fn anew(old: Message, how: &Replaying, now: i64) -> Message {
+    let began = old.waits_since();
+    let validity = match how.validity_ms {
+        // As long as the sender had wished, if he had; the default otherwise.
+        0 if old.validity_period.is_empty() => 0,
+        0 => old.expires_at - began,
+        given => given,
+    };
+    let validity_period = match validity {
+        ..=0 => String::new(),
+        validity => format_absolute(now + validity),
+    };
+    Message {
+        replay_of: Some(Box::new(Replay {
+            id: old.id,
+            receipt: how.receipt,
+        })),
+        id: 0,
+        queue: 0,
+        schedule_delivery_time: bytes::Bytes::new(),
+        validity_period: validity_period.into(),
+        replace_if_present: 0,
+        trace_context: bytes::Bytes::new(),
+        network: String::new(),
+        composition: None,
+        group_first: 0,
+        group_size: 0,
+        ..old
+    }
+}
+
+/// The number of the queue that messages shall go to, 0 for none in particular.
+fn target(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    if name.is_empty() {
+        return Ok(0);
+    }
+    let id = node
+        .plan()
+        .queue_of(name)
+        .or_else(|| node.plan().sender(name));
+    let port = id.and_then(|id| node.queue(id)).ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no queue {name:?}; GET /v1/queues lists them"
+        ))
+    })?;
+    match port.kind {
+        QueueKind::Operator | QueueKind::Test => Ok(port.id),
+        QueueKind::Account | QueueKind::Internal => Err(Refusal::conflict(format!(
+            "messages are sent again to operators and test targets, not to {name}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::pb::Composition;
+
+    const NOW: i64 = 1_700_000_000_000;
+    const HOUR: i64 = 3_600_000;
+
+    fn old() -> Message {
+        Message {
+            id: 7,
+            sender: 3,
+            queue: 4,
+            accepted_at: NOW - 10 * HOUR,
+            due_at: NOW - 9 * HOUR,
+            expires_at: NOW - 8 * HOUR,
+            validity_period: Bytes::from_static(b"000000020000000R"),
+            schedule_delivery_time: Bytes::from_static(b"000000010000000R"),
+            short_message: Bytes::from_static(b"hello"),
+            registered_delivery: 1,
+            trace_context: Bytes::from_static(b"t"),
+            network: "23415".to_owned(),
+            composition: Some(Box::new(Composition {
+                sent_as: vec![8, 9],
+                ..Composition::default()
+            })),
+            group_first: 6,
+            group_size: 2,
+            ..Message::default()
+        }
+    }
+
+    #[test]
+    fn keeps_what_was_submitted_and_nothing_else() {
+        let new = anew(old(), &Replaying::default(), NOW);
+        assert_eq!(
+            new.replay_of.as_ref().map(|one| (one.id, one.receipt)),
+            Some((7, false))
+        );
+        assert_eq!((new.id, new.queue, new.sender), (0, 0, 3));
+        assert_eq!(&new.short_message[..], b"hello");
+        assert_eq!(new.registered_delivery, 1);
+        assert!(new.composition.is_none() && new.trace_context.is_empty());
+        assert!(new.network.is_empty() && new.schedule_delivery_time.is_empty());
+        assert_eq!((new.group_first, new.group_size), (0, 0));
+    }
+
+    #[test]
+    fn is_valid_as_long_as_asked_or_as_before() {
+        let until = |message: Message, validity_ms| {
+            let how = Replaying {
+                validity_ms,
+                ..Replaying::default()
+            };
+            let new = anew(message, &how, NOW);
+            crate::smpp::time::parse_time(&new.validity_period, NOW).unwrap()
+        };
+        assert_eq!(until(old(), 0), Some(NOW + HOUR));
+        assert_eq!(until(old(), 2 * HOUR), Some(NOW + 2 * HOUR));
+        let without = Message {
+            validity_period: Bytes::new(),
+            ..old()
+        };
+        assert_eq!(until(without.clone(), 0), None, "the default");
+        assert_eq!(until(without, HOUR), Some(NOW + HOUR));
+        let backwards = Message {
+            expires_at: 0,
+            ..old()
+        };
+        assert_eq!(until(backwards, 0), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! Questions about the configuration in the store, and changes of it.
+//!
+//! Not protobuf: they never leave the process, and the bodies are JSON already.
+
+use std::sync::Arc;
+
+use actix::{Handler, Message, MessageResult, ResponseFuture};
+
+use super::Admin;
+use crate::actors::control::settings::{
+    self, Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
+};
+use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
+
+/// Everything, with how far this node is.
+pub struct ReadSettings;
+
+/// What the store holds and what this node works with.
+pub struct SettingsState {
+    pub settings: Settings,
+    /// The version that this node works with.
+    pub applied: u64,
+    /// Why that is another one.
+    pub trouble: Option<String>,
+}
+
+/// A change.
+pub struct ChangeSettings {
+    pub config_change: ConfigChange,
+    pub condition: Condition,
+    pub dry_run: bool,
+    /// Who wants it, for the history.
+    pub by: String,
+}
+
+/// Versions above `after` and below `below`, the newest first.
+pub struct ReadVersions {
+    pub after: u64,
+    pub below: u64,
+    pub limit: usize,
+}
+
+/// Every password of the store shall be sealed with the first key; says how many bodies changed.
+pub struct Reseal {
+    pub by: String,
+}
+
+/// The store against this node's file.
+pub struct CompareFile;
+
+impl Message for ReadSettings {
+    type Result = Result<SettingsState, SettingsError>;
+}
+
+impl Message for ChangeSettings {
+    type Result = Result<Changed, SettingsError>;
+}
+
+impl Message for ReadVersions {
+    type Result = Result<Vec<SettingsVersion>, SettingsError>;
+}
+
+impl Message for Reseal {
+    type Result = Result<u64, SettingsError>;
+}
+
+impl Message for CompareFile {
+    type Result = Result<Comparison, SettingsError>;
+}
+
+impl Message for ExplainRoute {
+    type Result = Explanation;
+}
+
+impl Handler<ReadSettings> for Admin {
+    type Result = ResponseFuture<Result<SettingsState, SettingsError>>;
+
+    fn handle(&mut self, _: ReadSettings, _: &mut Self::Context) -> Self::Result {
+        let node = Arc::clone(&self.node);
+        Box::pin(async move {
+            Ok(SettingsState {
+                settings: node.settings.read(node.store.as_ref()).await?,
+                applied: node.settings.applied(),
+                trouble: node.settings.trouble(),
+            })
+        })
+    }
+}
+
+impl Handler<ChangeSettings> for Admin {
+    type Result = ResponseFuture<Result<Changed, SettingsError>>;
+
+    fn handle(&mut self, ask: ChangeSettings, _: &mut Self::Context) -> Self::Result {
+        let node = Arc::clone(&self.node);
+        Box::pin(async move {
+            settings::change(
+                &node,
+                ask.config_change,
+                ask.condition,
+                ask.dry_run,
+                &ask.by,
+            )
+            .await
+        })
+    }
+}
+
+impl Handler<ReadVersions> for Admin {
+    type Result = ResponseFuture<Result<Vec<SettingsVersion>, SettingsError>>;
+
+    fn handle(&mut self, ask: ReadVersions, _: &mut Self::Context) -> Self::Result {
+        let node = Arc::clone(&self.node);
+        Box::pin(async move {
+            let which = (ask.after, ask.below, ask.limit);
+            node.settings.history(node.store.as_ref(), which).await
+        })
+    }
+}
+
+impl Handler<Reseal> for Admin {
+    type Result = ResponseFuture<Result<u64, SettingsError>>;
+
+    fn handle(&mut self, ask: Reseal, _: &mut Self::Context) -> Self::Result {
+        let node = Arc::clone(&self.node);
+        Box::pin(async move { settings::reseal(&node, &ask.by).await })
+    }
+}
+
+impl Handler<CompareFile> for Admin {
+    type Result = ResponseFuture<Result<Comparison, SettingsError>>;
+
+    fn handle(&mut self, _: CompareFile, _: &mut Self::Context) -> Self::Result {
+        let node = Arc::clone(&self.node);
+        Box::pin(async move { settings::compare(&node).await })
+    }
+}
+
+impl Handler<ExplainRoute> for Admin {
+    type Result = MessageResult<ExplainRoute>;
+
+    fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
+        MessageResult(explain(&self.node, &ask))
+    }
+}

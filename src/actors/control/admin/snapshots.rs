@@ -1,0 +1,164 @@
+//! Gathers what actors publish. Reading never asks an actor, so it works while one is down.
+
+use std::sync::atomic::Ordering;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::OperatorPlan;
+use crate::actors::runtime::locks::lock;
+use crate::clock;
+use crate::config::BindKind;
+use crate::domain::id;
+use crate::pb::{
+    ActorSnapshot, BindSnapshot, BindState, Buckets, CorrelationTable, NodeSnapshot, OperatorList,
+    OperatorView, QueueList, QueueSnapshot, StoreSnapshot,
+};
+use crate::store::Histogram;
+
+/// Every queue, by name.
+pub(super) fn queues(node: &NodeContext) -> QueueList {
+    QueueList {
+        queues: node
+            .queues()
+            .iter()
+            .map(|port| QueueSnapshot {
+                // Both are in the snapshot too, but at start and after a command it is behind.
+                name: port.name.clone(),
+                suspended: port.suspended.load(Ordering::Relaxed),
+                ..port.snapshot.get().as_ref().clone()
+            })
+            .collect(),
+    }
+}
+
+/// Every bind, oldest first.
+pub(super) fn binds(node: &NodeContext) -> Vec<BindSnapshot> {
+    node.binds
+        .all()
+        .iter()
+        .map(|port| port.snapshot.get().as_ref().clone())
+        .collect()
+}
+
+/// Every configured operator, by id, with its binds and its queue.
+pub(super) fn operators(node: &NodeContext) -> OperatorList {
+    let plan = node.plan();
+    let ports = node.binds.all();
+    let mut operators: Vec<OperatorView> = plan
+        .operators()
+        .map(|operator| {
+            let binds = ports
+                .iter()
+                .filter(|port| port.owner.load(Ordering::Relaxed) == operator.id)
+                .map(|port| port.snapshot.get().as_ref().clone())
+                .collect();
+            let queue = node
+                .queue(operator.id)
+                .map(|port| port.snapshot.get().as_ref().clone());
+            view(operator, binds, queue)
+        })
+        .collect();
+    operators.sort_by(|one, other| one.id.cmp(&other.id));
+    OperatorList { operators }
+}
+
+fn view(
+    operator: &OperatorPlan,
+    binds: Vec<BindSnapshot>,
+    queue: Option<QueueSnapshot>,
+) -> OperatorView {
+    let count = |state: BindState| binds.iter().filter(|bind| bind.state() == state).count();
+    let per_slot = match operator.config.bind {
+        BindKind::TransmitterReceiver => 2,
+        BindKind::Transceiver | BindKind::Transmitter | BindKind::Receiver => 1,
+    };
+    OperatorView {
+        id: operator.config.id.clone(),
+        address: operator.config.address.clone(),
+        configured: operator.config.binds * per_slot,
+        bound: count(BindState::Bound) as u32,
+        paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),
+        last_error: binds
+            .iter()
+            .filter(|bind| !bind.last_error.is_empty())
+            .max_by_key(|bind| bind.next_reconnect_at)
+            .map(|bind| bind.last_error.clone())
+            .unwrap_or_default(),
+        binds,
+        queue,
+        nodes: Vec::new(),
+    }
+}
+
+/// Health of every actor. Actors of one name (a slot that was replaced) are added up.
+pub(super) fn actors(node: &NodeContext) -> Vec<ActorSnapshot> {
+    let mut actors: Vec<ActorSnapshot> = Vec::new();
+    for health in lock(&node.health).iter() {
+        let next = health.snapshot();
+        match actors.iter_mut().find(|actor| actor.name == next.name) {
+            Some(actor) => {
+                actor.restarts += next.restarts;
+                actor.panics += next.panics;
+                if !next.last_panic.is_empty() {
+                    actor.last_panic = next.last_panic;
+                }
+            }
+            None => actors.push(next),
+        }
+    }
+    actors
+}
+
+/// What the store says of itself.
+pub(super) fn store(node: &NodeContext) -> StoreSnapshot {
+    let stats = node.store.stats();
+    StoreSnapshot {
+        commits_total: stats.commits,
+        rows_total: stats.rows,
+        commit_seconds_total: stats.commit_seconds,
+        waiting: stats.waiting,
+        free_mib: stats.free_mib,
+        below_floor: stats.below_floor,
+        stalled: stats.stalled,
+        index_lag: stats.index_lag,
+        dead_letters: stats.quarantined,
+        commit_latency: stats
+            .histograms
+            .as_ref()
+            .map(|all| buckets(&all.latency_seconds)),
+        commit_rows: stats.histograms.as_ref().map(|all| buckets(&all.rows)),
+        correlations: stats.correlations.map(|counts| CorrelationTable {
+            taken_over: counts.taken_over,
+            in_use: counts.in_use,
+            too_long: counts.too_long,
+            expired: counts.expired,
+            deleted: counts.deleted,
+        }),
+    }
+}
+
+fn buckets(histogram: &Histogram) -> Buckets {
+    Buckets {
+        bounds: histogram.bounds.to_vec(),
+        counts: histogram.counts.clone(),
+        sum: histogram.sum,
+    }
+}
+
+/// Everything at once, for a scrape.
+pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
+    NodeSnapshot {
+        queues: queues(node).queues,
+        binds: binds(node),
+        actors: actors(node),
+        correlation: Some(*node.correlation_snapshot.get()),
+        throttle: Some(*node.throttle_snapshot.get()),
+        store: Some(store(node)),
+        draining: node.draining.load(Ordering::Relaxed),
+        traffic: Some(node.metrics.traffic()),
+        node: node.ids.node().into(),
+        certificates: node.certificates.all(),
+        balances: node.balance.snapshot(&node.plan(), clock::now_ms()),
+        ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
+        ..NodeSnapshot::default()
+    }
+}

@@ -1,0 +1,199 @@
+//! Receipts that match no message: listed, matched by hand, dropped.
+//!
+//! Called by the Admin actor. A match by hand ends the message as the receipt would have ended it
+//! ([`final_state`]) and takes the receipt away in the same commit. The Correlation of every node is told,
+//! so that none of them compares it any longer. Nobody's decision is awaited for ever: what is not
+//! matched goes after `correlation.ttl`, by the sweep of the node that is the janitor.
+
+use std::sync::Arc;
+
+use prost::Message as _;
+
+use super::messages;
+use crate::actors::context::NodeContext;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::remote_command;
+use crate::actors::orders;
+use crate::actors::receipts::correlation;
+use crate::actors::receipts::final_state;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::domain::state;
+use crate::pb::order::What;
+use crate::pb::{
+    Commanded, DropReceipt, ForgetParked, ListUnmatched, MatchReceipt, MessageView,
+    OperatorReceipt, Refusal, UnmatchedList, UnmatchedView,
+};
+use crate::store::failed::ParkedSearch;
+use crate::store::{History, ParkedRow, SentRow, WriteBatch};
+
+/// A page of them, newest first.
+pub(super) async fn list(
+    node: Arc<NodeContext>,
+    ask: ListUnmatched,
+) -> Result<UnmatchedList, Refusal> {
+    let operator = match ask.operator.as_str() {
+        "" => None,
+        name => Some(super::failed::operator(&node, name)?),
+    };
+    let limit = ask.limit as usize;
+    let search = ParkedSearch {
+        id: None,
+        operator,
+        before: (ask.before != 0).then_some(ask.before),
+        limit,
+    };
+    let rows = node.store.unmatched(search).await?;
+    let next_before = match rows.last() {
+        Some(last) if rows.len() >= limit => last.id,
+        _ => 0,
+    };
+    Ok(UnmatchedList {
+        receipts: rows.into_iter().map(|row| view(&node, row)).collect(),
+        next_before,
+    })
+}
+
+/// Ends a message as this receipt says.
+pub(super) async fn settle(
+    node: Arc<NodeContext>,
+    order: MatchReceipt,
+) -> Result<MessageView, Refusal> {
+    let result = matched(&node, &order).await;
+    let what = format!("receipt {} with message {}", order.id, order.message);
+    audit(&order.by, "match", &what, result.as_ref().err());
+    result
+}
+
+async fn matched(node: &Arc<NodeContext>, order: &MatchReceipt) -> Result<MessageView, Refusal> {
+    let row = row(node, order.id).await?;
+    let history = orders::history(node, order.message).await?;
+    refuse_unless_sent(node, &history)?;
+    let receipt = OperatorReceipt::decode(row.receipt.clone()).map_err(|error| {
+        Refusal::conflict(format!("receipt {} cannot be read: {error}", row.id))
+    })?;
+    let mut ends = correlation::final_of(order.message, receipt, row.operator, clock::now_ms());
+    ends.message = Some(Box::new(history.stored.message));
+    ends.attempts = history.stored.attempts;
+    let mut batch = WriteBatch {
+        unpark: vec![row.id],
+        ..WriteBatch::default()
+    };
+    final_state::try_write(node, &mut batch, &mut vec![ends]).await?;
+    node.metrics.receipts_matched_by_hand.inc();
+    forget(node, row.id).await?;
+    messages::find(Arc::clone(node), order.message).await
+}
+
+/// Takes a receipt away; its message, if it has one, ends UNKNOWN when its own time is over.
+pub(super) async fn drop_one(
+    node: Arc<NodeContext>,
+    order: DropReceipt,
+) -> Result<Commanded, Refusal> {
+    let result = dropped(&node, order.id).await;
+    let what = format!("receipt {}", order.id);
+    audit(&order.by, "drop", &what, result.as_ref().err());
+    result
+}
+
+async fn dropped(node: &Arc<NodeContext>, id: u64) -> Result<Commanded, Refusal> {
+    let row = row(node, id).await?;
+    let gone = WriteBatch {
+        unpark: vec![row.id],
+        ..WriteBatch::default()
+    };
+    node.store.write(gone).await?;
+    node.metrics.receipts_dropped_by_hand.inc();
+    forget(node, row.id).await?;
+    Ok(Commanded {
+        count: 1,
+        pending: false,
+    })
+}
+
+async fn row(node: &NodeContext, id: u64) -> Result<ParkedRow, Refusal> {
+    let search = ParkedSearch {
+        id: Some(id),
+        limit: 1,
+        ..ParkedSearch::default()
+    };
+    node.store.unmatched(search).await?.pop().ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no unmatched receipt {id}; it was matched, or dropped after correlation.ttl"
+        ))
+    })
+}
+
+/// A receipt is about a message that an operator has, or may have; which operator is not asked,
+/// because receipts that come by another's bind are one reason why they match nothing.
+fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refusal> {
+    let message = &history.stored.message;
+    let id = message.id;
+    if let Some(fin) = &history.stored.fin {
+        let name = state::name(i32::from(fin.state) as u8);
+        return Err(Refusal::conflict(format!("message {id} is final: {name}")));
+    }
+    let plan = node.plan();
+    if let Some(attempt) = history.accepted_attempt() {
+        if !plan.is_carrier(attempt.operator) {
+            return Ok(());
+        }
+        let carriers = message.composition.as_deref().map_or_else(
+            || String::from_utf8_lossy(&attempt.operator_message_id).into_owned(),
+            |composition| {
+                let ids: Vec<String> = composition.sent_as.iter().map(u64::to_string).collect();
+                ids.join(", ")
+            },
+        );
+        return Err(Refusal::conflict(format!(
+            "message {id} travels as {carriers}: match the receipt with one of those"
+        )));
+    }
+    // Nothing but a receipt can tell what became of it, and it is not sent meanwhile.
+    let is_unsure = history.attempts.last().is_some_and(|last| {
+        last.status == SentRow::NO_ANSWER
+            && plan.outcome_policy(last.operator) == OutcomePolicy::Wait
+    });
+    match is_unsure {
+        true => Ok(()),
+        false => Err(Refusal::conflict(format!(
+            "message {id} was not handed to any operator yet, so no receipt can be about it; it waits in {}",
+            node.name_of(history.stored.queue)
+        ))),
+    }
+}
+
+/// Makes all nodes forget a receipt that the store has no more.
+async fn forget(node: &NodeContext, row: u64) -> Result<(), Refusal> {
+    let order = ForgetParked { rows: vec![row] };
+    post_to(node.correlation.recipient(), order.clone());
+    remote_command::to_others(node, What::ForgetParked(order)).await?;
+    Ok(())
+}
+
+fn view(node: &NodeContext, row: ParkedRow) -> UnmatchedView {
+    UnmatchedView {
+        id: row.id,
+        operator: node.name_of(row.operator),
+        at: row.at,
+        receipt: Some(OperatorReceipt::decode(row.receipt).unwrap_or_else(|_| {
+            // What can be told of it without its body.
+            OperatorReceipt {
+                operator_message_id: row.operator_message_id,
+                ..OperatorReceipt::default()
+            }
+        })),
+    }
+}
+
+/// One line per command: who, what, what came of it.
+pub(super) fn audit(by: &str, command: &str, what: &str, refused: Option<&Refusal>) {
+    match refused {
+        None => tracing::info!(target: "audit", by, command, what, "command carried out"),
+        Some(refusal) => tracing::warn!(
+            target: "audit",
+            by, command, what, reason = %refusal.detail,
+            "command refused"
+        ),
+    }
+}

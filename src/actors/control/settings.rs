@@ -1,0 +1,385 @@
+//! The accounts, operators, routes and policy that the store holds, as this node works with them.
+//!
+//! The store is the truth; the file of a node only seeds an empty one ([`settle`]) and is compared
+//! with it. A change is checked, written as a new version by compare-and-set, and applied here
+//! before it is answered; the other nodes are told, and look by themselves every second
+//! ([`Follower`]). Called by `app` at start and on SIGHUP, by Admin for the API. Keeps true that a
+//! node goes from version to version in order, and that what it cannot apply changes nothing on it
+//! and is told by [`ConfigState::trouble`].
+
+mod config_change;
+mod error;
+mod files;
+mod kept;
+mod state;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
+use serde_json::Value;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Plan;
+use crate::actors::context::remote_command;
+use crate::actors::routing::policy;
+use crate::clock;
+use crate::config::{Config, ConfigError, Keyring, Problem};
+use crate::domain::settings::{Change, Kind, Resources, difference, summary};
+use crate::pb::SettingsChanged;
+use crate::pb::order::What;
+use crate::store::settings::Edit;
+use crate::store::{Store, StoreError};
+
+pub use crate::store::settings::{Setting, Settings, SettingsVersion};
+pub use config_change::{Condition, ConfigChange};
+pub use error::SettingsError;
+use error::TRIES;
+pub use kept::reseal;
+pub use state::ConfigState;
+
+/// How often a node asks for the version, should it have missed that there is a new one.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What a node starts with.
+pub struct Settled {
+    /// The file with the store's accounts, operators, routes and policy.
+    pub config: Arc<Config>,
+    pub state: ConfigState,
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// The version after it; the one before it when nothing had to be changed, or for a dry run.
+    pub version: u64,
+    /// The version of what the change was about: of one resource, or of the whole.
+    pub tag: u64,
+    pub changes: Vec<Change>,
+    pub warnings: Vec<Problem>,
+}
+
+/// The store's configuration and this node's file.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    pub version: u64,
+    pub file: Option<String>,
+    /// The file names accounts, operators, routes or policy; one that does not leaves them to the store.
+    pub compared: bool,
+    /// What applying the file would do.
+    pub changes: Vec<Change>,
+}
+
+// === start ===
+
+/// Seeds an empty store from the file, else reads it, and says how the file differs. Blocks.
+///
+/// # Errors
+/// The store fails, or what it holds cannot be used by this node; the text names key and cure.
+pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow::Result<Settled> {
+    let keys = Keyring::new(&file.secrets).map_err(anyhow::Error::msg)?;
+    let read = || -> anyhow::Result<Settings> {
+        let settings = store.settings().wait()?;
+        Ok(kept::open(&keys, settings)?)
+    };
+    let mut settings = read()?;
+    if settings.version == 0 && !file.has_no_resources() {
+        let changes = difference(&Resources::new(), &file.resources());
+        let what = "the first start: taken from the file";
+        if write(store, &keys, 0, changes, &origin(path.as_deref()), what)? {
+            tracing::info!(version = 1, "the configuration is in the store from now on");
+        }
+        settings = read()?;
+    } else if path.is_none() && !file.has_no_resources() {
+        // Only the demo has resources without a file; its operator listens somewhere else each time.
+        let moved = config_change::with_addresses(&settings.resources(), &file.resources());
+        let changes = difference(&settings.resources(), &moved);
+        if !changes.is_empty() {
+            write(
+                store,
+                &keys,
+                settings.version,
+                changes,
+                "demo",
+                "its operator listens elsewhere",
+            )?;
+            settings = read()?;
+        }
+    }
+    ConfigState::tell_sealing(&keys, &store.settings().wait()?);
+    let resources = settings.resources();
+    let candidate = file.with_resources(&resources);
+    if !candidate.problems.is_empty() {
+        let version = settings.version;
+        return Err(
+            anyhow::Error::new(ConfigError::Invalid(candidate.problems)).context(format!(
+                "version {version} of the configuration in the store cannot be used"
+            )),
+        );
+    }
+    for warning in &candidate.warnings {
+        tracing::warn!("{warning}");
+    }
+    let state = ConfigState::new(file, path, keys, settings.version);
+    state.tell_difference(settings.version, &resources);
+    Ok(Settled {
+        config: Arc::new(candidate.config),
+        state,
+    })
+}
+
+fn origin(path: Option<&Path>) -> String {
+    path.map_or_else(|| "demo".to_owned(), |path| path.display().to_string())
+}
+
+/// Whether it was still the expected version.
+fn write(
+    store: &dyn Store,
+    keys: &Keyring,
+    expected: u64,
+    changes: Vec<Change>,
+    who: &str,
+    what: &str,
+) -> Result<bool, StoreError> {
+    let edit = Edit {
+        expected,
+        at: clock::now_ms(),
+        who: who.to_owned(),
+        what: format!("{what}: {}", summary(&changes)),
+        changes,
+    };
+    Ok(store
+        .edit_settings(kept::seal(keys, edit))
+        .wait()?
+        .is_some())
+}
+
+// === following ===
+
+/// Brings this node's plan in line with the store; `anyway` also when the version is the same.
+///
+/// # Errors
+/// What the store holds cannot be read or used here: the plan stays as it is.
+pub async fn follow(node: &Arc<NodeContext>, anyway: bool) -> Result<(), SettingsError> {
+    let state = &node.settings;
+    let _turn = state.turn.lock().await;
+    let version = node.store.settings_version().await?;
+    if !anyway && version == state.applied() {
+        return Ok(());
+    }
+    let settings = match state.read(node.store.as_ref()).await {
+        Err(error @ SettingsError::Sealed(_)) => return Err(state.in_trouble(version, error)),
+        read => read?,
+    };
+    let resources = settings.resources();
+    let built = blocking({
+        let (node, resources) = (Arc::clone(node), resources.clone());
+        move || {
+            let candidate = node.settings.file.load().with_resources(&resources);
+            if !candidate.problems.is_empty() {
+                return Err(SettingsError::Invalid(candidate.problems));
+            }
+            Ok(Plan::build(
+                Arc::new(candidate.config),
+                node.store.as_ref(),
+            )?)
+        }
+    });
+    let plan = match built.await {
+        Ok(plan) => plan,
+        Err(error) => return Err(state.in_trouble(settings.version, error)),
+    };
+    let plan = Arc::new(plan);
+    // As soon as the plan is there messages are routed by it, and must find their queues.
+    state.make_queues(&plan, None).await?;
+    node.set_plan(plan);
+    state.applied.store(settings.version, Ordering::Relaxed);
+    state.trouble.store(None);
+    state.tell_supervisor().await;
+    tracing::info!(version = settings.version, "configuration applied");
+    Ok(())
+}
+
+/// Takes a file that was read again, for everything but accounts, operators, routes and policy.
+///
+/// # Errors
+/// The store cannot be read, or its configuration does not go with this file.
+pub async fn reload(node: &Arc<NodeContext>, file: Config) -> Result<(), SettingsError> {
+    let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
+    let keys_before = node.settings.keys.swap(Arc::new(keys));
+    let before = node.settings.file.swap(Arc::new(file));
+    if let Err(error) = follow(node, true).await {
+        node.settings.file.store(before);
+        node.settings.keys.store(keys_before);
+        return Err(error);
+    }
+    let settings = node.settings.read(node.store.as_ref()).await?;
+    node.settings
+        .tell_difference(settings.version, &settings.resources());
+    Ok(())
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SettingsError> + Send + 'static,
+) -> Result<T, SettingsError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string()).into()))
+}
+
+/// Looks for versions that this node was not told of.
+pub struct Follower {
+    node: Arc<NodeContext>,
+}
+
+impl Follower {
+    pub fn new(node: Arc<NodeContext>) -> Self {
+        Self { node }
+    }
+}
+
+impl Actor for Follower {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(LOOK_EVERY, |follower, ctx| {
+            let node = Arc::clone(&follower.node);
+            let look = async move {
+                // Said by `follow` when it is new; a database that is away is somebody else's word.
+                let _ = follow(&node, false).await;
+                let _ = policy::refresh(&node).await;
+            };
+            // The next look waits for this one.
+            ctx.wait(look.into_actor(follower));
+        });
+    }
+}
+
+impl Supervised for Follower {}
+
+// === changing ===
+
+/// Carries a configuration change out, here and on the other nodes; with `dry_run` only says what it would do.
+///
+/// # Errors
+/// See [`SettingsError`]; then nothing has changed.
+pub async fn change(
+    node: &Arc<NodeContext>,
+    config_change: ConfigChange,
+    condition: Condition,
+    dry_run: bool,
+    by: &str,
+) -> Result<Changed, SettingsError> {
+    let config_change = Arc::new(config_change);
+    for _ in 0..TRIES {
+        let settings = node.settings.read(node.store.as_ref()).await?;
+        condition.check(
+            config_change.version_of(&settings),
+            &config_change.to_string(),
+        )?;
+        let newer = match config_change.as_ref() {
+            ConfigChange::Rollback(version) => {
+                let newer = (*version, u64::MAX, usize::MAX);
+                node.settings.history(node.store.as_ref(), newer).await?
+            }
+            _ => Vec::new(),
+        };
+        let version = settings.version;
+        let tag = config_change.version_of(&settings).unwrap_or(version);
+        let checked = blocking({
+            let (node, config_change) = (Arc::clone(node), Arc::clone(&config_change));
+            move || {
+                let before = settings.resources();
+                let after = config_change.apply(&settings, &newer)?;
+                // What the history has was looked at when it came.
+                if !matches!(*config_change, ConfigChange::Rollback(_)) {
+                    node.settings.check_files(&before, &after)?;
+                }
+                node.settings.check_sealing(&after)?;
+                let changes = difference(&before, &after);
+                let candidate = node.settings.file.load().with_resources(&after);
+                match candidate.problems.is_empty() {
+                    true => Ok((changes, candidate.warnings)),
+                    false => Err(SettingsError::Invalid(candidate.problems)),
+                }
+            }
+        });
+        let (changes, warnings) = checked.await?;
+        let mut changed = Changed {
+            version,
+            tag,
+            changes,
+            warnings,
+        };
+        if dry_run || changed.changes.is_empty() {
+            return Ok(changed);
+        }
+        let what = config_change.what(&changed.changes);
+        let edit = Edit {
+            expected: version,
+            at: clock::now_ms(),
+            who: by.to_owned(),
+            what: what.clone(),
+            changes: changed.changes.clone(),
+        };
+        let edit = kept::seal(&node.settings.keys.load(), edit);
+        let Some(version) = node.store.edit_settings(edit).await? else {
+            continue;
+        };
+        (changed.version, changed.tag) = (version, version);
+        tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
+        // The others first: they need not wait until this node has rebuilt its plan.
+        let told = What::Settings(SettingsChanged { version });
+        if let Err(refusal) = remote_command::to_others(node, told).await {
+            tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
+        }
+        if let Err(error) = follow(node, false).await {
+            changed.warnings.push(Problem {
+                key: String::new(),
+                message: format!("written, but not applied on this node yet: {error}"),
+                origin: None,
+            });
+        }
+        return Ok(changed);
+    }
+    Err(SettingsError::Busy)
+}
+
+/// Compares the store with this node's file as it is now.
+///
+/// # Errors
+/// The store cannot be read, or the file is not in order.
+pub async fn compare(node: &Arc<NodeContext>) -> Result<Comparison, SettingsError> {
+    let settings = node.settings.read(node.store.as_ref()).await?;
+    let path = node.settings.path.clone();
+    let file = match path.clone() {
+        None => node.settings.file.load_full(),
+        Some(path) => {
+            let load = move || {
+                Config::load(Some(&path)).map_err(|error| match error {
+                    ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
+                    other => SettingsError::Invalid(vec![Problem {
+                        key: path.display().to_string(),
+                        message: other.to_string(),
+                        origin: None,
+                    }]),
+                })
+            };
+            Arc::new(blocking(load).await?)
+        }
+    };
+    let compared = path.is_some() && !file.has_no_resources();
+    Ok(Comparison {
+        version: settings.version,
+        file: path.map(|path| path.display().to_string()),
+        compared,
+        changes: match compared {
+            true => difference(&settings.resources(), &file.resources()),
+            false => Vec::new(),
+        },
+    })
+}
+
+/// Body of a whole configuration: one list of resources of each kind.
+pub type Lists = Vec<(Kind, Vec<Value>)>;

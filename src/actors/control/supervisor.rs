@@ -1,0 +1,351 @@
+//! The root: starts queues and outbound binds, and brings them in line with the plan after each
+//! reload, without touching what has not changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::{ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE};
+use crate::actors::context::ports::{QueueKind, QueuePort};
+use crate::actors::egress::operator_session::SlotOptions;
+use crate::actors::egress::test_target::{Behaviour, TestTarget};
+use crate::actors::ingress::ingest::Ingest;
+use crate::actors::multipart::assembly::Assembly;
+use crate::actors::queue::seeds::Seed;
+use crate::actors::queue::{self, Queue};
+use crate::actors::runtime::supervise::{self, Escalate, Health};
+use crate::config::{BindKind, Operator};
+use crate::pb::bind_command::Verb;
+use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
+use crate::smpp::session::BindType;
+
+pub struct Supervisor {
+    node: Arc<NodeContext>,
+    core: ArbiterHandle,
+    lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+    escalate: Escalate,
+    /// Sessions of the slots that were started, by operator, slot and bind type.
+    slots: HashMap<(u32, u32, BindType), u64>,
+    applied: Option<Arc<Plan>>,
+    next_lane: usize,
+    seeds: HashMap<u32, Vec<Seed>>,
+}
+
+// === impl Supervisor ===
+
+impl Supervisor {
+    /// `seeds`: what the store held for each queue when the process started.
+    pub fn new(
+        node: Arc<NodeContext>,
+        core: ArbiterHandle,
+        lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+        escalate: Escalate,
+        seeds: HashMap<u32, Vec<Seed>>,
+    ) -> Self {
+        Self {
+            node,
+            core,
+            lanes,
+            escalate,
+            slots: HashMap::new(),
+            applied: None,
+            next_lane: 0,
+            seeds,
+        }
+    }
+
+    /// Starts what is missing, tells what has changed. Before the first call returns, every queue
+    /// with waiting messages exists.
+    pub fn apply(&mut self) {
+        let plan = self.node.full_plan();
+        self.make_queues(&plan);
+        for operator in plan.operators() {
+            self.apply_operator(operator);
+        }
+        if let Some(before) = self.applied.replace(Arc::clone(&plan)) {
+            for operator in before.operators() {
+                if plan.operator(operator.id).is_none() {
+                    self.rebind(operator.id);
+                }
+            }
+        }
+    }
+
+    /// Starts the queues that a plan can put messages into, and those that hold some already.
+    fn make_queues(&mut self, plan: &Plan) {
+        for id in &plan.built_in {
+            self.ensure_queue(*id, plan.name_of(*id), QueueKind::Test);
+        }
+        if let Some(id) = plan.resolve_queue {
+            self.ensure_queue(id, RESOLVE, QueueKind::Internal);
+        }
+        self.ensure_queue(plan.assembly, ASSEMBLY, QueueKind::Internal);
+        for account in plan.accounts() {
+            self.ensure_queue(account.id, plan.name_of(account.id), QueueKind::Account);
+        }
+        for operator in plan.operators() {
+            self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
+        }
+        // Messages of destinations that are not configured any more keep their queue: they wait
+        // for the configuration to come back, or expire.
+        let mut orphans: Vec<u32> = self.seeds.keys().copied().collect();
+        if self.node.local_lease.is_shared() {
+            // What waits there is known only to the store.
+            orphans.extend(plan.destinations());
+        }
+        for id in orphans {
+            self.ensure_orphan(plan, id);
+        }
+    }
+
+    fn ensure_orphan(&mut self, plan: &Plan, id: u32) {
+        let name = plan.name_of(id).to_owned();
+        let kind = if name.starts_with("account:") {
+            QueueKind::Account
+        } else {
+            QueueKind::Operator
+        };
+        self.ensure_queue(id, &name, kind);
+    }
+
+    fn apply_operator(&mut self, operator: &Arc<OperatorPlan>) {
+        let before = self
+            .applied
+            .as_ref()
+            .and_then(|plan| plan.operator(operator.id));
+        if before.is_some_and(|before| needs_rebind(&before.config, &operator.config)) {
+            self.rebind(operator.id);
+        }
+        let types: &[BindType] = match operator.config.bind {
+            BindKind::Transceiver => &[BindType::Transceiver],
+            BindKind::Transmitter => &[BindType::Transmitter],
+            BindKind::Receiver => &[BindType::Receiver],
+            BindKind::TransmitterReceiver => &[BindType::Transmitter, BindType::Receiver],
+        };
+        let local_lease = Arc::clone(&self.node.local_lease);
+        for slot in
+            (0..operator.config.binds).filter(|slot| local_lease.holds_bind(operator.id, *slot))
+        {
+            for bind_type in types {
+                self.ensure_slot(operator.id, slot, *bind_type);
+            }
+        }
+    }
+
+    fn ensure_slot(&mut self, operator: u32, slot: u32, bind_type: BindType) {
+        let key = (operator, slot, bind_type);
+        if self
+            .slots
+            .get(&key)
+            .is_some_and(|session| self.node.binds.contains(*session))
+        {
+            return;
+        }
+        let (arbiter, ingest) = &self.lanes[self.next_lane % self.lanes.len()];
+        self.next_lane += 1;
+        let session = SlotOptions {
+            node: Arc::clone(&self.node),
+            ingest: ingest.clone(),
+            operator,
+            slot,
+            bind_type,
+            paired: false,
+            escalate: Arc::clone(&self.escalate),
+        }
+        .start(arbiter);
+        self.slots.insert(key, session);
+    }
+
+    /// Every bind of the operator ends; those that are still wanted come back with the new plan.
+    fn rebind(&self, operator: u32) {
+        for port in self.node.binds.all() {
+            if port.owner.load(std::sync::atomic::Ordering::Relaxed) == operator {
+                port.command(BindCommand {
+                    verb: Verb::Rebind.into(),
+                });
+            }
+        }
+    }
+
+    fn ensure_queue(&mut self, id: u32, name: &str, kind: QueueKind) {
+        if self.node.queue(id).is_some() {
+            return;
+        }
+        let (addr, slot) = supervise::slot::<Queue>(queue::MAILBOX);
+        let port = Arc::new(QueuePort::new(
+            id,
+            name.to_owned(),
+            kind,
+            addr.into(),
+            Arc::clone(&self.node.local_lease),
+            &self.node.metrics,
+        ));
+        self.node.watch(Arc::clone(&port.health));
+        self.node.add_queue(Arc::clone(&port));
+        let seeds = self.seeds.remove(&id).unwrap_or_default();
+        let node = Arc::clone(&self.node);
+        let health = Arc::clone(&port.health);
+        let for_actor = Arc::clone(&port);
+        slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
+            Queue::new(node, for_actor, seeds)
+        });
+        if name == ASSEMBLY {
+            let (_, slot) = supervise::slot::<Assembly>(queue::MAILBOX);
+            let node = Arc::clone(&self.node);
+            let health = Health::new("assembly");
+            self.node.watch(Arc::clone(&health));
+            slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
+                Assembly::new(node, port)
+            });
+        } else if let Some(behaviour) = Behaviour::of(name) {
+            let (_, slot) = supervise::slot::<TestTarget>(queue::MAILBOX);
+            let node = Arc::clone(&self.node);
+            let health = Health::new(format!("target {name}"));
+            slot.start(&self.core, health, Arc::clone(&self.escalate), move || {
+                TestTarget::new(node, port, behaviour)
+            });
+        }
+    }
+}
+
+/// Whether a bind has to be made anew for this change. Everything else is read from the plan while
+/// the bind stays: the rate, the retry schedule, receipts, how many binds there are.
+fn needs_rebind(before: &Operator, after: &Operator) -> bool {
+    let alike = Operator {
+        binds: after.binds,
+        rate: after.rate,
+        burst: after.burst,
+        receipts: after.receipts,
+        alphabet: after.alphabet,
+        long_messages: after.long_messages,
+        part_receipts: after.part_receipts,
+        unrepresentable: after.unrepresentable,
+        languages: after.languages.clone(),
+        message_id: after.message_id,
+        outcome_unknown: after.outcome_unknown,
+        correlation_ttl: after.correlation_ttl,
+        reconnect: after.reconnect.clone(),
+        retry: after.retry.clone(),
+        // Where the password stands says nothing about what it is.
+        password_file: after.password_file.clone(),
+        ..before.clone()
+    };
+    alike != *after
+}
+
+impl Actor for Supervisor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(16);
+        self.apply();
+    }
+}
+
+impl Supervised for Supervisor {}
+
+impl Handler<SlotsChanged> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, _: SlotsChanged, _: &mut Self::Context) {
+        self.apply();
+    }
+}
+
+impl Handler<MakeQueues> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, make: MakeQueues, _: &mut Self::Context) {
+        self.make_queues(&make.plan);
+        if let Some(orphan) = make.orphan {
+            self.ensure_orphan(&make.plan, orphan);
+        }
+    }
+}
+
+impl Handler<PlanChanged> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, _: PlanChanged, _: &mut Self::Context) {
+        self.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::control::settings::{self, Condition, ConfigChange};
+    use crate::actors::test_support;
+    use crate::domain::settings::{Key, Kind};
+
+    #[actix::test]
+    async fn a_plan_is_nobodys_before_its_queues_exist() {
+        let node = test_support::node(1, None).await;
+        let node = Arc::clone(&node.context);
+        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+        let core = actix::Arbiter::current();
+        let (ingest, _) = supervise::slot(1);
+        let (addr, slot) = supervise::slot(16);
+        let (for_root, lanes) = (Arc::clone(&node), vec![(core.clone(), ingest)]);
+        let for_slots = Arc::clone(&escalate);
+        let handle = core.clone();
+        slot.start(&core, Health::new("supervisor"), escalate, move || {
+            Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
+        });
+        node.settings.set_supervisor(addr.into());
+        for number in 0..20 {
+            // Routes to it come in the same version; a thread of Ingest may see the plan at any moment.
+            let name = format!("more-{number}");
+            let watched = Arc::clone(&node);
+            let watching = std::thread::spawn({
+                let name = name.clone();
+                move || loop {
+                    let plan = watched.full_plan();
+                    let found = plan.operators().find(|one| one.config.id == name);
+                    if let Some(operator) = found {
+                        return watched.queue(operator.id).is_some();
+                    }
+                    std::hint::spin_loop();
+                }
+            });
+            let given = serde_json::json!({
+                "id": name, "address": "127.0.0.1:9", "system_id": "smsc"
+            });
+            let key = Key::new(Kind::Operator, name);
+            let config_change = ConfigChange::Put { key, given };
+            let changed =
+                settings::change(&node, config_change, Condition::default(), false, "a test").await;
+            changed.expect("changed");
+            let watched = tokio::task::spawn_blocking(|| watching.join());
+            let is_there = watched.await.expect("no panic").expect("no panic");
+            assert!(
+                is_there,
+                "operator {number} is in the plan and has no queue"
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_the_bind_was_made_with_makes_it_anew() {
+        let before = Operator {
+            id: "up".to_owned(),
+            rate: Some(50.0),
+            ..Operator::default()
+        };
+        let with = |change: fn(&mut Operator)| {
+            let mut after = before.clone();
+            change(&mut after);
+            needs_rebind(&before, &after)
+        };
+        assert!(!with(|_| {}));
+        assert!(!with(|after| after.rate = Some(1.0)));
+        assert!(!with(|after| after.rate = None));
+        assert!(!with(|after| after.binds = 5));
+        assert!(with(|after| after.password = "other".into()));
+        assert!(with(|after| after.address = "elsewhere:1".to_owned()));
+        assert!(with(|after| after.system_id = "other".to_owned()));
+        assert!(with(|after| after.window = 3));
+    }
+}

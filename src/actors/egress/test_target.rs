@@ -1,0 +1,205 @@
+//! The built-in targets of routes: every message is delivered, fails, or finds nobody
+//! (moiji-mobile's test delivery method). They serve their queues as a session would.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use bytes::Bytes;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::traced::{Attempt, Outcome};
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::clock;
+use crate::domain::command_status;
+use crate::pb::failed::Why;
+use crate::pb::{
+    Credit, DeliverBatch, Failed, Held, MessageState, OperatorReceipt, ReceiptBatch, ReportHeld,
+    Sent, SentBatch, SettleBatch,
+};
+use crate::smpp::CommandStatus;
+
+const WINDOW: u32 = 1000;
+
+/// How a built-in target behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    Delivered,
+    Failed,
+    Unreachable,
+}
+
+pub struct TestTarget {
+    node: Arc<NodeContext>,
+    queue: Arc<QueuePort>,
+    behaviour: Behaviour,
+    session: u64,
+}
+
+// === impl Behaviour ===
+
+impl Behaviour {
+    /// From a queue's name, such as `test:failed`.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "test:delivered" => Some(Self::Delivered),
+            "test:failed" => Some(Self::Failed),
+            "test:unreachable" => Some(Self::Unreachable),
+            _ => None,
+        }
+    }
+}
+
+// === impl TestTarget ===
+
+impl TestTarget {
+    pub fn new(node: Arc<NodeContext>, queue: Arc<QueuePort>, behaviour: Behaviour) -> Self {
+        let session = node.binds.next_session();
+        Self {
+            node,
+            queue,
+            behaviour,
+            session,
+        }
+    }
+
+    /// Reports a message as accepted and, right behind, how it ended.
+    fn complete(&self, batch: DeliverBatch, state: MessageState) {
+        self.note(&batch, Outcome::Ok);
+        let theirs = |id: u64| Bytes::from(format!("test-{id}"));
+        let done: Vec<u64> = batch
+            .deliveries
+            .iter()
+            .map(|delivery| delivery.id)
+            .collect();
+        let receipts = done
+            .iter()
+            .map(|id| OperatorReceipt {
+                operator_message_id: theirs(*id),
+                state: state.into(),
+                done_at: clock::now_ms(),
+                ..OperatorReceipt::default()
+            })
+            .collect();
+        let sent = batch
+            .deliveries
+            .into_iter()
+            .map(|delivery| Sent {
+                id: delivery.id,
+                attempt: delivery.attempt,
+                operator_message_id: theirs(delivery.id),
+                latency_ms: 0,
+                message: delivery.message,
+                receipt_expected: true,
+            })
+            .collect();
+        let operator = self.queue.id;
+        self.node.tell_sent(SentBatch {
+            operator,
+            sent,
+            session: self.session,
+        });
+        let room = done.len() as u32;
+        self.queue.post(SettleBatch {
+            session: self.session,
+            done,
+            failed: Vec::new(),
+            room,
+        });
+        self.node.tell_correlation(ReceiptBatch {
+            operator,
+            receipts,
+            session: self.session,
+        });
+    }
+
+    /// Counts the attempts, and traces those that are traced.
+    fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
+        for delivery in &batch.deliveries {
+            match outcome {
+                Outcome::Status(status) => {
+                    let class = command_status::class(status);
+                    self.queue.attempts.refused(class, Duration::ZERO);
+                }
+                _ => self.queue.attempts.succeeded(Duration::ZERO),
+            }
+            let message = delivery.message.as_ref();
+            let attempt = message
+                .and_then(|message| Attempt::begin(message, delivery.what(), delivery.attempt));
+            if let Some(attempt) = attempt {
+                attempt.end(&self.node, self.queue.id, "submit_sm", None, outcome);
+            }
+        }
+    }
+
+    fn unreachable(&self, batch: DeliverBatch) {
+        let refused = CommandStatus::ESME_RDELIVERYFAILURE.0;
+        self.note(&batch, Outcome::Status(refused));
+        let failed: Vec<Failed> = batch
+            .deliveries
+            .into_iter()
+            .map(|delivery| Failed {
+                id: delivery.id,
+                why: Why::Status.into(),
+                status: refused,
+                latency_ms: 0,
+                attempt: delivery.attempt,
+                ..Failed::default()
+            })
+            .collect();
+        let room = failed.len() as u32;
+        self.queue.post(SettleBatch {
+            session: self.session,
+            done: Vec::new(),
+            failed,
+            room,
+        });
+    }
+}
+
+measured!(TestTarget: DeliverBatch);
+
+impl Actor for TestTarget {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let addr = ctx.address();
+        self.queue.join(
+            self.session,
+            SessionPort::new(addr.clone().recipient(), addr.recipient()),
+        );
+        self.queue.post(Credit {
+            session: self.session,
+            room: WINDOW,
+            retire: false,
+        });
+    }
+}
+
+impl Supervised for TestTarget {}
+
+impl Handler<DeliverBatch> for TestTarget {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        match self.behaviour {
+            Behaviour::Delivered => self.complete(batch, MessageState::Delivered),
+            Behaviour::Failed => self.complete(batch, MessageState::Undeliverable),
+            Behaviour::Unreachable => self.unreachable(batch),
+        }
+    }
+}
+
+impl Handler<ReportHeld> for TestTarget {
+    type Result = ();
+
+    /// It settles at once and never holds anything.
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        self.queue.post(Held {
+            session: self.session,
+            ids: Vec::new(),
+            room: WINDOW,
+        });
+    }
+}

@@ -1,0 +1,136 @@
+//! Token buckets of accounts and operators (GCRA), asked in batches and only for what has a limit.
+//!
+//! With Redis the limits are the cluster's ([`shared`]); while it does not answer, and without it,
+//! each node keeps them for itself, here.
+
+mod shared;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Handler, Response, Supervised, WrapFuture};
+use tokio::time::Instant;
+
+use crate::actors::context::NodeContext;
+use crate::actors::runtime::supervise::Health;
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::domain::limit::Gcra;
+use crate::pb::{TakeTokens, TakenTokens, ThrottleSnapshot};
+use crate::store::redis::Redis;
+
+/// One question per batch of a limited account or operator.
+pub const MAILBOX: usize = 4096;
+
+pub struct Throttle {
+    node: Arc<NodeContext>,
+    health: Arc<Health>,
+    started: Instant,
+    buckets: HashMap<u32, Bucket>,
+    granted: u64,
+    refused: u64,
+    redis: Option<Arc<Redis>>,
+    lanes: HashMap<u32, shared::Lane>,
+    shared_granted: u64,
+    fallbacks: u64,
+}
+
+struct Bucket {
+    rate: (f64, u32),
+    gcra: Gcra,
+}
+
+// === impl Throttle ===
+
+impl Throttle {
+    /// `redis`: where limits are shared; without it this node keeps them alone.
+    pub fn new(node: Arc<NodeContext>, health: Arc<Health>, redis: Option<Arc<Redis>>) -> Self {
+        Self {
+            node,
+            health,
+            started: Instant::now(),
+            buckets: HashMap::new(),
+            granted: 0,
+            refused: 0,
+            redis,
+            lanes: HashMap::new(),
+            shared_granted: 0,
+            fallbacks: 0,
+        }
+    }
+
+    /// Decides here and now, with this node's own buckets.
+    fn take(&mut self, ask: TakeTokens) -> TakenTokens {
+        let Some(rate) = self.node.plan().rate_of(ask.key) else {
+            self.buckets.remove(&ask.key);
+            return TakenTokens {
+                granted: ask.wanted,
+                ..TakenTokens::default()
+            };
+        };
+        let now = self.started.elapsed().as_nanos() as u64;
+        let bucket = self.buckets.entry(ask.key).or_insert_with(|| Bucket {
+            rate,
+            gcra: Gcra::new(rate.0, rate.1),
+        });
+        if bucket.rate != rate {
+            bucket.gcra.reconfigure(now, rate.0, rate.1);
+            bucket.rate = rate;
+        }
+        let taken = bucket.gcra.take(now, ask.wanted);
+        self.granted += u64::from(taken.granted);
+        self.refused += u64::from(ask.wanted - taken.granted);
+        TakenTokens {
+            granted: taken.granted,
+            retry_in_ms: taken.retry_in.as_millis().min(60_000) as u32,
+            valid_ms: 0,
+        }
+    }
+
+    fn publish(&self) {
+        self.node.throttle_snapshot.set(ThrottleSnapshot {
+            buckets: (self.buckets.len() + self.lanes.len()) as u64,
+            granted_total: self.granted,
+            refused_total: self.refused,
+            restarts: self.health.restarts(),
+            shared: self.redis.is_some(),
+            redis_up: self.redis.as_ref().is_some_and(|redis| redis.is_up()),
+            shared_granted_total: self.shared_granted,
+            fallbacks_total: self.fallbacks,
+        });
+    }
+}
+
+measured!(Throttle: TakeTokens);
+
+impl Actor for Throttle {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(Duration::from_secs(1), |throttle, _| throttle.publish());
+        if let Some(redis) = self.redis.clone() {
+            let connected = async move { redis.keep_connected().await };
+            ctx.spawn(connected.into_actor(self));
+        }
+    }
+}
+
+impl Supervised for Throttle {
+    /// Buckets start full again: for a moment the limit is exceeded by one burst at most.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        let redis = self.redis.take();
+        *self = Self::new(Arc::clone(&self.node), Arc::clone(&self.health), redis);
+    }
+}
+
+impl Handler<TakeTokens> for Throttle {
+    type Result = Response<TakenTokens>;
+
+    fn handle(&mut self, ask: TakeTokens, ctx: &mut Self::Context) -> Self::Result {
+        match self.redis.clone() {
+            Some(redis) => self.take_shared(ask, redis, ctx),
+            None => Response::reply(self.take(ask)),
+        }
+    }
+}

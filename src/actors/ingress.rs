@@ -1,0 +1,10 @@
+//! The side of accounts.
+
+pub mod bind_guard;
+pub mod duplicates;
+pub mod esme_session;
+pub mod ingest;
+pub mod listener;
+pub mod operations;
+pub mod outbind;
+pub mod verifier;

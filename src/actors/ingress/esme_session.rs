@@ -1,0 +1,468 @@
+//! One inbound bind: an ESME's connection, from accept to close (SMPP 3.4 §2.2).
+//!
+//! Reads a socket piece, collects its submissions into one batch for Ingest, answers after the
+//! commit, and takes receipts and MO from its account's queue by credit. Whatever it is sent, it
+//! answers on the same sequence number; only broken framing, timers, a refused password and unbind end
+//! it, and then only when everything that came before is answered.
+
+mod binding;
+mod delivery;
+mod intake;
+mod life;
+mod multi;
+mod operations;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, WrapFuture,
+};
+use bytes::{Bytes, BytesMut};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
+
+use self::operations::Operation;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::context::ports::BindPort;
+use crate::actors::ingress::ingest::{self, Ingest};
+use crate::actors::ingress::listener::Admitted;
+use crate::actors::runtime::link::{Linked, Outbox, Wire, keep};
+use crate::actors::runtime::timed_mailbox::{Timed, measured};
+use crate::actors::session::bind_permits::{self, BindPermit};
+use crate::actors::session::data_sm;
+use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
+use crate::clock;
+use crate::config::DeliverAs;
+use crate::content::pdu;
+use crate::content::peer::shape;
+use crate::domain::certificate::Shown;
+use crate::pb::delivery::What;
+use crate::pb::{
+    Alphabet, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission,
+    SubmitBatch, SubmitReply,
+};
+use crate::smpp::codec::{decode, next_frame};
+use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
+use crate::smpp::timers::Timers;
+use crate::smpp::{
+    Bind, Body, CommandId, CommandStatus, Decoded, Leniency, Outbind, Pdu, SubmitSm,
+    encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp,
+};
+use crate::telemetry::metrics::status_label;
+
+/// Grants and answers of one session.
+const MAILBOX: usize = 1024;
+const TICK: Duration = Duration::from_millis(250);
+/// Submissions of one session that may wait for their commit before its socket is read again.
+const INTAKE: usize = 4096;
+/// A refused bind may be answered before the connection is closed.
+const LINGER: Duration = Duration::from_millis(500);
+
+pub struct EsmeSession {
+    node: Arc<NodeContext>,
+    ingest: Addr<Ingest>,
+    wire: Option<Wire>,
+    /// The ESME, also behind a load balancer that announces it.
+    peer: SocketAddr,
+    /// What it has shown, where a listener demands a certificate.
+    certificate: Option<Shown>,
+    /// What its listener says about the default alphabet.
+    alphabet: Option<Alphabet>,
+    core: Session<InFlight>,
+    outbox: Option<Outbox>,
+    port: Arc<BindPort>,
+    account: Option<Arc<AccountPlan>>,
+    /// Among the binds of its account over all nodes, if there are others.
+    permit: Option<BindPermit>,
+    serving: Option<Serving>,
+    /// Submissions that wait for their commit.
+    intake: usize,
+    /// Submissions of this socket read.
+    submissions: Vec<Submission>,
+    operations: operations::Operations,
+    /// submit_multi of this socket read.
+    multis: Vec<multi::Multi>,
+    /// Sequence numbers that came as deliver_sm or data_sm and are answered so.
+    answer_as: Vec<(u32, CommandId)>,
+    stalled_since: Option<Instant>,
+    /// Octets written as of the last tick.
+    written: u64,
+    /// Nothing more is taken; the socket is closed when everything that came is answered.
+    ending: bool,
+    /// Since when the node drains; its queue was told that it takes no more.
+    draining_since: Option<Instant>,
+    snapshot: BindSnapshot,
+    /// What is said first, on a connection that we have made.
+    outbind: Option<Outbind>,
+    /// `None` when we have called it.
+    admitted: Option<Admitted>,
+}
+
+// === impl EsmeSession ===
+
+impl EsmeSession {
+    pub fn new(
+        node: Arc<NodeContext>,
+        ingest: Addr<Ingest>,
+        wire: Wire,
+        peer: SocketAddr,
+        alphabet: Option<Alphabet>,
+        admitted: Option<Admitted>,
+    ) -> Self {
+        let config = node.config();
+        let smpp = &config.smpp;
+        let core = Session::new(
+            SessionConfig {
+                role: Role::Server,
+                window: 1,
+                response_timeout: smpp.response_timeout,
+                timers: Timers {
+                    session_init: smpp.session_init_timeout,
+                    enquire_link: smpp.enquire_link_interval,
+                    enquire_link_answer: smpp.enquire_link_timeout,
+                    inactivity: smpp.inactivity_timeout,
+                    ..Timers::default()
+                },
+                leniency: Leniency::default(),
+                max_pdu: smpp.max_pdu as usize,
+                interface_version: 0x50,
+                system_id: Bytes::copy_from_slice(smpp.system_id.as_bytes()),
+            },
+            Instant::now().into_std(),
+        );
+        let port = BindPort::new(node.binds.next_session(), None);
+        let snapshot = BindSnapshot {
+            session: port.session,
+            direction: "in".to_owned(),
+            state: BindState::Connecting.into(),
+            peer: peer.to_string(),
+            since: clock::now_ms(),
+            ..BindSnapshot::default()
+        };
+        Self {
+            node,
+            ingest,
+            certificate: wire.certificate(),
+            wire: Some(wire),
+            peer,
+            alphabet,
+            core,
+            outbox: None,
+            port,
+            account: None,
+            permit: None,
+            serving: None,
+            intake: 0,
+            submissions: Vec::new(),
+            operations: operations::Operations::default(),
+            multis: Vec::new(),
+            answer_as: Vec::new(),
+            stalled_since: None,
+            written: 0,
+            ending: false,
+            draining_since: None,
+            snapshot,
+            outbind: None,
+            admitted,
+        }
+    }
+
+    /// A session on a connection that we have made: it begins with outbind.
+    pub fn calling(
+        node: Arc<NodeContext>,
+        ingest: Addr<Ingest>,
+        socket: tokio::net::TcpStream,
+        peer: SocketAddr,
+        password: SecretString,
+    ) -> Self {
+        let system_id = Bytes::copy_from_slice(node.config().smpp.system_id.as_bytes());
+        let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
+        let mut session = Self::new(node, ingest, Wire::Plain(socket), peer, None, None);
+        session.outbind = Some(Outbind {
+            system_id,
+            password,
+        });
+        session
+    }
+
+    fn write<T>(
+        &mut self,
+        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
+    ) -> Option<T> {
+        let outbox = self.outbox.as_ref()?;
+        Some(outbox.write(|out| append(&mut self.core, out)))
+    }
+
+    fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
+        match event {
+            Event::Nothing => {}
+            Event::Bind {
+                sequence,
+                bind_type,
+                bind,
+            } => self.authenticate(sequence, bind_type, bind, ctx),
+            Event::Request(pdu) => self.on_request(pdu),
+            Event::Response {
+                pdu,
+                context,
+                sent_at,
+                late,
+            } => self.on_response(&pdu, &context, sent_at, late),
+            Event::BindResult { .. } => {}
+            Event::Unbind => {
+                if let Some(serving) = &self.serving {
+                    serving.retire();
+                }
+            }
+            Event::Close(_) => self.end(),
+            Event::Answered { status, .. } => {
+                self.snapshot.errors_total += 1;
+                self.node
+                    .metrics
+                    .malformed
+                    .get_or_create(&status_label(status.0))
+                    .inc();
+            }
+        }
+    }
+
+    fn on_request(&mut self, pdu: Pdu) {
+        let sequence = pdu.sequence;
+        let command_id = pdu.body.command_id();
+        let draining = self
+            .node
+            .draining
+            .load(std::sync::atomic::Ordering::Relaxed);
+        match pdu.body {
+            Body::SubmitSm(_)
+            | Body::SubmitMulti(_)
+            | Body::DataSm(_)
+            | Body::DeliverSm(_)
+            | Body::QuerySm(_)
+            | Body::CancelSm(_)
+            | Body::ReplaceSm(_)
+                if draining =>
+            {
+                self.write(|_, out| {
+                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RSYSERR);
+                });
+            }
+            Body::SubmitSm(submit) => {
+                let replaces = submit.replace_if_present_flag == 1;
+                let message = self.wished(pdu::message_of(submit, Kind::Mt));
+                if replaces {
+                    self.operate(sequence, Operation::SubmitOver(Box::new(message)));
+                } else {
+                    self.submit(sequence, message);
+                }
+            }
+            Body::SubmitMulti(multi) => self.submit_multi(sequence, multi),
+            Body::DataSm(data) => match data_sm::check(&data) {
+                Ok(()) => {
+                    self.answer_as.push((sequence, CommandId::DATA_SM));
+                    let message = pdu::message_of(data_sm::into_message(data), Kind::Mt);
+                    let message = self.wished(message);
+                    self.submit(sequence, message);
+                }
+                Err(status) => {
+                    self.snapshot.errors_total += 1;
+                    self.write(|_, out| encode_error_resp(out, command_id, sequence, status));
+                }
+            },
+            Body::QuerySm(query) => self.operate(sequence, Operation::Query(query)),
+            Body::CancelSm(cancel) => self.operate(sequence, Operation::Cancel(cancel)),
+            Body::ReplaceSm(replace) => self.operate(sequence, Operation::Replace(replace)),
+            // A peer SMSC submits by deliver_sm as well.
+            Body::DeliverSm(deliver) => {
+                let sender = self.account.as_ref().map_or(0, |account| account.id);
+                let kind = ingest::kind_of(&self.node, sender, &deliver);
+                self.answer_as.push((sequence, CommandId::DELIVER_SM));
+                let message = self.wished(pdu::message_of(deliver, kind));
+                self.submit(sequence, message);
+            }
+            Body::AlertNotification(_) | Body::Outbind(_) => {}
+            _ => {
+                self.snapshot.errors_total += 1;
+                let status = self.refusal_of(command_id);
+                self.write(|_, out| {
+                    encode_error_resp(out, command_id, sequence, status);
+                });
+            }
+        }
+    }
+
+    /// The answer to an operation that is not served: cell broadcast has statuses of its own for peers
+    /// that know it (5.0 §4.4, §4.6).
+    fn refusal_of(&self, command_id: CommandId) -> CommandStatus {
+        if self.core.peer_version() < 0x50 {
+            return CommandStatus::ESME_RINVCMDID;
+        }
+        match command_id {
+            CommandId::BROADCAST_SM => CommandStatus::ESME_RBCASTFAIL,
+            CommandId::QUERY_BROADCAST_SM => CommandStatus::ESME_RBCASTQUERYFAIL,
+            CommandId::CANCEL_BROADCAST_SM => CommandStatus::ESME_RBCASTCANCELFAIL,
+            _ => CommandStatus::ESME_RINVCMDID,
+        }
+    }
+
+    fn on_response(
+        &mut self,
+        pdu: &Pdu,
+        context: &InFlight,
+        sent_at: std::time::Instant,
+        late: bool,
+    ) {
+        let elapsed = sent_at.elapsed();
+        self.snapshot.answered(elapsed);
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        if pdu.status.is_ok() {
+            if late {
+                self.node.metrics.late_answers.inc();
+            }
+            if context.what == What::Receipt {
+                let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
+                self.node.metrics.receipt_seconds.observe(waited);
+            }
+            serving.done(context, elapsed, !late);
+        } else if !late {
+            serving.refused(context, pdu.status.0, elapsed);
+        }
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        let Some(tick) = self.write(|core, out| core.on_tick(now.into_std(), out)) else {
+            return;
+        };
+        if let Some(serving) = &mut self.serving {
+            for expired in tick.expired {
+                serving.unanswered(&expired);
+            }
+            serving.flush();
+        }
+        if let Some(reason) = tick.close {
+            tracing::info!(peer = %self.peer, ?reason, "session ended");
+            self.end();
+        }
+        self.cut_off_if_stuck(now, ctx);
+        self.finish_if_draining(now);
+        self.keep_permit(ctx);
+        self.drop_if_removed();
+        self.publish();
+    }
+
+    fn publish(&mut self) {
+        self.snapshot.window = self.core.config().window as u32;
+        self.snapshot.in_flight = self.core.in_flight() as u32;
+        self.snapshot.interface_version = u32::from(self.core.peer_version());
+        self.snapshot.state = match self.core.state() {
+            State::Open => BindState::Connecting,
+            State::Binding => BindState::Binding,
+            State::Bound(_) => BindState::Bound,
+            State::Unbinding | State::Leaving | State::Closed => BindState::Closed,
+        }
+        .into();
+        self.port.snapshot.set(self.snapshot.clone());
+    }
+}
+
+impl Drop for EsmeSession {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+measured!(EsmeSession: DeliverBatch);
+
+impl Actor for EsmeSession {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        self.port.listen(ctx.address().recipient());
+        self.node.binds.add(Arc::clone(&self.port));
+        if let Some(wire) = self.wire.take() {
+            let limit = self.node.config().smpp.write_buffer_kib * 1024;
+            self.outbox = Some(wire.attach(ctx, limit));
+        }
+        if let Some(outbind) = self.outbind.take() {
+            self.write(|core, out| core.outbind(outbind, out));
+        }
+        ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
+        self.publish();
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.leave();
+    }
+}
+
+impl Linked for EsmeSession {
+    fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        self.port.hear(now);
+        let now = now.into_std();
+        let max_pdu = self.core.config().max_pdu;
+        loop {
+            if self.core.state() == State::Closed {
+                // Whatever it says now, nobody listens any more.
+                octets.clear();
+                break;
+            }
+            let frame = match next_frame(octets, max_pdu) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(bad) => {
+                    let hint = life::what_it_may_be(octets);
+                    if self.node.bind_guard.may_log(self.peer.ip()) {
+                        tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
+                    }
+                    self.write(|core, out| core.on_bad_length(bad, out));
+                    self.end();
+                    break;
+                }
+            };
+            let frame = keep(frame);
+            let Some(event) = self.write(|core, out| core.on_frame(now, frame, out)) else {
+                return;
+            };
+            self.on_event(event, ctx);
+            // What follows a bind waits for the verdict; what follows an order about others, for that.
+            if self.core.state() == State::Binding || self.operations.is_full() {
+                break;
+            }
+        }
+        self.flush(ctx);
+        self.go_on(ctx);
+        if let Some(serving) = &mut self.serving {
+            serving.flush();
+        }
+    }
+
+    /// Its half of the connection is closed; ours is, when everything is answered.
+    fn on_finished(&mut self, _: &mut Context<Self>) {
+        self.leave();
+        self.core.finish();
+        self.end();
+    }
+
+    fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
+        if let Some(error) = error {
+            tracing::debug!(peer = %self.peer, %error, "connection broken");
+        }
+        ctx.stop();
+    }
+
+    fn is_busy(&self) -> bool {
+        self.intake > INTAKE
+            || self.core.state() == State::Binding
+            || self.operations.is_full()
+            || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+    }
+}

@@ -1,0 +1,232 @@
+//! Who may bind: system_id, address, password, system_type, number of binds; and how the others are
+//! refused.
+
+use super::*;
+use crate::actors::ingress::bind_guard::BindRefusal;
+use crate::actors::ingress::verifier::Busy;
+use crate::actors::runtime::locks::lock;
+use crate::domain::certificate::Wanted;
+use crate::telemetry::metrics::ReasonLabel;
+
+impl EsmeSession {
+    pub(super) fn authenticate(
+        &mut self,
+        sequence: u32,
+        bind_type: BindType,
+        bind: Bind,
+        ctx: &mut Context<Self>,
+    ) {
+        let plan = self.node.full_plan();
+        let name = String::from_utf8_lossy(&bind.system_id).into_owned();
+        let Some(account) = plan.account(&name).cloned() else {
+            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Unknown, ctx);
+        };
+        if !account.allow.allows(self.peer.ip()) {
+            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Address, ctx);
+        }
+        if !self.shows_one_of(&account.config.certificates) {
+            return self.refuse_for_identity(
+                sequence,
+                &bind.system_id,
+                BindRefusal::Certificate,
+                ctx,
+            );
+        }
+        let stored = account.config.password.clone();
+        if let Some(known) =
+            self.node
+                .passwords
+                .verify_cached(&name, stored.expose_secret(), &bind.password)
+        {
+            self.verdict(known, sequence, bind_type, bind, account, ctx);
+            return;
+        }
+        let node = Arc::clone(&self.node);
+        let (peer, given) = (self.peer.ip(), bind.password.clone());
+        let verify = async move { node.verifier.verify(peer, name, stored, given).await };
+        // Nothing else of this socket is looked at before the verdict.
+        ctx.spawn(
+            verify
+                .into_actor(self)
+                .map(move |known, session, ctx| match known {
+                    Ok(known) => session.verdict(known, sequence, bind_type, bind, account, ctx),
+                    Err(Busy) => session.refuse_for_now(sequence, &bind.system_id, ctx),
+                }),
+        );
+    }
+
+    /// Whether the client has shown one of these certificates; of none, any will do and none.
+    fn shows_one_of(&self, certificates: &[String]) -> bool {
+        certificates.is_empty()
+            || self.certificate.as_ref().is_some_and(|shown| {
+                let mut wanted = certificates.iter().filter_map(|text| Wanted::parse(text));
+                wanted.any(|wanted| shown.is(&wanted))
+            })
+    }
+
+    fn verdict(
+        &mut self,
+        known: bool,
+        sequence: u32,
+        bind_type: BindType,
+        bind: Bind,
+        account: Arc<AccountPlan>,
+        ctx: &mut Context<Self>,
+    ) {
+        // Its time to bind may have ended in the meantime.
+        if self.core.state() != State::Binding {
+            return;
+        }
+        if !known {
+            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Password, ctx);
+        }
+        self.node
+            .bind_guard
+            .forgive(self.peer.ip(), &bind.system_id);
+        if let Some(wanted) = &account.config.system_type
+            && wanted.as_bytes() != &bind.system_type[..]
+        {
+            return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
+        }
+        if bind_permits::admit_now(&self.node, self.port.session, &account) {
+            return self.admitted(sequence, bind_type, account, ctx);
+        }
+        let node = Arc::clone(&self.node);
+        let session = self.port.session;
+        let admit = async move {
+            let admitted = bind_permits::admit(&node, session, &account).await;
+            (account, admitted)
+        };
+        ctx.wait(
+            admit
+                .into_actor(self)
+                .map(move |(account, admitted), session, ctx| match admitted {
+                    Ok(permit) => {
+                        session.permit = permit;
+                        session.admitted(sequence, bind_type, account, ctx);
+                    }
+                    Err(()) => {
+                        let system_id = &account.config.system_id;
+                        let most = account.config.max_binds;
+                        if session.node.bind_guard.may_log(session.peer.ip()) {
+                            tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
+                        }
+                        session.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
+                    }
+                }),
+        );
+    }
+
+    fn admitted(
+        &mut self,
+        sequence: u32,
+        bind_type: BindType,
+        account: Arc<AccountPlan>,
+        ctx: &mut Context<Self>,
+    ) {
+        let system_id = &account.config.system_id;
+        tracing::info!(%system_id, peer = %self.peer, bind = bind_type.name(), "bound");
+        self.snapshot.name = system_id.clone();
+        self.snapshot.bind_type = bind_type.name().to_owned();
+        self.snapshot.since = clock::now_ms();
+        self.core.set_window(account.config.window as usize);
+        if let Some(version) = account.config.interface_version {
+            self.core.set_peer_version(version.into());
+        }
+        if let Some(admitted) = &mut self.admitted {
+            admitted.bound();
+        }
+        self.write(|core, out| core.accept_bind(Instant::now().into_std(), sequence, out));
+        if bind_type.receives()
+            && let Some(queue) = self.node.queue(account.id)
+        {
+            let addr = ctx.address();
+            *lock(&self.port.alerts) = Some(addr.clone().recipient());
+            self.serving = Some(Serving::join(
+                &self.node,
+                self.port.session,
+                queue,
+                addr.clone().recipient(),
+                addr.recipient(),
+                self.core.room(),
+                &self.snapshot.peer,
+            ));
+        }
+        self.account = Some(account);
+        self.judge_strictly();
+        self.publish();
+    }
+
+    fn refuse(&mut self, sequence: u32, status: CommandStatus, ctx: &mut Context<Self>) {
+        self.reject(sequence, status);
+        // The peer may try again on this connection, but not for ever.
+        ctx.run_later(LINGER, |session, _| {
+            if session.core.state() == State::Open {
+                session.close();
+            }
+        });
+    }
+
+    fn reject(&mut self, sequence: u32, status: CommandStatus) {
+        self.node
+            .metrics
+            .binds_refused
+            .get_or_create(&status_label(status.0))
+            .inc();
+        self.write(|core, out| core.reject_bind(sequence, status, out));
+    }
+
+    /// Refuses who is not, or cannot show that he is, who may bind: later and later, and once for each
+    /// connection. Until it is answered the connection counts as one of its address that has not bound,
+    /// also when the peer has gone.
+    fn refuse_for_identity(
+        &mut self,
+        sequence: u32,
+        system_id: &[u8],
+        why: BindRefusal,
+        ctx: &mut Context<Self>,
+    ) {
+        self.count_refusal(why.reason());
+        let config = self.node.config();
+        let peer = self.peer;
+        let door = &self.node.bind_guard;
+        let delay = door.refuse(&config.smpp, peer.ip(), system_id);
+        if door.may_log(peer.ip()) {
+            let system_id = String::from_utf8_lossy(system_id);
+            tracing::warn!(%system_id, %peer, delay_ms = delay.as_millis() as u64, "bind refused: {}", why.text());
+        }
+        let status = why.status(config.smpp.bind_refusals);
+        if delay.is_zero() {
+            return self.dismiss(sequence, status);
+        }
+        ctx.run_later(delay, move |session, _| session.dismiss(sequence, status));
+    }
+
+    /// Answers a bind and ends the session.
+    fn dismiss(&mut self, sequence: u32, status: CommandStatus) {
+        if self.core.state() == State::Binding {
+            self.reject(sequence, status);
+            self.core.finish();
+            self.end();
+        }
+    }
+
+    /// Too many passwords wait to be checked: nobody knows yet whether this one is right.
+    fn refuse_for_now(&mut self, sequence: u32, system_id: &[u8], ctx: &mut Context<Self>) {
+        if self.core.state() != State::Binding {
+            return;
+        }
+        self.count_refusal("busy");
+        if self.node.bind_guard.may_log(self.peer.ip()) {
+            let system_id = String::from_utf8_lossy(system_id);
+            tracing::warn!(%system_id, peer = %self.peer, "bind refused: too many passwords wait to be checked");
+        }
+        self.refuse(sequence, CommandStatus::ESME_RSYSERR, ctx);
+    }
+
+    fn count_refusal(&self, reason: &'static str) {
+        let metrics = &self.node.metrics;
+        let label = ReasonLabel { reason };
+        metrics.binds_refused_by_reason.get_or_create(&label).inc();
+    }
+}

@@ -1,0 +1,137 @@
+//! What goes to the ESME: receipts and MO that its account's queue grants, and alerts.
+
+use std::borrow::Cow;
+
+use super::*;
+use crate::actors::receipts::receipt;
+use crate::actors::routing::rewrite;
+use crate::content;
+use crate::content::peer::PeerEncoding;
+use crate::pb::Message;
+
+/// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
+/// its listener does.
+fn peer_encoding_of(
+    account: Option<&AccountPlan>,
+    listener: Option<Alphabet>,
+) -> Option<Cow<'_, PeerEncoding>> {
+    let account = account?;
+    Some(match (account.config.alphabet, listener) {
+        (None, Some(alphabet)) => Cow::Owned(PeerEncoding {
+            alphabet: content::alphabet(alphabet),
+            ..account.peer_encoding.clone()
+        }),
+        _ => Cow::Borrowed(&account.peer_encoding),
+    })
+}
+
+impl Handler<DeliverBatch> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        let operation = self.operation();
+        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
+            return;
+        };
+        self.snapshot.sent_total += batch.deliveries.len() as u64;
+        let core = &mut self.core;
+        let with_tlvs = core.peer_version() >= 0x34;
+        let account = self.account.as_deref();
+        let peer_encoding = peer_encoding_of(account, self.alphabet);
+        let mut changed = 0;
+        outbox.write(|out| {
+            let now = Instant::now().into_std();
+            serving.deliver(core, batch, now, out, operation, |message, what| {
+                let mut pdu = pdu::deliver_sm_of(message);
+                if let Some(peer_encoding) = &peer_encoding {
+                    changed += shape::shape(&mut pdu, message, peer_encoding);
+                }
+                let rewritten = match (account, what) {
+                    (Some(account), What::Receipt) => {
+                        receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
+                        Ok(())
+                    }
+                    (Some(account), _) => rewrite::outgoing(&account.rewrite_out, &mut pdu),
+                    (None, _) => Ok(()),
+                };
+                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
+                let unfit = (!fits).then_some(CommandStatus::ESME_RINVMSGLEN);
+                Prepared {
+                    pdu,
+                    keep_message: false,
+                    receipt_expected: false,
+                    refused: rewritten.err().or(unfit),
+                }
+            });
+        });
+        self.node.metrics.characters_changed.inc_by(changed as u64);
+    }
+}
+
+impl EsmeSession {
+    /// Which operation carries messages on this bind.
+    fn operation(&self) -> (&'static str, Encode) {
+        let as_data_sm = self.core.peer_version() >= 0x34
+            && self
+                .account
+                .as_ref()
+                .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
+        match as_data_sm {
+            true => ("data_sm", encode_data_sm as Encode),
+            false => ("deliver_sm", encode_deliver_sm as Encode),
+        }
+    }
+
+    /// Writes an intermediate notification beside the window: its answer means nothing to us. An ESME
+    /// that does not read gets none.
+    fn notify(&mut self, message: &Message) {
+        let (_, encode) = self.operation();
+        if self.outbox.as_ref().is_none_or(Outbox::is_filling) {
+            return;
+        }
+        let mut pdu = pdu::deliver_sm_of(message);
+        if let Some(peer_encoding) = peer_encoding_of(self.account.as_deref(), self.alphabet) {
+            shape::shape(&mut pdu, message, &peer_encoding);
+        }
+        let with_tlvs = self.core.peer_version() >= 0x34;
+        if let Some(account) = &self.account {
+            receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
+        }
+        if !with_tlvs && !data_sm::without_tlvs(&mut pdu) {
+            return;
+        }
+        self.write(|core, out| core.notify(out, |out, sequence| encode(out, sequence, &pdu)));
+    }
+}
+
+impl Handler<ForwardAlert> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, forward: ForwardAlert, _: &mut Self::Context) {
+        if let Some(message) = &forward.notification {
+            return self.notify(message);
+        }
+        // 3.3 does not know it.
+        if self.core.peer_version() < 0x34 {
+            return;
+        }
+        if let Decoded::Pdu(mut alert) = decode(&forward.pdu, &Leniency::default()) {
+            self.write(|core, out| {
+                core.notify(out, |out, sequence| {
+                    alert.sequence = sequence;
+                    alert.encode(out);
+                })
+            });
+        }
+    }
+}
+
+impl Handler<ReportHeld> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
+        if let Some(serving) = &self.serving {
+            serving.report(&self.core);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Submissions on their way in: one batch per socket read to Ingest, answered after the commit.
+
+use super::*;
+use crate::actors::receipts::shown_id::{Digits, Form};
+use crate::pb::SubmitResult;
+use crate::smpp::{SubmitRespTail, encode_message_resp};
+
+/// congestion_state from which on a peer is told (5.0 §4.8.4.18: 70-89 is the best load, from 90 on
+/// congestion is near).
+const BUSY: usize = 80;
+const CONGESTED: u8 = 100;
+
+impl EsmeSession {
+    pub(super) fn submit(&mut self, sequence: u32, message: crate::pb::Message) {
+        self.submissions.push(Submission {
+            sequence,
+            message: Some(Box::new(message)),
+        });
+    }
+
+    /// A message that asks for nothing gets what its account asks for.
+    pub(super) fn wished(&self, mut message: crate::pb::Message) -> crate::pb::Message {
+        if message.registered_delivery & 0x03 == 0
+            && let Some(wished) = self
+                .account
+                .as_ref()
+                .and_then(|account| account.config.registered_delivery)
+        {
+            message.registered_delivery |= u32::from(wished);
+        }
+        self.id_form().mark(&mut message);
+        message
+    }
+
+    /// How ids are written to this peer; a message_id of SMPP 3.3 has eight hexadecimal digits.
+    pub(super) fn id_form(&self) -> Form {
+        let short = self.core.peer_version() < 0x34;
+        let account = self.account.as_ref();
+        account.map_or_else(Form::default, |account| {
+            Form::of_account(&account.config, short)
+        })
+    }
+
+    /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
+    pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
+        self.flush_multis(ctx);
+        if self.submissions.is_empty() {
+            return;
+        }
+        let Some(account) = &self.account else {
+            return;
+        };
+        let submissions = std::mem::take(&mut self.submissions);
+        let count = submissions.len();
+        self.intake += count;
+        self.snapshot.received_total += count as u64;
+        let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
+        let batch = SubmitBatch {
+            sender: account.id,
+            submissions,
+            peer: self.snapshot.peer.clone(),
+            group: false,
+            alphabet: self.alphabet.map(Into::into),
+            replay: None,
+        };
+        let request = self
+            .ingest
+            .send(Timed::new(batch, &self.node.mailboxes.ingest));
+        ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
+            session.intake -= count;
+            match reply {
+                Ok(accepted) => session.answer(&accepted.reply),
+                // Ingest failed on this batch; whether it was accepted is unknown, so the sender
+                // must ask again rather than believe.
+                Err(_) => session.answer(&SubmitReply {
+                    results: sequences
+                        .into_iter()
+                        .map(|sequence| SubmitResult {
+                            sequence,
+                            status: CommandStatus::ESME_RSYSERR.0,
+                            id: 0,
+                        })
+                        .collect(),
+                }),
+            }
+            session.go_on(ctx);
+        }));
+    }
+
+    fn answer(&mut self, reply: &SubmitReply) {
+        let congestion = self.congestion(&reply.results);
+        let form = self.id_form();
+        let answer_as = &mut self.answer_as;
+        let Some(outbox) = &self.outbox else { return };
+        outbox.write(|out| {
+            let mut digits = Digits::default();
+            for result in &reply.results {
+                let status = CommandStatus(result.status);
+                let command_id = answer_as
+                    .iter()
+                    .position(|(sequence, _)| *sequence == result.sequence)
+                    .map_or(CommandId::SUBMIT_SM, |at| answer_as.swap_remove(at).1);
+                if command_id == CommandId::DELIVER_SM {
+                    encode_deliver_sm_resp(out, result.sequence, status);
+                    continue;
+                }
+                let message_id = match status.is_ok() {
+                    true => form.write(result.id, &mut digits),
+                    false => &[],
+                };
+                let tail = SubmitRespTail {
+                    message_id,
+                    congestion,
+                };
+                encode_message_resp(out, command_id.response(), result.sequence, status, tail);
+            }
+        });
+    }
+
+    /// How busy we are for this peer, when it is worth telling and the peer can be told.
+    pub(super) fn congestion(&self, results: &[SubmitResult]) -> Option<u8> {
+        let account = self.account.as_ref()?;
+        if self.core.peer_version() < 0x50 {
+            return None;
+        }
+        let is_refusal = |result: &SubmitResult| {
+            let status = CommandStatus(result.status);
+            status == CommandStatus::ESME_RTHROTTLED || status == CommandStatus::ESME_RMSGQFUL
+        };
+        if results.iter().any(is_refusal) {
+            return Some(CONGESTED);
+        }
+        let share = (self.intake * 100 / INTAKE).max(self.node.filled(account.id));
+        (share >= BUSY).then(|| share.min(usize::from(CONGESTED)) as u8)
+    }
+}

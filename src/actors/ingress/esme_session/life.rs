@@ -1,0 +1,205 @@
+//! What keeps a session alive, and what ends it: silence, a peer that does not read, the drain, an
+//! account that is gone.
+
+use std::sync::atomic::Ordering;
+
+use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
+use tokio::time::Instant;
+
+use super::{EsmeSession, bind_permits};
+use crate::actors::ingress::listener::proxy;
+use crate::actors::runtime::link::{Linked, Outbox};
+use crate::pb::BindCommand;
+use crate::pb::bind_command::Verb;
+use crate::smpp::Leniency;
+use crate::smpp::session::State;
+
+impl EsmeSession {
+    /// Something is answered: begins what waited for it, reads on, and ends what is to end.
+    pub(super) fn go_on(&mut self, ctx: &mut Context<Self>) {
+        self.next_operation(ctx);
+        if let Some(outbox) = &self.outbox {
+            outbox.resume();
+        }
+        self.end_if_answered();
+    }
+
+    /// Closes the connection when everything that came is answered and written.
+    pub(super) fn end(&mut self) {
+        self.ending = true;
+        self.end_if_answered();
+    }
+
+    pub(super) fn end_if_answered(&mut self) {
+        if !self.has_answered() {
+            return;
+        }
+        if self.core.state() == State::Leaving {
+            self.write(|core, out| core.answer_unbind(out));
+            self.ending = true;
+        }
+        if self.ending {
+            self.close();
+        }
+    }
+
+    /// Whether nothing that came waits for its answer.
+    pub(super) fn has_answered(&self) -> bool {
+        self.intake == 0
+            && self.submissions.is_empty()
+            && self.multis.is_empty()
+            && self.operations.is_idle()
+    }
+
+    /// Closes the connection when what is in the outbox is written.
+    pub(super) fn close(&mut self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.close();
+        }
+    }
+
+    /// Settles everything that is still unanswered; idempotent.
+    pub(super) fn leave(&mut self) {
+        if let Some(mut serving) = self.serving.take() {
+            for lost in self.core.take_lost() {
+                serving.unanswered(&lost);
+            }
+            serving.flush();
+        }
+        self.permit = None;
+        self.node.binds.remove(self.port.session);
+    }
+
+    /// A session that ends waits for its last answers and writes them first; a peer that does not read
+    /// must not keep it by that, nor one that lets more and more answers wait.
+    pub(super) fn cut_off_if_stuck(&mut self, now: Instant, ctx: &mut Context<Self>) {
+        let is_ending = self.core.state() == State::Closed;
+        let written = &mut self.written;
+        let does_not_read = self
+            .outbox
+            .as_ref()
+            .is_some_and(|outbox: &Outbox| outbox.is_stuck(written) || outbox.is_over());
+        if !is_ending && !does_not_read {
+            self.stalled_since = None;
+            return;
+        }
+        let since = *self.stalled_since.get_or_insert(now);
+        if now.duration_since(since) <= self.core.config().response_timeout {
+            return;
+        }
+        if does_not_read {
+            tracing::warn!(peer = %self.peer, name = %self.snapshot.name, "session ended: the peer does not read");
+            self.node.metrics.slow_readers.inc();
+        }
+        ctx.stop();
+    }
+
+    /// While the node drains: nothing new is taken from the queue, the windows of both directions are
+    /// finished, then the peer is unbound. When the time for that is over, it is unbound as it is.
+    pub(super) fn finish_if_draining(&mut self, now: Instant) {
+        if !self.node.draining.load(Ordering::Relaxed) {
+            if self.draining_since.take().is_some() {
+                // Its queue was told that it takes no more; only a new bind takes that back.
+                self.write(|core, out| core.unbind(now.into_std(), out));
+            }
+            return;
+        }
+        let since = *self.draining_since.get_or_insert_with(|| {
+            if let Some(serving) = &self.serving {
+                serving.retire();
+            }
+            now
+        });
+        let time_is_over = now.duration_since(since) >= self.node.config().smpp.drain_timeout;
+        let is_finished = self.has_answered() && self.core.in_flight() == 0;
+        match self.core.state() {
+            State::Bound(_) if is_finished || time_is_over => {
+                self.write(|core, out| core.unbind(now.into_std(), out));
+            }
+            State::Bound(_) => {}
+            State::Unbinding if time_is_over => self.close(),
+            State::Unbinding => {}
+            // Closed when it is answered.
+            State::Leaving | State::Closed if !time_is_over && !self.has_answered() => {}
+            State::Open | State::Binding | State::Leaving | State::Closed => self.close(),
+        }
+    }
+
+    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
+    /// binds: who rotates it must not lose what is bound.
+    pub(super) fn drop_if_removed(&mut self) {
+        let Some(account) = &self.account else { return };
+        match self.node.plan().account_by_id(account.id).cloned() {
+            Some(current) => {
+                self.account = Some(current);
+                self.judge_strictly();
+            }
+            None => {
+                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
+            }
+        }
+    }
+
+    /// Forgives the peer what its account may be forgiven. Its bind is read before anybody knows whose it
+    /// is, and forgiven as everybody's.
+    pub(super) fn judge_strictly(&mut self) {
+        let Some(account) = &self.account else { return };
+        self.core.set_leniency(match account.config.strict {
+            true => Leniency::strict(),
+            false => Leniency::default(),
+        });
+    }
+
+    /// A node that has lost its lease and has it again counts its binds anew.
+    pub(super) fn keep_permit(&mut self, ctx: &mut Context<Self>) {
+        let (Some(permit), Some(account)) = (&self.permit, &self.account) else {
+            return;
+        };
+        if !permit.is_lost() || !self.node.local_lease.is_valid() {
+            return;
+        }
+        self.permit = None;
+        let again =
+            bind_permits::take_again(self.node.clone(), account.id, account.config.max_binds);
+        ctx.spawn(again.into_actor(self).map(|permit, session, _| {
+            session.permit = permit;
+        }));
+    }
+}
+
+impl Handler<BindCommand> for EsmeSession {
+    type Result = ();
+
+    fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
+        let now = Instant::now();
+        match command.verb() {
+            // What it may have answered waits unread, because we do not read.
+            Verb::Prove if self.is_busy() => self.port.hear(now),
+            Verb::Prove => {
+                self.write(|core, out| core.enquire(now.into_std(), out));
+            }
+            // It may have answered in the last moment.
+            Verb::Replace if self.core.is_enquiring() => {
+                let silent = now.saturating_duration_since(self.port.heard_at());
+                tracing::warn!(name = %self.snapshot.name, peer = %self.peer, ?silent, "session ended: silent, and another bind of its account needs the room");
+                self.node.metrics.binds_replaced.inc();
+                self.leave();
+                ctx.stop();
+            }
+            // The others are for outbound binds.
+            _ => {}
+        }
+    }
+}
+
+/// What speaks on a plain listener instead of SMPP, for the log.
+pub(super) fn what_it_may_be(octets: &[u8]) -> &'static str {
+    // A TLS handshake record (RFC 8446 section 5.1).
+    if octets.starts_with(&[0x16, 0x03]) {
+        ": the client speaks TLS to a listener without tls_cert"
+    } else if octets.starts_with(&proxy::SIGNATURE[..4]) || octets.starts_with(proxy::VERSION_1) {
+        ": a PROXY protocol header came to a listener without proxy_from"
+    } else {
+        ""
+    }
+}

@@ -1,0 +1,235 @@
+//! submit_multi: one text to many, as one durable batch (SMPP 3.4 §4.5).
+//!
+//! Each destination is a message of its own, with a receipt of its own; the sender knows all of them
+//! by the id of the answer, and which is which by the address. Destinations that are refused stand in
+//! the answer with their status.
+
+use std::collections::HashSet;
+
+use super::*;
+use crate::actors::receipts::shown_id::Form;
+use crate::config::Lists;
+use crate::domain::address::normalise;
+use crate::pb::SubmitResult;
+use crate::smpp::{DestAddress, SubmitMulti, SubmitMultiResp, Tlvs, UnsuccessSme, tag};
+
+/// Most destinations after distribution lists are unfolded: ids of one batch follow one another.
+const MOST: usize = 4_000;
+/// Members of distribution lists are international numbers.
+const INTERNATIONAL: u8 = 1;
+const ISDN: u8 = 1;
+
+/// One request whose destinations are on their way.
+pub(super) struct Multi {
+    sequence: u32,
+    destinations: Vec<Destination>,
+    failures: Vec<UnsuccessSme>,
+    submissions: Vec<Submission>,
+}
+
+#[derive(Clone)]
+struct Destination {
+    ton: u8,
+    npi: u8,
+    address: Bytes,
+}
+
+// === impl Destination ===
+
+impl Destination {
+    fn failed(&self, status: CommandStatus) -> UnsuccessSme {
+        UnsuccessSme {
+            dest_addr_ton: self.ton,
+            dest_addr_npi: self.npi,
+            destination_addr: self.address.clone(),
+            error_status_code: status,
+        }
+    }
+}
+
+/// Unfolds distribution lists; who is named twice gets one message. A list that is not there is a
+/// failure under its name.
+fn unfold(
+    wanted: Vec<DestAddress>,
+    lists: &Lists,
+) -> Result<(Vec<Destination>, Vec<UnsuccessSme>), CommandStatus> {
+    let mut found: Vec<Destination> = Vec::with_capacity(wanted.len());
+    let mut failures = Vec::new();
+    let mut seen: HashSet<Bytes> = HashSet::new();
+    let mut add = |one: Destination| {
+        if seen.insert(Bytes::copy_from_slice(normalise(&one.address))) {
+            found.push(one);
+        }
+    };
+    for destination in wanted {
+        match destination {
+            DestAddress::Sme {
+                dest_addr_ton,
+                dest_addr_npi,
+                destination_addr,
+            } => add(Destination {
+                ton: dest_addr_ton,
+                npi: dest_addr_npi,
+                address: destination_addr,
+            }),
+            DestAddress::DistributionList { dl_name } => {
+                let name = String::from_utf8_lossy(&dl_name);
+                match lists.members(&name) {
+                    Some(members) => members.iter().for_each(|member| {
+                        add(Destination {
+                            ton: INTERNATIONAL,
+                            npi: ISDN,
+                            address: Bytes::copy_from_slice(normalise(member.as_bytes())),
+                        });
+                    }),
+                    None => failures.push(UnsuccessSme {
+                        dest_addr_ton: 0,
+                        dest_addr_npi: 0,
+                        destination_addr: dl_name.clone(),
+                        error_status_code: CommandStatus::ESME_RINVDLNAME,
+                    }),
+                }
+            }
+        }
+    }
+    match found.len() {
+        ..=MOST => Ok((found, failures)),
+        _ => Err(CommandStatus::ESME_RINVNUMDESTS),
+    }
+}
+
+// === impl Multi ===
+
+impl Multi {
+    /// The answer: what was refused, and the id by which the sender knows the rest.
+    fn answer(self, results: &[SubmitResult], form: Form, congestion: Option<u8>) -> Pdu {
+        let mut failures = self.failures;
+        for result in results.iter().filter(|result| result.status != 0) {
+            if let Some(destination) = self.destinations.get(result.sequence as usize) {
+                failures.push(destination.failed(CommandStatus(result.status)));
+            }
+        }
+        let accepted = results.iter().filter(|result| result.status == 0);
+        let Some(first) = accepted.map(|result| result.id).min() else {
+            let status = failures
+                .first()
+                .map_or(CommandStatus::ESME_RSUBMITFAIL, |failure| {
+                    failure.error_status_code
+                });
+            let body = Body::SubmitMultiResp(SubmitMultiResp::default());
+            return Pdu::response(status, self.sequence, body);
+        };
+        let mut tlvs = Tlvs::default();
+        if let Some(congestion) = congestion {
+            tlvs.push(tag::CONGESTION_STATE, &[congestion]);
+        }
+        let body = Body::SubmitMultiResp(SubmitMultiResp {
+            message_id: form.text(first).into(),
+            unsuccess_sme: failures,
+            tlvs,
+        });
+        Pdu::response(CommandStatus::ESME_ROK, self.sequence, body)
+    }
+}
+
+// === impl EsmeSession ===
+
+impl EsmeSession {
+    /// Takes a request in; it leaves with what else this socket read brought.
+    pub(super) fn submit_multi(&mut self, sequence: u32, mut multi: SubmitMulti) {
+        let Some(account) = &self.account else { return };
+        let wanted = std::mem::take(&mut multi.dest_address);
+        let (destinations, failures) = match unfold(wanted, &account.config.lists) {
+            Ok(unfolded) => unfolded,
+            Err(status) => {
+                self.write(|_, out| {
+                    encode_error_resp(out, CommandId::SUBMIT_MULTI, sequence, status);
+                });
+                return;
+            }
+        };
+        let template = self.wished(pdu::message_of(submit_sm_of(multi), Kind::Mt));
+        let submissions = destinations
+            .iter()
+            .enumerate()
+            .map(|(at, one)| Submission {
+                sequence: at as u32,
+                message: Some(Box::new(crate::pb::Message {
+                    dest_ton: u32::from(one.ton),
+                    dest_npi: u32::from(one.npi),
+                    destination: one.address.clone(),
+                    ..template.clone()
+                })),
+            })
+            .collect();
+        self.multis.push(Multi {
+            sequence,
+            destinations,
+            failures,
+            submissions,
+        });
+    }
+
+    /// Hands each to Ingest as a batch of its own; the answers follow the commits.
+    pub(super) fn flush_multis(&mut self, ctx: &mut Context<Self>) {
+        let Some(sender) = self.account.as_ref().map(|account| account.id) else {
+            return;
+        };
+        for mut multi in std::mem::take(&mut self.multis) {
+            let batch = SubmitBatch {
+                sender,
+                submissions: std::mem::take(&mut multi.submissions),
+                peer: self.snapshot.peer.clone(),
+                group: true,
+                alphabet: self.alphabet.map(Into::into),
+                replay: None,
+            };
+            let count = batch.submissions.len();
+            self.intake += count;
+            self.snapshot.received_total += count as u64;
+            let request = self
+                .ingest
+                .send(Timed::new(batch, &self.node.mailboxes.ingest));
+            ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
+                session.intake -= count;
+                match &reply {
+                    Ok(accepted) => {
+                        let results = &accepted.reply.results;
+                        let congestion = session.congestion(results);
+                        let answer = multi.answer(results, session.id_form(), congestion);
+                        session.write(|_, out| answer.encode(out));
+                    }
+                    // Whether it was accepted is unknown, so the sender must ask again.
+                    Err(_) => {
+                        let status = CommandStatus::ESME_RSYSERR;
+                        session.write(|_, out| {
+                            encode_error_resp(out, CommandId::SUBMIT_MULTI, multi.sequence, status);
+                        });
+                    }
+                }
+                session.go_on(ctx);
+            }));
+        }
+    }
+}
+
+/// What all destinations have in common. replace_if_present_flag is not for many (§4.5.1).
+fn submit_sm_of(multi: SubmitMulti) -> SubmitSm {
+    SubmitSm {
+        service_type: multi.service_type,
+        source_addr_ton: multi.source_addr_ton,
+        source_addr_npi: multi.source_addr_npi,
+        source_addr: multi.source_addr,
+        esm_class: multi.esm_class,
+        protocol_id: multi.protocol_id,
+        priority_flag: multi.priority_flag,
+        schedule_delivery_time: multi.schedule_delivery_time,
+        validity_period: multi.validity_period,
+        registered_delivery: multi.registered_delivery,
+        data_coding: multi.data_coding,
+        sm_default_msg_id: multi.sm_default_msg_id,
+        short_message: multi.short_message,
+        tlvs: multi.tlvs,
+        ..SubmitSm::default()
+    }
+}

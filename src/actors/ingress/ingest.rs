@@ -1,0 +1,90 @@
+//! Takes submissions in: validates, routes through the current plan, makes them durable, answers,
+//! and hands them to their queues.
+//!
+//! One per session arbiter, so that a batch crosses threads only twice: to the store's writer and
+//! to the queue. The answer is given after the commit and never before.
+
+mod accepted;
+mod admission;
+mod check;
+
+use std::sync::Arc;
+
+use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
+
+pub use self::accepted::Accepted;
+pub use self::check::alphabet_of;
+
+use self::admission::Admission;
+use crate::actors::context::NodeContext;
+use crate::actors::routing::rewrite;
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::pb::{Kind, SubmitBatch};
+use crate::smpp::DeliverSm;
+
+/// Socket reads of one arbiter's sessions.
+pub const MAILBOX: usize = 4096;
+
+pub struct Ingest {
+    node: Arc<NodeContext>,
+}
+
+/// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
+impl actix::Message for SubmitBatch {
+    type Result = Accepted;
+}
+
+// === impl Ingest ===
+
+impl Ingest {
+    pub fn new(node: Arc<NodeContext>) -> Self {
+        Self { node }
+    }
+}
+
+/// Accepts a batch, stage by stage; what a stage refuses does not reach the next one. Every submission is
+/// answered; the accepted ones only after the commit.
+pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
+    let (mut admission, submissions) = Admission::begin(node, batch);
+    let mut checked = admission.check(submissions).await;
+    admission.screen(&mut checked).await;
+    admission.take_duplicates_out(&mut checked).await;
+    let checked = admission.identify(checked);
+    let mut taken = admission.stage(checked);
+    admission.charge(&mut taken).await;
+    admission.write(&mut taken).await;
+    admission.answer(taken).await
+}
+
+/// Which way a message travels that came as `deliver_sm`: to an account's own address it is MO.
+pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
+    let plan = node.plan();
+    let destination = rewrite::destination(&plan, sender, deliver);
+    if plan.mo_account(&destination).is_some() {
+        Kind::Mo
+    } else {
+        Kind::Mt
+    }
+}
+
+// === messages ===
+
+measured!(Ingest: SubmitBatch);
+
+impl Actor for Ingest {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Supervised for Ingest {}
+
+impl Handler<SubmitBatch> for Ingest {
+    type Result = ResponseFuture<Accepted>;
+
+    fn handle(&mut self, batch: SubmitBatch, _: &mut Self::Context) -> Self::Result {
+        Box::pin(accept(Arc::clone(&self.node), batch))
+    }
+}

@@ -1,0 +1,70 @@
+//! What a batch of submissions came to.
+
+use std::sync::Arc;
+
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::duplicates::Claim;
+use crate::actors::multipart::stage::Staged;
+use crate::actors::queue::dispatch::pass_on;
+use crate::actors::receipts::shown_id;
+use crate::pb::{SubmitReply, SubmitResult};
+
+/// The answers to a batch, and what happens after they are written: the messages go to their
+/// queues when this is dropped. So no receipt overtakes the answer that it needs, and nothing stays
+/// behind when the session that asked is gone.
+pub struct Accepted {
+    pub reply: SubmitReply,
+    node: Arc<NodeContext>,
+    taken: Vec<Taken>,
+}
+
+/// An accepted message, and the sequence number of its submission.
+pub(super) struct Taken {
+    pub(super) sequence: u32,
+    pub(super) staged: Staged,
+    /// Held until its outcome is known, where duplicates are looked for.
+    pub(super) claim: Option<Box<Claim>>,
+}
+
+// === impl Accepted ===
+
+impl Accepted {
+    pub(super) fn new(
+        results: Vec<SubmitResult>,
+        node: Arc<NodeContext>,
+        taken: Vec<Taken>,
+    ) -> Self {
+        Self {
+            reply: SubmitReply { results },
+            node,
+            taken,
+        }
+    }
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        let taken = std::mem::take(&mut self.taken);
+        let count = taken.iter().map(|taken| taken.staged.dispatches()).sum();
+        let dispatches = taken
+            .into_iter()
+            .flat_map(|taken| taken.staged.into_dispatches());
+        pass_on(&self.node, count, dispatches);
+    }
+}
+
+// === impl Taken ===
+
+impl Taken {
+    /// The number by which its sender knows it.
+    pub(super) fn shown_id(&self) -> u64 {
+        let message = self.staged.message();
+        message.map_or(self.staged.id(), shown_id::number)
+    }
+
+    /// Its claim, with what to say of it.
+    pub(super) fn claimed(&mut self) -> Option<(Box<Claim>, u64)> {
+        let id = self.shown_id();
+        self.claim.take().map(|claim| (claim, id))
+    }
+}

@@ -1,0 +1,344 @@
+//! A batch of submissions on its way through the stages of [`accept`](super::accept).
+//!
+//! Keeps true that each submission is answered once, and that what was taken for one that is refused
+//! (its place under the account's cap, its claim among duplicates, its charge) is given back, also when
+//! the whole is dropped halfway.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::accepted::{Accepted, Taken};
+use super::check::{Tokens, alphabet_of, check, route_by_id};
+use crate::actors::billing::balance::Reservation;
+use crate::actors::context::NodeContext;
+use crate::actors::context::traced::{self, Submitted};
+use crate::actors::ingress::duplicates::{self, Admitted, Claim};
+use crate::actors::multipart::stage::{self, Staged};
+use crate::actors::queue::dispatch;
+use crate::actors::receipts::shown_id;
+use crate::actors::routing::policy;
+use crate::clock;
+use crate::domain::trace::Ratio;
+use crate::pb::{Alphabet, Message, ReplayOrder, Submission, SubmitBatch, SubmitResult};
+use crate::smpp::CommandStatus;
+use crate::store::{ChangeRow, StoreError, Written};
+
+/// A message that has passed the checks, with the sequence number of its submission.
+type Checked = (u32, Box<Message>);
+
+pub(super) struct Admission {
+    node: Arc<NodeContext>,
+    sender: u32,
+    peer: String,
+    is_group: bool,
+    /// Messages that are sent again: they were paid for, and judged, when they came.
+    replay: Option<ReplayOrder>,
+    began: Instant,
+    /// When the batch was read, in Unix microseconds, and when its messages were routed.
+    read: i64,
+    routed: i64,
+    /// Places under the sender's cap that nothing durable has yet.
+    places: usize,
+    admitted: Admitted,
+    reservation: Reservation,
+    results: Vec<SubmitResult>,
+    was_written: bool,
+}
+
+// === impl Admission ===
+
+impl Admission {
+    /// The stages of a batch, and its submissions.
+    pub(super) fn begin(node: Arc<NodeContext>, batch: SubmitBatch) -> (Self, Vec<Submission>) {
+        let alphabet = alphabet_of(&node, batch.sender, batch.alphabet);
+        let mut submissions = batch.submissions;
+        if alphabet != Alphabet::Gsm && batch.replay.is_none() {
+            let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
+            messages.for_each(|message| message.set_alphabet(alphabet));
+        }
+        let admission = Self {
+            node,
+            sender: batch.sender,
+            peer: batch.peer,
+            is_group: batch.group,
+            replay: batch.replay,
+            began: Instant::now(),
+            read: clock::now_us(),
+            routed: 0,
+            places: 0,
+            admitted: Admitted::default(),
+            reservation: Reservation::default(),
+            results: Vec::with_capacity(submissions.len()),
+            was_written: false,
+        };
+        (admission, submissions)
+    }
+
+    /// Unix milliseconds at which all of it is accepted.
+    fn now(&self) -> i64 {
+        self.read / 1_000
+    }
+
+    /// By rate, fields, times, addresses, routes and caps.
+    pub(super) async fn check(&mut self, submissions: Vec<Submission>) -> Vec<Checked> {
+        let mut tokens = match &self.replay {
+            None => Tokens::take(&self.node, self.sender, &submissions).await,
+            Some(_) => Tokens::UNLIMITED,
+        };
+        let (now, replay) = (self.now(), self.replay.as_ref());
+        let mut checked = Vec::with_capacity(submissions.len());
+        for Submission { sequence, message } in submissions {
+            let mut message = message.unwrap_or_default();
+            let verdict = match tokens.spend(&message) {
+                false => Err(CommandStatus::ESME_RTHROTTLED),
+                true => check(&self.node, self.sender, &mut message, replay, now),
+            };
+            match verdict {
+                Ok(()) => {
+                    self.places += 1;
+                    checked.push((sequence, message));
+                }
+                Err(status) => self.results.push(refusal(sequence, status)),
+            }
+        }
+        checked
+    }
+
+    /// By limits between addresses and by keywords.
+    pub(super) async fn screen(&mut self, checked: &mut Vec<Checked>) {
+        if self.replay.is_some() || !self.node.plan().screens() {
+            return;
+        }
+        let refused = policy::screen(&self.node, self.sender, checked).await;
+        self.places = checked.len();
+        let refused = refused.into_iter();
+        self.results
+            .extend(refused.map(|(sequence, status)| refusal(sequence, status)));
+    }
+
+    /// Takes out what repeats a submission.
+    pub(super) async fn take_duplicates_out(&mut self, checked: &mut Vec<Checked>) {
+        if self.replay.is_none() {
+            self.admitted = Admitted::of(&self.node, self.sender, self.is_group, checked).await;
+            self.places = checked.len();
+        }
+    }
+
+    /// Gives ids, and the queues that go by them; nothing is left when there are no ids.
+    pub(super) fn identify(&mut self, mut checked: Vec<Checked>) -> Vec<Checked> {
+        if checked.is_empty() {
+            return checked;
+        }
+        let Ok(ids) = self.node.next_ids(self.now(), checked.len()) else {
+            for (sequence, _) in checked {
+                let claim = self.admitted.next_claim();
+                self.refuse(sequence, CommandStatus::ESME_RSYSERR, 1, claim);
+            }
+            return Vec::new();
+        };
+        let node = &self.node;
+        let ratio = match node.traces.is_on() {
+            true => node.plan().trace_ratio(self.sender),
+            false => Ratio::NONE,
+        };
+        for ((_, message), id) in checked.iter_mut().zip(ids) {
+            message.id = id;
+            if self.replay.as_ref().is_none_or(|order| order.to == 0) {
+                route_by_id(node, message);
+            }
+            traced::pick(node, ratio, message);
+        }
+        if self.is_group {
+            shown_id::group(&mut checked);
+        }
+        checked
+    }
+
+    /// As their peers want them: whole, in parts, or in the queue where parts wait for each other.
+    pub(super) fn stage(&mut self, checked: Vec<Checked>) -> Vec<Taken> {
+        self.routed = clock::now_us();
+        let mut taken = Vec::with_capacity(checked.len());
+        for (sequence, message) in checked {
+            let claim = self.admitted.next_claim();
+            match Staged::new(&self.node, message) {
+                Ok(staged) => {
+                    self.places += staged.ids().count() - 1;
+                    taken.push(Taken {
+                        sequence,
+                        staged,
+                        claim,
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(sender = %self.node.name_of(self.sender), %error, "a text cannot be written for its peer");
+                    self.refuse(sequence, CommandStatus::ESME_RSUBMITFAIL, 1, claim);
+                }
+            }
+        }
+        taken
+    }
+
+    /// By what the account has left.
+    pub(super) async fn charge(&mut self, taken: &mut Vec<Taken>) {
+        if self.replay.is_some() || taken.is_empty() {
+            return;
+        }
+        let messages = taken.iter().filter_map(|taken| taken.staged.message());
+        self.reservation = Reservation::open(&self.node, self.sender, messages).await;
+        if !self.reservation.is_charged() {
+            return;
+        }
+        taken.retain_mut(|taken| {
+            let message = taken.staged.message();
+            let charged = message.map(|message| self.reservation.charge(&self.node, message));
+            let Some(Err(status)) = charged else {
+                return true;
+            };
+            self.refuse_taken(taken, status);
+            false
+        });
+    }
+
+    /// Makes them durable, or refuses them.
+    pub(super) async fn write(&mut self, taken: &mut Vec<Taken>) {
+        if taken.is_empty() {
+            return;
+        }
+        let staged = taken.iter().map(|taken| &taken.staged);
+        let mut rows = stage::rows(staged, self.node.plan().divided, self.now());
+        rows.charge = self.reservation.take_rows();
+        if let Some(order) = &self.replay {
+            rows.change = replays(taken, &order.by, self.now());
+        }
+        let dispatches = taken
+            .iter_mut()
+            .flat_map(|taken| taken.staged.dispatches_mut());
+        // From here on only an answer of the store gives anything back.
+        self.places = 0;
+        let written = dispatch::write(&self.node, rows, dispatches).await;
+        self.was_written = true;
+        let times = Submitted {
+            read: self.read,
+            routed: self.routed,
+            durable: clock::now_us(),
+        };
+        match written {
+            Ok(written) => self.written(taken, &written, times),
+            Err(error) => self.not_written(taken, &error, times),
+        }
+    }
+
+    fn written(&mut self, taken: &mut Vec<Taken>, written: &Written, times: Submitted) {
+        let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
+        if !rejected.is_empty() {
+            taken.retain(|taken| {
+                let is_bad = taken.staged.ids().any(|id| rejected.contains(&id));
+                if is_bad {
+                    taken.staged.give_up(&self.node, &rejected);
+                    let id = taken.staged.id();
+                    let was_charged = !rejected.contains(&id);
+                    self.reservation.give_back(&self.node, id, was_charged);
+                    let status = CommandStatus::ESME_RSYSERR;
+                    self.trace(taken, times, Some(status.0));
+                    self.results.push(refusal(taken.sequence, status));
+                }
+                !is_bad
+            });
+        }
+        for taken in taken.iter() {
+            self.trace(taken, times, None);
+        }
+        self.results.extend(taken.iter().map(|taken| SubmitResult {
+            sequence: taken.sequence,
+            status: 0,
+            id: taken.shown_id(),
+        }));
+        let claims = taken.iter_mut().filter_map(Taken::claimed);
+        duplicates::accepted(&self.node, claims);
+    }
+
+    fn not_written(&mut self, taken: &mut Vec<Taken>, error: &StoreError, times: Submitted) {
+        let status = match error {
+            StoreError::Full { .. } => CommandStatus::ESME_RMSGQFUL,
+            _ => CommandStatus::ESME_RSYSERR,
+        };
+        tracing::error!(%error, messages = taken.len(), "messages refused");
+        self.reservation.refused(error);
+        for mut taken in taken.drain(..) {
+            self.trace(&taken, times, Some(status.0));
+            self.refuse_taken(&mut taken, status);
+        }
+    }
+
+    /// All answers, once it is known what became of what duplicates repeat.
+    pub(super) async fn answer(mut self, taken: Vec<Taken>) -> Accepted {
+        let refused = self.results.iter().filter(|result| result.status != 0);
+        let count = refused.clone().count() as u64;
+        let metrics = &self.node.metrics;
+        metrics.accepted.inc_by(self.results.len() as u64 - count);
+        refused.for_each(|result| metrics.refused(result.status));
+        let admitted = std::mem::take(&mut self.admitted);
+        let mut results = std::mem::take(&mut self.results);
+        results.extend(admitted.answers(&self.node).await);
+        if self.was_written {
+            let took = self.began.elapsed().as_secs_f64();
+            self.node.metrics.ingest_seconds.observe(took);
+        }
+        Accepted::new(results, Arc::clone(&self.node), taken)
+    }
+
+    fn refuse_taken(&mut self, taken: &mut Taken, status: CommandStatus) {
+        let places = taken.staged.ids().count();
+        let claim = taken.claim.take();
+        self.refuse(taken.sequence, status, places, claim);
+    }
+
+    /// Gives back what one submission has taken, but for its charge, and answers it.
+    fn refuse(
+        &mut self,
+        sequence: u32,
+        status: CommandStatus,
+        places: usize,
+        claim: Option<Box<Claim>>,
+    ) {
+        (0..places).for_each(|_| self.node.release(self.sender));
+        self.places = self.places.saturating_sub(places);
+        if let Some(claim) = claim {
+            claim.refuse(status);
+        }
+        self.results.push(refusal(sequence, status));
+    }
+
+    fn trace(&self, taken: &Taken, times: Submitted, refused: Option<u32>) {
+        if let Some(message) = taken.staged.message() {
+            traced::submitted(&self.node, message, times, &self.peer, refused);
+            let parts = taken.staged.parts();
+            parts.for_each(|part| traced::divided(&self.node, part, times));
+        }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        (0..self.places).for_each(|_| self.node.release(self.sender));
+    }
+}
+
+/// What the histories of failed messages tell of those that they are sent again as.
+fn replays(taken: &[Taken], by: &str, now: i64) -> Vec<ChangeRow> {
+    let messages = taken.iter().filter_map(|taken| taken.staged.message());
+    messages
+        .filter_map(|message| {
+            let old = message.replay_of.as_ref()?;
+            Some(ChangeRow::replayed(old.id, now, by, message.id))
+        })
+        .collect()
+}
+
+fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {
+    SubmitResult {
+        sequence,
+        status: status.0,
+        id: 0,
+    }
+}

@@ -1,0 +1,186 @@
+//! What a submission has to pass by itself: its account's rate, its fields, policy, a route and the caps.
+//!
+//! Called by ingest for each message of a batch, before it has an id.
+
+use crate::actors::context::NodeContext;
+use crate::actors::routing::policy;
+use crate::actors::routing::rewrite;
+use crate::actors::runtime::locks::lock;
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::content;
+use crate::domain::{address, validity};
+use crate::pb::{Alphabet, Message, ReplayOrder, Submission, TakeTokens};
+use crate::smpp::{CommandStatus, time};
+
+/// What a sender may submit now: a token for each short message that a handset gets.
+pub(super) struct Tokens {
+    /// `None` without a limit.
+    left: Option<u32>,
+    burst: u32,
+}
+
+impl Tokens {
+    pub(super) const UNLIMITED: Self = Self {
+        left: None,
+        burst: 0,
+    };
+
+    pub(super) async fn take(node: &NodeContext, sender: u32, submissions: &[Submission]) -> Self {
+        let limit = node.plan().rate_of(sender);
+        let mut tokens = Self {
+            burst: limit.map_or(0, |(_, burst)| burst),
+            ..Self::UNLIMITED
+        };
+        if limit.is_none() || !node.is_account(sender) {
+            return tokens;
+        }
+        let messages = submissions.iter().filter_map(|one| one.message.as_ref());
+        let ask = TakeTokens {
+            key: sender,
+            wanted: messages.map(|message| tokens.price(message)).sum(),
+        };
+        let ask = Timed::new(ask, &node.mailboxes.throttle);
+        tokens.left = Some(match node.throttle.recipient().send(ask).await {
+            Ok(taken) => taken.granted,
+            // Throttle is restarting: refusing is safe, the sender tries again.
+            Err(_) => 0,
+        });
+        tokens
+    }
+
+    /// A text of more parts than there are ever tokens at once costs all of them.
+    fn price(&self, message: &Message) -> u32 {
+        content::segments(message).min(self.burst)
+    }
+
+    /// Pays for a message; false when there is not enough left.
+    pub(super) fn spend(&mut self, message: &Message) -> bool {
+        let Some(left) = self.left else { return true };
+        self.left = left.checked_sub(self.price(message));
+        let paid = self.left.is_some();
+        if !paid {
+            // What follows is not let past: parts of one text stay together.
+            self.left = Some(0);
+        }
+        paid
+    }
+}
+
+/// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
+/// says.
+pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Alphabet {
+    let plan = node.plan();
+    let says = plan
+        .account_by_id(sender)
+        .is_none_or(|account| account.config.alphabet.is_some());
+    let listener = listener.and_then(|alphabet| Alphabet::try_from(alphabet).ok());
+    match listener {
+        Some(alphabet) if !says => alphabet,
+        _ => content::as_stored(plan.alphabet_of(sender)),
+    }
+}
+
+/// Validates one submission and gives it its times, priority and first queue: that of its route, or,
+/// for a message that is sent again, the one that was ordered.
+pub(super) fn check(
+    node: &NodeContext,
+    sender: u32,
+    message: &mut Message,
+    replay: Option<&ReplayOrder>,
+    now: i64,
+) -> Result<(), CommandStatus> {
+    let plan = node.plan();
+    if message.destination.is_empty() {
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
+    if replay.is_none() {
+        rewrite::incoming(&plan, sender, message)?;
+    }
+    message.sender = sender;
+    message.accepted_at = now;
+    // Fields that are empty cost nothing to check: the common case.
+    let schedule = time::parse_time(&message.schedule_delivery_time, now)
+        .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
+    let valid_until = time::parse_time(&message.validity_period, now)
+        .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
+    let times = validity::times(now, schedule, valid_until, plan.lifetime())
+        .map_err(|error| CommandStatus(error.command_status()))?;
+    message.due_at = times.due_at;
+    message.expires_at = times.expires_at;
+    if let Some(account) = plan.account_by_id(sender) {
+        message.priority = message.priority.min(u32::from(account.priority_max));
+        policy::check(node, account, message)?;
+    }
+    let to = replay.map_or(0, |order| order.to);
+    let target = match to == 0 && plan.wants_network(message) && !node.networks.tell(&plan, message)
+    {
+        // It is accepted now, and routed when its network is known.
+        true => plan.resolve_queue,
+        false if to != 0 => Some(to),
+        false => plan.first_target(message, 0, node),
+    };
+    let Some(queue) = target else {
+        let what = match plan.is_transit(message) {
+            true => "no route: a message for no account's address needs one with mobile_originated",
+            false => "no route",
+        };
+        tracing::warn!(
+            to = %address::mask(&message.destination),
+            sender = %node.name_of(sender),
+            "{what}"
+        );
+        node.metrics.no_route.inc();
+        return Err(CommandStatus(plan.no_route_status()));
+    };
+    if plan.account_by_id(sender).is_none() && replay.is_none() && plan.is_transit(message) {
+        refuse_circles(node, message, now)?;
+    }
+    message.queue = queue;
+    if let Some(port) = node.queue(queue)
+        && port.is_full_for(sender, &plan)
+    {
+        node.metrics.queue_full.inc();
+        return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    if !node.reserve(sender) {
+        node.metrics.account_full.inc();
+        return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    Ok(())
+}
+
+/// Refuses what comes again and again: the peer that it is sent on to brings it back.
+fn refuse_circles(node: &NodeContext, message: &Message, now: i64) -> Result<(), CommandStatus> {
+    let limit = node.config().policy.mobile_originated_repeats;
+    let mut hasher = siphasher::sip::SipHasher13::new();
+    let same = (
+        &message.source,
+        &message.destination,
+        message.esm_class,
+        message.data_coding,
+        content::payload(message),
+    );
+    std::hash::Hash::hash(&same, &mut hasher);
+    let hash = std::hash::Hasher::finish(&hasher);
+    if limit == 0 || lock(&node.circles).admits(hash, limit, now) {
+        return Ok(());
+    }
+    tracing::warn!(
+        to = %address::mask(&message.destination),
+        sender = %node.name_of(message.sender),
+        "goes round in a circle"
+    );
+    node.metrics.circles.inc();
+    Err(CommandStatus::ESME_RX_R_APPN)
+}
+
+/// Weighted sharing goes by the id, which is known only now; without weights nothing changes.
+pub(super) fn route_by_id(node: &NodeContext, message: &mut Message) {
+    let plan = node.plan();
+    if plan.shares()
+        && Some(message.queue) != plan.resolve_queue
+        && let Some(queue) = plan.first_target(message, message.id, node)
+    {
+        message.queue = queue;
+    }
+}

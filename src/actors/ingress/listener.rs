@@ -1,0 +1,243 @@
+//! Accepts ESMEs' connections and starts a session for each, spread over the session arbiters.
+//!
+//! Started by `app`, one per address. A listener with a [`Door`] that has TLS or load balancers in
+//! front lets them through there first ([`entrance`]), on the thread of the session to be.
+
+mod connections;
+mod entrance;
+pub(crate) mod proxy;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Supervised,
+    WrapFuture,
+};
+use tokio::net::{TcpListener, TcpStream};
+
+pub use self::connections::{Admitted, Connections};
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::bind_guard::PERIOD;
+use crate::actors::ingress::esme_session::EsmeSession;
+use crate::actors::ingress::ingest::Ingest;
+use crate::actors::runtime::link::{Wire, tune};
+use crate::domain::allow::AllowList;
+use crate::pb::Alphabet;
+use crate::telemetry::metrics::ReasonLabel;
+use crate::tls::Server;
+
+/// After an accept error (out of file descriptors) the listener waits as long.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Listens on the address of a key; one that cannot be had is told with the key and what to do.
+///
+/// # Errors
+/// Somebody else has it, or it is none of this machine's.
+pub fn take_port(address: SocketAddr, key: &str) -> io::Result<std::net::TcpListener> {
+    std::net::TcpListener::bind(address).map_err(|error| {
+        let cure = match error.kind() {
+            io::ErrorKind::AddrInUse => "another process has it; stop that one, or choose another",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose another",
+            _ => "choose an address of this machine",
+        };
+        let said = format!("{key}: cannot listen on {address}: {error}: {cure}");
+        io::Error::new(error.kind(), said)
+    })
+}
+
+/// What a connection passes before SMPP begins.
+pub struct Door {
+    /// Of the listener, for logs.
+    pub name: String,
+    pub tls: Option<Arc<Server>>,
+    /// The load balancers that announce their clients; `None`: clients come by themselves.
+    pub proxy_from: Option<AllowList>,
+    /// The default alphabet of who comes in here, for accounts that do not say.
+    pub alphabet: Option<Alphabet>,
+}
+
+pub struct Listener {
+    node: Arc<NodeContext>,
+    door: Arc<Door>,
+    /// Bound before the actors start, so that a taken port is an error of the start.
+    socket: std::net::TcpListener,
+    lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+    next: usize,
+    open: Connections,
+}
+
+// === impl Listener ===
+
+impl Listener {
+    pub fn new(
+        node: Arc<NodeContext>,
+        door: Door,
+        socket: std::net::TcpListener,
+        lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+        open: Connections,
+    ) -> Self {
+        Self {
+            node,
+            door: Arc::new(door),
+            socket,
+            lanes,
+            next: 0,
+            open,
+        }
+    }
+
+    fn admit(&mut self, socket: TcpStream, peer: SocketAddr) {
+        let config = self.node.config();
+        let draining = self.node.draining.load(Ordering::Relaxed);
+        let admitted = self.open.admit(config.smpp.max_connections);
+        let Some(mut admitted) = admitted.filter(|_| !draining) else {
+            self.node.metrics.connections_refused.inc();
+            return;
+        };
+        // Behind a load balancer it is not known yet where it comes from.
+        if self.door.proxy_from.is_none() && !self.door.lets_in(&self.node, &mut admitted, peer) {
+            return;
+        }
+        tune(&socket, &config.smpp);
+        let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
+        self.next += 1;
+        let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
+        // The socket is registered with the reactor of the thread that will serve it.
+        let Ok(socket) = socket.into_std() else {
+            return;
+        };
+        let door = Arc::clone(&self.door);
+        arbiter.spawn_fn(move || {
+            let Ok(socket) = TcpStream::from_std(socket) else {
+                return;
+            };
+            if door.is_open() {
+                let wire = Wire::Plain(socket);
+                EsmeSession::new(node, ingest, wire, peer, door.alphabet, Some(admitted)).start();
+            } else {
+                actix::spawn(async move {
+                    let passed = door.pass(&node, &mut admitted, socket, peer).await;
+                    if let Some((wire, peer)) = passed {
+                        let alphabet = door.alphabet;
+                        EsmeSession::new(node, ingest, wire, peer, alphabet, Some(admitted))
+                            .start();
+                    }
+                });
+            }
+        });
+    }
+
+    fn listen(&mut self, ctx: &mut Context<Self>) {
+        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
+        match listener {
+            Ok(listener) => self.accept_next(Arc::new(listener), ctx),
+            Err(error) => {
+                tracing::error!(%error, "the listener cannot be used");
+                ctx.stop();
+            }
+        }
+    }
+
+    fn accept_next(&self, listener: Arc<TcpListener>, ctx: &mut Context<Self>) {
+        let accept = async move {
+            let accepted = listener.accept().await;
+            if let Err(error) = &accepted {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+            (listener, accepted)
+        };
+        ctx.spawn(
+            accept
+                .into_actor(self)
+                .map(|(listener, accepted), act, ctx| {
+                    if let Ok((socket, peer)) = accepted {
+                        act.admit(socket, peer);
+                    }
+                    act.accept_next(listener, ctx);
+                }),
+        );
+    }
+}
+
+// === impl Door ===
+
+impl Door {
+    /// Whether SMPP begins with the first octet.
+    fn is_open(&self) -> bool {
+        self.tls.is_none() && self.proxy_from.is_none()
+    }
+
+    /// Lets a connection through; says why not in log and metrics.
+    async fn pass(
+        &self,
+        node: &NodeContext,
+        admitted: &mut Admitted,
+        socket: TcpStream,
+        peer: SocketAddr,
+    ) -> Option<(Wire, SocketAddr)> {
+        let within = node.config().smpp.session_init_timeout;
+        let entrance = async {
+            let mut socket = socket;
+            let peer = entrance::announced(self, &mut socket, peer).await?;
+            if self.proxy_from.is_some() && !self.lets_in(node, admitted, peer) {
+                return Ok(None);
+            }
+            let wire = entrance::enter(self, socket).await?;
+            Ok(Some((wire, peer)))
+        };
+        let entered = tokio::time::timeout(within, entrance).await;
+        let refused = match entered {
+            Ok(Ok(entered)) => return entered,
+            Ok(Err(refused)) => refused,
+            Err(_) => entrance::Refused::TooLate,
+        };
+        match refused.reason() {
+            None => tracing::debug!(listener = %self.name, %peer, "{refused}"),
+            Some(reason) => {
+                let label = ReasonLabel { reason };
+                node.metrics.connections_failed.get_or_create(&label).inc();
+                if node.bind_guard.may_log(peer.ip()) {
+                    tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether there is room for one more that has not bound, from where this one comes, and then for
+    /// one more at all.
+    fn lets_in(&self, node: &NodeContext, admitted: &mut Admitted, peer: SocketAddr) -> bool {
+        let config = node.config();
+        let most = config.smpp.max_unbound_per_address();
+        let has_room = admitted.come_from(peer.ip(), most);
+        if !has_room {
+            let label = ReasonLabel { reason: "crowded" };
+            node.metrics.connections_failed.get_or_create(&label).inc();
+            if node.bind_guard.may_log(peer.ip()) {
+                tracing::warn!(listener = %self.name, %peer, most, "connection refused: too many from this address have not bound");
+            }
+            return false;
+        }
+        let is_open = admitted.open(config.smpp.max_connections);
+        if !is_open {
+            node.metrics.connections_refused.inc();
+        }
+        is_open
+    }
+}
+
+impl Actor for Listener {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.listen(ctx);
+        ctx.run_interval(PERIOD, |listener, _| listener.node.bind_guard.sum_up());
+    }
+}
+
+impl Supervised for Listener {}

@@ -1,0 +1,168 @@
+//! Finds the messages that an ESME means: by id, or by their addresses.
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+
+use super::{Asker, trouble};
+use crate::actors::orders;
+use crate::actors::receipts::shown_id;
+use crate::actors::routing::rewrite::{self, original_destination, original_source};
+use crate::content;
+use crate::domain::address::normalise;
+use crate::domain::rewrite::Number;
+use crate::pb::{Kind, MessageState};
+use crate::smpp::CommandStatus;
+use crate::store::{Found, History, Search, StoreError};
+
+/// Messages looked at per page.
+const PAGE: usize = 1_000;
+/// How far the next message of a submit_multi is looked for when the first is not there.
+const FOLLOWERS: u64 = 64;
+/// A short id is looked for among as many messages.
+const NEWEST: usize = 10_000;
+
+/// Two addresses as the account writes them.
+pub(super) struct Between {
+    pub source: Number,
+    pub destination: Number,
+}
+
+/// The message with this id, or all of one submit_multi, if it is of this account and source.
+pub(super) async fn own(
+    asker: &Asker,
+    message_id: &[u8],
+    source: &Bytes,
+    fail: CommandStatus,
+) -> Result<Vec<History>, CommandStatus> {
+    let unknown = CommandStatus::ESME_RINVMSGID;
+    let id = match shown_id::parse_short(message_id) {
+        Some(short) => by_short_id(asker, short, source).await?,
+        None => shown_id::parse(message_id),
+    };
+    let id = id.ok_or(unknown)?;
+    let lead = match orders::history(&asker.node, id).await {
+        Ok(history) => history,
+        Err(refusal) => match trouble(&refusal) {
+            Some(status) => return Err(status),
+            // Perhaps the first of a submit_multi, and the one that could not be taken.
+            None => follower_of(asker, id).await?.ok_or(unknown)?,
+        },
+    };
+    let message = &lead.stored.message;
+    if message.sender != asker.account || !is_same(&original_source(message).digits, source) {
+        return Err(fail);
+    }
+    if shown_id::number(message) != id || content::is_internal(message) {
+        // Its sender was never told this one.
+        return Err(unknown);
+    }
+    let others = (id..id + u64::from(message.group_size)).filter(|other| *other != message.id);
+    let others = join_all(others.map(|other| orders::history(&asker.node, other))).await;
+    let mut own = vec![lead];
+    for other in others {
+        match other {
+            Ok(history) if shown_id::number(&history.stored.message) == id => own.push(history),
+            Ok(_) => {}
+            // One that could not be taken is not there.
+            Err(refusal) => trouble(&refusal).map_or(Ok(()), Err)?,
+        }
+    }
+    Ok(own)
+}
+
+/// Another message of a submit_multi that is known by this id.
+async fn follower_of(asker: &Asker, id: u64) -> Result<Option<History>, CommandStatus> {
+    let next = (1..=FOLLOWERS).filter_map(|step| id.checked_add(step));
+    let loaded = asker
+        .node
+        .store
+        .load(next.collect())
+        .await
+        .map_err(failed)?;
+    let mut loaded = loaded.into_iter().flatten();
+    match loaded.find(|stored| shown_id::number(&stored.message) == id) {
+        Some(stored) => Ok(orders::history(&asker.node, stored.message.id).await.ok()),
+        None => Ok(None),
+    }
+}
+
+/// The newest message of this account and source with a short id.
+async fn by_short_id(
+    asker: &Asker,
+    short: u32,
+    source: &Bytes,
+) -> Result<Option<u64>, CommandStatus> {
+    // Without TON and NPI nobody knows what its rules would make of the source.
+    let is_rewritten = asker.node.plan().rewrite_in(asker.account).is_some();
+    let search = Search {
+        from: text(source).filter(|_| !is_rewritten),
+        sender: Some(asker.account),
+        limit: NEWEST,
+        ..Search::default()
+    };
+    let page = asker.node.store.search(search).await.map_err(failed)?;
+    Ok(page
+        .messages
+        .iter()
+        .map(|stored| shown_id::number(&stored.message))
+        .find(|id| shown_id::shortened(*id) == short))
+}
+
+/// What of this account is not final, between two addresses, with an id below `below`. Where the
+/// account's rules rewrite them, it is looked for as they do now.
+///
+/// # Errors
+/// ESME_RSYSERR when the store does not answer, or is told not to search.
+pub(super) async fn waiting(
+    asker: &Asker,
+    between: &Between,
+    below: Option<u64>,
+) -> Result<Found, CommandStatus> {
+    let Between {
+        source,
+        destination,
+    } = between;
+    let stored = rewrite::stored_as(
+        &asker.node.plan(),
+        asker.account,
+        source.clone(),
+        destination.clone(),
+    );
+    let search = Search {
+        from: text(&stored.0),
+        to: text(&stored.1),
+        sender: Some(asker.account),
+        state: Some(MessageState::Enroute),
+        before: below,
+        limit: PAGE,
+        ..Search::default()
+    };
+    let mut page = asker.node.store.search(search).await.map_err(failed)?;
+    page.messages.retain(|stored| {
+        let message = &stored.message;
+        // What others carry or are carried by is not the sender's business.
+        !content::is_internal(message)
+            && message.kind() == Kind::Mt
+            && message.sender == asker.account
+            && is_same(&original_source(message).digits, &source.digits)
+            && is_same(&original_destination(message).digits, &destination.digits)
+    });
+    Ok(page)
+}
+
+/// An address as the store searches for it; `None` for any.
+fn text(address: &Bytes) -> Option<String> {
+    let address = String::from_utf8(normalise(address).to_vec()).ok();
+    address.filter(|address| !address.is_empty())
+}
+
+fn failed(error: StoreError) -> CommandStatus {
+    tracing::warn!(%error, "messages of an ESME could not be searched for");
+    CommandStatus::ESME_RSYSERR
+}
+
+/// Addresses are compared without a leading plus; TON and NPI are not, because many ESMEs leave them
+/// out of orders.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    normalise(one) == normalise(other)
+}

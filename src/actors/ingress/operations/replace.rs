@@ -1,0 +1,191 @@
+//! Another text or other times for a message that waits.
+
+use bytes::Bytes;
+
+use super::find::Between;
+use super::{Asker, find};
+use crate::actors::context::NodeContext;
+use crate::actors::receipts::shown_id::{self, Form};
+use crate::actors::routing::rewrite;
+use crate::clock;
+use crate::content;
+use crate::content::peer::{self as actors_content, Way};
+use crate::domain::validity::{self, Times};
+use crate::pb::queue_command::Verb;
+use crate::pb::{Message, Replacement};
+use crate::smpp::{CommandStatus, ReplaceSm, Tlvs, tag, time};
+use crate::store::History;
+
+/// What became of a submission with replace_if_present_flag.
+pub enum Replaced {
+    /// The message that its sender knows by this id has its content now.
+    Old(String),
+    /// Nothing waits that it could replace: it is a message of its own.
+    Nothing(Box<Message>),
+}
+
+/// Carries replace_sm out.
+///
+/// # Errors
+/// ESME_RINVMSGID for an id of no message, ESME_RREPLACEFAIL for another's message, another source or
+/// one that has been handed over or divided, ESME_RINVMSGLEN for a text that would have to be divided,
+/// ESME_RINVSCHED and ESME_RINVEXPIRY for times that make no sense,
+/// ESME_RTHROTTLED above the account's rate, ESME_RSYSERR when the store does not answer.
+pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), CommandStatus> {
+    asker.admit().await?;
+    let fail = CommandStatus::ESME_RREPLACEFAIL;
+    let own = find::own(asker, &replace.message_id, &replace.source_addr, fail).await?;
+    // All of a submit_multi or none: one that is gone has the old text.
+    if own.iter().any(is_over) {
+        return Err(fail);
+    }
+    for history in own {
+        let id = history.stored.message.id;
+        let new = changed(asker, &history, replace)?;
+        let ordered = asker.order(id, Verb::Replace, Some(new)).await;
+        ordered.map_err(|status| status.unwrap_or(fail))?;
+    }
+    Ok(())
+}
+
+/// Puts a submission in the place of the newest message that waits with the same source, destination
+/// and service_type.
+///
+/// # Errors
+/// ESME_RINVSUBREP when messages cannot be searched for, else as [`replace_sm`].
+pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced, CommandStatus> {
+    let node = &asker.node;
+    let now = clock::now_ms();
+    let between = Between {
+        source: rewrite::original_source(&message),
+        destination: rewrite::original_destination(&message),
+    };
+    let page = find::waiting(asker, &between, None)
+        .await
+        .map_err(|_| CommandStatus::ESME_RINVSUBREP)?;
+    let mut message = message;
+    message.set_alphabet(asker.alphabet());
+    let present = page
+        .messages
+        .iter()
+        .filter(|old| old.message.service_type == message.service_type);
+    for old in present {
+        asker.admit().await?;
+        let wished = |field: &[u8]| time::parse_time(field, now);
+        let times = validity::times(
+            now,
+            wished(&message.schedule_delivery_time).map_err(|_| CommandStatus::ESME_RINVSCHED)?,
+            wished(&message.validity_period).map_err(|_| CommandStatus::ESME_RINVEXPIRY)?,
+            node.plan().lifetime(),
+        )
+        .map_err(|error| CommandStatus(error.command_status()))?;
+        let id = old.message.id;
+        let in_place = content::parts(&old.message) == 1 && is_single(node, old.queue, &message);
+        let ordered = match in_place {
+            true => {
+                let new = replacement(node, message.clone(), times);
+                asker.order(id, Verb::Replace, Some(new)).await
+            }
+            // Parts cannot become others: the old one goes, the new one is a message of its own.
+            false => asker.order(id, Verb::Cancel, None).await,
+        };
+        match ordered {
+            Ok(()) if in_place => {
+                // Another bind of the account may have brought it; this one has room for its ids only.
+                let form = Form {
+                    short: message.short_id,
+                    ..Form::of(&old.message)
+                };
+                return Ok(Replaced::Old(form.text(shown_id::number(&old.message))));
+            }
+            Ok(()) => break,
+            // Handed over meanwhile: perhaps an older one waits.
+            Err(None) => {}
+            Err(Some(status)) => return Err(status),
+        }
+    }
+    Ok(Replaced::Nothing(Box::new(message)))
+}
+
+/// Whether a message goes to the peer of a queue as one message.
+fn is_single(node: &NodeContext, queue: u32, message: &Message) -> bool {
+    let plan = node.plan();
+    plan.peer_encoding_of(queue)
+        .is_none_or(|peer_encoding| actors_content::way(message, peer_encoding) == Way::Single)
+}
+
+fn is_over(history: &History) -> bool {
+    history.stored.fin.is_some() || history.accepted_attempt().is_some()
+}
+
+/// The message as it is, with what the sender wants to be different. Empty fields stay as they were,
+/// but for registered_delivery, which cannot be empty (§4.10.1).
+fn changed(
+    asker: &Asker,
+    history: &History,
+    replace: &ReplaceSm,
+) -> Result<Replacement, CommandStatus> {
+    let node = &asker.node;
+    let now = clock::now_ms();
+    let mut message = history.stored.message.clone();
+    let schedule = time::parse_time(&replace.schedule_delivery_time, now)
+        .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
+    let valid_until = time::parse_time(&replace.validity_period, now)
+        .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
+    let mut times = Times {
+        due_at: history.due_at(),
+        expires_at: message.expires_at,
+    };
+    if schedule.is_some() || valid_until.is_some() {
+        let due_at = schedule.unwrap_or(times.due_at);
+        let expires_at = valid_until.unwrap_or(times.expires_at);
+        times = validity::times(now, Some(due_at), Some(expires_at), node.plan().lifetime())
+            .map_err(|error| CommandStatus(error.command_status()))?;
+    }
+    if schedule.is_some() {
+        message.schedule_delivery_time = replace.schedule_delivery_time.clone();
+    }
+    if valid_until.is_some() {
+        message.validity_period = replace.validity_period.clone();
+    }
+    message.registered_delivery = u32::from(replace.registered_delivery);
+    if replace.sm_default_msg_id != 0 {
+        message.sm_default_msg_id = u32::from(replace.sm_default_msg_id);
+    }
+    let in_payload = replace.tlvs.get(tag::MESSAGE_PAYLOAD).is_some();
+    if in_payload || !replace.short_message.is_empty() {
+        message.short_message = replace.short_message.clone();
+        let new: Vec<u16> = replace.tlvs.iter().map(|(tag, _)| tag).collect();
+        let old = Tlvs::from_raw(message.tlvs.clone());
+        let mut tlvs = old.without(&[&new[..], &[tag::MESSAGE_PAYLOAD]].concat());
+        for (tag, value) in replace.tlvs.iter() {
+            tlvs.push(tag, value);
+        }
+        message.tlvs = tlvs.raw().clone();
+        message.set_alphabet(asker.alphabet());
+        if !is_single(node, history.stored.queue, &message) {
+            return Err(CommandStatus::ESME_RINVMSGLEN);
+        }
+    }
+    Ok(replacement(node, message, times))
+}
+
+/// The values of a message that a replacement has. Each order has a number of its own.
+fn replacement(node: &NodeContext, message: Message, times: Times) -> Replacement {
+    let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
+    Replacement {
+        order: node.ids.next_anyway(clock::now_ms()),
+        short_message: own(&message.short_message),
+        tlvs: own(&message.tlvs),
+        esm_class: message.esm_class,
+        protocol_id: message.protocol_id,
+        registered_delivery: message.registered_delivery,
+        data_coding: message.data_coding,
+        alphabet: message.alphabet,
+        sm_default_msg_id: message.sm_default_msg_id,
+        schedule_delivery_time: own(&message.schedule_delivery_time),
+        validity_period: own(&message.validity_period),
+        due_at: times.due_at,
+        expires_at: times.expires_at,
+    }
+}

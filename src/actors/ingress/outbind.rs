@@ -1,0 +1,143 @@
+//! Dials accounts that cannot be there all the time: when something waits for one of them and no
+//! receiver of it is bound anywhere, its ESME is asked by outbind to bind on our connection
+//! (SMPP 3.4 §2.2.1, §4.1.7).
+//!
+//! Runs on every node; the one that holds the account's queue dials. What follows on the connection is
+//! a session like any other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Supervised, WrapFuture,
+};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::ingress::esme_session::EsmeSession;
+use crate::actors::ingress::ingest::Ingest;
+use crate::actors::runtime::supervise::jitter;
+
+const TICK: Duration = Duration::from_millis(500);
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// Pauses between calls that brought no receiver; the last one repeats.
+const PAUSES: [Duration; 5] = [
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+    Duration::from_secs(20),
+    Duration::from_secs(40),
+    Duration::from_secs(60),
+];
+
+pub struct Outbind {
+    node: Arc<NodeContext>,
+    lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+    /// By account: calls without a receiver so far, and when the next one may be made.
+    calls: HashMap<u32, (usize, Instant)>,
+    turn: usize,
+}
+
+// === impl Outbind ===
+
+impl Outbind {
+    pub fn new(node: Arc<NodeContext>, lanes: Vec<(ArbiterHandle, Addr<Ingest>)>) -> Self {
+        Self {
+            node,
+            lanes,
+            calls: HashMap::new(),
+            turn: 0,
+        }
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        if self.node.draining.load(Ordering::Relaxed) || !self.node.local_lease.is_valid() {
+            return;
+        }
+        let plan = self.node.full_plan();
+        self.calls
+            .retain(|account, _| plan.account_by_id(*account).is_some());
+        for account in plan.accounts() {
+            let Some(address) = &account.config.outbind else {
+                continue;
+            };
+            if self.node.available(account.id) {
+                self.calls.remove(&account.id);
+            } else if self.waits(account) && self.may_call(account.id) {
+                self.call(account, address.clone(), ctx);
+            }
+        }
+    }
+
+    /// Whether this node holds something for the account. What a command has stopped does not wait.
+    fn waits(&self, account: &AccountPlan) -> bool {
+        self.node.queue(account.id).is_some_and(|port| {
+            port.depth.load(Ordering::Relaxed) > 0 && !port.suspended.load(Ordering::Relaxed)
+        })
+    }
+
+    fn may_call(&mut self, account: u32) -> bool {
+        let now = Instant::now();
+        let (calls, next) = self.calls.entry(account).or_insert((0, now));
+        if now < *next {
+            return false;
+        }
+        *next = now + jitter(PAUSES[(*calls).min(PAUSES.len() - 1)]);
+        *calls += 1;
+        true
+    }
+
+    fn call(&mut self, account: &Arc<AccountPlan>, address: String, ctx: &mut Context<Self>) {
+        let lane = self.turn % self.lanes.len();
+        self.turn += 1;
+        self.node.metrics.outbinds.inc();
+        let system_id = account.config.system_id.clone();
+        let password = account.config.outbind_password.clone();
+        let connect = async move {
+            let connected = timeout(CONNECT_WITHIN, TcpStream::connect(&address)).await;
+            (address, connected)
+        };
+        ctx.spawn(
+            connect
+                .into_actor(self)
+                .map(move |(address, connected), act, _| {
+                    let socket = match connected {
+                        Ok(Ok(socket)) => socket,
+                        Ok(Err(error)) => {
+                            tracing::warn!(%system_id, %address, %error, "outbind: no connection");
+                            return;
+                        }
+                        Err(_) => {
+                            tracing::warn!(%system_id, %address, "outbind: no connection in time");
+                            return;
+                        }
+                    };
+                    let (Ok(peer), Ok(socket)) = (socket.peer_addr(), socket.into_std()) else {
+                        return;
+                    };
+                    tracing::info!(%system_id, %address, "outbind");
+                    let (arbiter, ingest) = &act.lanes[lane];
+                    let (node, ingest) = (Arc::clone(&act.node), ingest.clone());
+                    // The socket is registered with the reactor of the thread that will serve it.
+                    arbiter.spawn_fn(move || {
+                        if let Ok(socket) = TcpStream::from_std(socket) {
+                            EsmeSession::calling(node, ingest, socket, peer, password).start();
+                        }
+                    });
+                }),
+        );
+    }
+}
+
+impl Actor for Outbind {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(TICK, |outbind, ctx| outbind.tick(ctx));
+    }
+}
+
+impl Supervised for Outbind {}

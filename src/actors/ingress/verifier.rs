@@ -1,0 +1,244 @@
+//! The checks of hashed passwords: as many at a time as there are cores, and a queue with an end.
+//!
+//! argon2id costs tens of milliseconds and megabytes on purpose. Called by the sessions of ESMEs for
+//! what `Passwords` does not know already. Keeps true that unknown peers cannot buy more than the cores
+//! and that much memory; that no origin fills the queue of all others; and that who binds a hundred
+//! sessions at once with one password waits for one check.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::{Semaphore, watch};
+
+use crate::actors::runtime::locks::lock;
+use crate::domain::account::Passwords;
+use crate::domain::penalty::Origin;
+
+/// Checks that may wait, for each core: about two seconds.
+const WAITING: usize = 64;
+/// One origin may have this share of them.
+const SHARE: usize = 4;
+
+/// A check under way: who gives the same password for the same hash waits for its outcome.
+type Outcome = watch::Receiver<Option<bool>>;
+
+/// Checks passwords.
+pub struct Verifier {
+    passwords: Arc<Passwords>,
+    cores: Arc<Semaphore>,
+    /// Most checks that wait or run.
+    most: usize,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// By digest of hash and password.
+    checks: HashMap<[u8; 16], Outcome>,
+    by_origin: HashMap<Origin, usize>,
+}
+
+/// One check in the queue, until it is dropped.
+struct Place<'a> {
+    verifier: &'a Verifier,
+    digest: [u8; 16],
+    origin: Origin,
+}
+
+/// The queue is full: the password was not looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Busy;
+
+// === impl Verifier ===
+
+impl Verifier {
+    /// One with as many checks at a time as there are cores.
+    pub fn new(passwords: Arc<Passwords>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::on(passwords, cores)
+    }
+
+    fn on(passwords: Arc<Passwords>, cores: usize) -> Self {
+        Self {
+            passwords,
+            cores: Arc::new(Semaphore::new(cores)),
+            most: cores * WAITING,
+            queue: Mutex::default(),
+        }
+    }
+
+    /// Whether `given` is the password of `system_id`, whose hash is `stored`.
+    ///
+    /// # Errors
+    /// Too many checks wait already.
+    pub async fn verify(
+        &self,
+        peer: IpAddr,
+        system_id: String,
+        stored: SecretString,
+        given: bytes::Bytes,
+    ) -> Result<bool, Busy> {
+        let origin = Origin::from(peer);
+        let digest = self.passwords.digest(stored.expose_secret(), &given);
+        loop {
+            let (place, outcome) = match self.enter(digest, origin)? {
+                Entry::Own(place, outcome) => (place, outcome),
+                Entry::Other(mut outcome) => {
+                    let done = outcome.wait_for(Option::is_some).await;
+                    if let Some(right) = done.ok().and_then(|right| *right) {
+                        return Ok(right);
+                    }
+                    // Whoever began it has gone.
+                    continue;
+                }
+            };
+            let Ok(permit) = Arc::clone(&self.cores).acquire_owned().await else {
+                return Err(Busy);
+            };
+            let passwords = Arc::clone(&self.passwords);
+            let check = tokio::task::spawn_blocking(move || {
+                // Held until it is done, also when nobody waits for it any more.
+                let _permit = permit;
+                passwords.verify(&system_id, stored.expose_secret(), &given)
+            });
+            let right = check.await.unwrap_or(false);
+            drop(place);
+            let _ = outcome.send(Some(right));
+            return Ok(right);
+        }
+    }
+
+    fn enter(&self, digest: [u8; 16], origin: Origin) -> Result<Entry<'_>, Busy> {
+        let mut queue = lock(&self.queue);
+        if let Some(outcome) = queue.checks.get(&digest) {
+            return Ok(Entry::Other(outcome.clone()));
+        }
+        let own = queue.by_origin.get(&origin).copied().unwrap_or_default();
+        if queue.checks.len() >= self.most || own >= self.most / SHARE {
+            return Err(Busy);
+        }
+        let (sender, outcome) = watch::channel(None);
+        queue.checks.insert(digest, outcome);
+        *queue.by_origin.entry(origin).or_default() += 1;
+        let place = Place {
+            verifier: self,
+            digest,
+            origin,
+        };
+        Ok(Entry::Own(place, sender))
+    }
+}
+
+/// What a check finds in the queue.
+enum Entry<'a> {
+    /// A place of its own, and where to tell the outcome.
+    Own(Place<'a>, watch::Sender<Option<bool>>),
+    /// The same check.
+    Other(Outcome),
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.verifier.queue);
+        queue.checks.remove(&self.digest);
+        if let Some(own) = queue.by_origin.get_mut(&self.origin) {
+            *own -= 1;
+            if *own == 0 {
+                queue.by_origin.remove(&self.origin);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::task::Poll;
+
+    use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
+
+    use super::*;
+
+    fn hash(password: &[u8]) -> SecretString {
+        let params = Params::new(8, 1, 1, None).unwrap();
+        let hash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+            .hash_password(password)
+            .unwrap();
+        hash.to_string().into()
+    }
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    type Check<'a> = Pin<Box<dyn Future<Output = Result<bool, Busy>> + 'a>>;
+
+    /// Looks once whether it is done.
+    async fn waits(check: &mut Check<'_>) -> bool {
+        poll_fn(|cx| Poll::Ready(check.as_mut().poll(cx).is_pending())).await
+    }
+
+    async fn ask(
+        verifier: &Verifier,
+        from: u8,
+        stored: &SecretString,
+        given: &str,
+    ) -> Result<bool, Busy> {
+        let given = bytes::Bytes::copy_from_slice(given.as_bytes());
+        verifier
+            .verify(address(from), "a".to_owned(), stored.clone(), given)
+            .await
+    }
+
+    #[tokio::test]
+    async fn right_and_wrong() {
+        let verifier = Verifier::on(Arc::new(Passwords::new()), 1);
+        let stored = hash(b"secret");
+        assert_eq!(ask(&verifier, 1, &stored, "secret").await, Ok(true));
+        assert_eq!(ask(&verifier, 1, &stored, "wrong").await, Ok(false));
+        let cached = verifier
+            .passwords
+            .verify_cached("a", stored.expose_secret(), b"secret");
+        assert_eq!(cached, Some(true), "remembered for the next one");
+        assert!(lock(&verifier.queue).checks.is_empty());
+        assert!(lock(&verifier.queue).by_origin.is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_queue_has_an_end_and_nobody_has_all_of_it() {
+        let verifier = Verifier::on(Arc::new(Passwords::new()), 1);
+        let stored = hash(b"secret");
+        // Nothing is checked for now.
+        let cores = Arc::clone(&verifier.cores).acquire_owned().await.unwrap();
+        let mut waiting: Vec<Check<'_>> = Vec::new();
+        let share = WAITING / SHARE;
+        for from in 1..=SHARE as u8 {
+            for number in 0..share {
+                let given = format!("{from}-{number}");
+                let stored = &stored;
+                let verifier = &verifier;
+                let mut check: Check<'_> =
+                    Box::pin(async move { ask(verifier, from, stored, &given).await });
+                assert!(waits(&mut check).await);
+                waiting.push(check);
+            }
+            let more = ask(&verifier, from, &stored, "one more").await;
+            assert_eq!(more, Err(Busy), "beyond the share of {from}");
+        }
+        assert_eq!(ask(&verifier, 99, &stored, "secret").await, Err(Busy));
+        // Who gives a password that is being checked already takes no place.
+        let mut joined: Check<'_> = Box::pin(ask(&verifier, 99, &stored, "1-0"));
+        assert!(waits(&mut joined).await);
+        // Whoever goes makes room, and who has joined it does the check.
+        drop(waiting.remove(0));
+        waiting.push(joined);
+        drop(cores);
+        let outcomes = futures_util::future::join_all(waiting).await;
+        assert!(outcomes.iter().all(|outcome| *outcome == Ok(false)));
+        assert_eq!(ask(&verifier, 99, &stored, "secret").await, Ok(true));
+        assert!(lock(&verifier.queue).by_origin.is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! The commits by which parts leave the assembly.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::traced;
+use crate::actors::multipart::stage::{self, Staged, handed_to};
+use crate::actors::queue::dispatch::{pass_on, write};
+use crate::actors::receipts::final_state;
+use crate::clock;
+use crate::content::peer::{self, Way, gather};
+use crate::pb::{Final, Message, MessageState};
+use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
+
+/// Pause after which parts that could not be written are brought again by their queue.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Whether a commit was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    Done,
+    /// Nothing was written.
+    Not,
+}
+
+/// Makes the whole of these parts durable and hands them to it.
+pub async fn put_together(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
+    let started = clock::now_us();
+    let now = started / 1_000;
+    let Some(mut whole) = gather::gather(&parts) else {
+        return Passed::Done;
+    };
+    whole.id = match node.next_id(now) {
+        Ok(id) => id,
+        Err(ahead) => return later(&ahead).await,
+    };
+    if let Some(first) = parts.first() {
+        whole.trace_context = traced::below_submission(first);
+    }
+    let Some(queue) = route(&node, &whole) else {
+        return end(&node, parts, MessageState::Rejected).await;
+    };
+    whole.queue = queue;
+    let sender = whole.sender;
+    let mut staged = match Staged::new(&node, Box::new(whole)) {
+        Ok(staged) => vec![staged],
+        Err(error) => {
+            tracing::warn!(%error, "a text cannot be written for its peer");
+            return end(&node, parts, MessageState::Rejected).await;
+        }
+    };
+    node.reserve_parts(sender, 1);
+    let plan = node.plan();
+    let mut batch = stage::rows(staged.iter(), plan.divided, now);
+    for whole in &staged {
+        let theirs = Bytes::from(whole.id().to_string());
+        let handed = |part: &Message| handed_to(part.id, plan.assembly, theirs.clone(), now);
+        batch.sent.extend(parts.iter().map(handed));
+    }
+    match commit(&node, batch, &mut staged).await {
+        Err(error) => {
+            let ids = staged.iter().flat_map(Staged::ids);
+            ids.for_each(|_| node.release(sender));
+            later(&error).await
+        }
+        Ok(rejected) if !rejected.is_empty() => {
+            staged
+                .iter()
+                .for_each(|whole| whole.give_up(&node, &rejected));
+            end(&node, parts, MessageState::Rejected).await
+        }
+        Ok(_) => {
+            if parts.len() > 1 {
+                node.metrics.assembled.inc();
+            }
+            let times = (started, clock::now_us());
+            let wholes = staged.iter().filter_map(Staged::message);
+            wholes.for_each(|whole| traced::assembled(&node, whole, times));
+            hand_on(&node, staged)
+        }
+    }
+}
+
+/// Whether a message has to be divided for the peer that it is routed to.
+pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
+    let plan = node.plan();
+    let peer_encoding = route(node, message).and_then(|queue| plan.peer_encoding_of(queue));
+    peer_encoding.is_some_and(|to| peer::way(message, to) == Way::Divide)
+}
+
+/// Gives parts to the queue that they would have gone to by themselves.
+pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passed {
+    let now = clock::now_ms();
+    let mut batch = WriteBatch::default();
+    let mut staged = Vec::with_capacity(parts.len());
+    let mut homeless = Vec::new();
+    for part in parts {
+        let Some(queue) = route(&node, &part) else {
+            homeless.push(part);
+            continue;
+        };
+        batch.change.push(ChangeRow {
+            id: part.id,
+            at: now,
+            kind: ChangeKind::Move,
+            queue,
+            by: node.name_of(from),
+            expires_at: 0,
+            body: bytes::Bytes::new(),
+        });
+        staged.push(Staged::single(&node, Box::new(Message { queue, ..part })));
+    }
+    if !homeless.is_empty() {
+        end(&node, homeless, MessageState::Rejected).await;
+    }
+    match commit(&node, batch, &mut staged).await {
+        Ok(_) => hand_on(&node, staged),
+        Err(error) => later(&error).await,
+    }
+}
+
+/// Parts of a text that has gone out, or will: nobody gets them twice.
+pub async fn repeated(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
+    end(&node, parts, MessageState::Accepted).await
+}
+
+fn route(node: &NodeContext, message: &Message) -> Option<u32> {
+    node.plan().first_target(message, message.id, node)
+}
+
+async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) -> Passed {
+    let at = clock::now_ms();
+    let finals = parts.into_iter().map(|part| Final {
+        id: part.id,
+        state: state.into(),
+        at,
+        message: Some(Box::new(part)),
+        ..Final::default()
+    });
+    final_state::write(node, WriteBatch::default(), finals.collect()).await;
+    Passed::Done
+}
+
+/// Writes; gives back which of the messages the store has refused.
+async fn commit(
+    node: &NodeContext,
+    batch: WriteBatch,
+    staged: &mut [Staged],
+) -> Result<Vec<u64>, StoreError> {
+    let dispatches = staged.iter_mut().flat_map(Staged::dispatches_mut);
+    let written = write(node, batch, dispatches).await?;
+    let ids: Vec<u64> = staged.iter().flat_map(Staged::ids).collect();
+    let rejected = written.rejected.iter().map(|row| row.id);
+    Ok(rejected.filter(|id| ids.contains(id)).collect())
+}
+
+/// What was written goes to its queues.
+fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
+    let count = staged.iter().map(Staged::dispatches).sum();
+    let dispatches = staged.into_iter().flat_map(Staged::into_dispatches);
+    pass_on(node, count, dispatches);
+    Passed::Done
+}
+
+/// The queue brings the parts again.
+async fn later(error: &(dyn std::error::Error + Sync)) -> Passed {
+    tracing::warn!(%error, "parts wait for the store");
+    tokio::time::sleep(PAUSE).await;
+    Passed::Not
+}

@@ -1,0 +1,191 @@
+//! A message on its way to be durable: itself, or the parts that travel instead of it.
+//!
+//! Ingest and the assembly actor stage what they accept, write it in one batch with
+//! [`write`](crate::actors::queue::dispatch::write), and pass on what was written. Keeps true that a divided
+//! message and all its parts become durable together or not at all.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::traced;
+use crate::actors::queue::dispatch::Dispatch;
+use crate::actors::receipts::final_state;
+use crate::clock;
+use crate::content::peer::divide::{self, Refused};
+use crate::content::peer::{self, Way};
+use crate::pb::delivery::What;
+use crate::pb::{Composition, Final, Message, MessageState, QueueItem};
+use crate::store::{SentRow, WriteBatch};
+
+/// A routed message with its id, ready to be written.
+pub struct Staged {
+    dispatch: Dispatch,
+    /// What goes to the queue instead, when it is divided.
+    parts: Vec<Dispatch>,
+}
+
+// === impl Staged ===
+
+impl Staged {
+    /// A message as it is.
+    pub fn single(node: &NodeContext, message: Box<Message>) -> Self {
+        Self {
+            dispatch: dispatch(node, message),
+            parts: Vec::new(),
+        }
+    }
+
+    /// A message as its queue's peer wants it: itself, its parts, or itself in the queue where it
+    /// waits for the rest of its text.
+    ///
+    /// # Errors
+    /// It cannot be written for that peer.
+    pub fn new(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
+        let plan = node.plan();
+        let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
+            return Ok(Self::single(node, message));
+        };
+        match peer::way(&message, peer_encoding) {
+            Way::Single => divide::check(&message, peer_encoding)?,
+            Way::Gather => message.queue = plan.assembly,
+            Way::Divide => {
+                let now = clock::now_ms();
+                let reference = node.reference(&message.source, &message.destination, now);
+                let (parts, changed) = divide::divide(&message, peer_encoding, reference)?;
+                node.metrics.characters_changed.inc_by(changed as u64);
+                let ids: Vec<u64> = node.ids.take_anyway(now, parts.len()).collect();
+                node.metrics.divided.inc();
+                node.reserve_parts(message.sender, parts.len() as u64);
+                let trace_context = traced::below_submission(&message);
+                let part = |(part, id): (Message, &u64)| {
+                    Box::new(Message {
+                        id: *id,
+                        trace_context: trace_context.clone(),
+                        ..part
+                    })
+                };
+                let parts = parts.into_iter().zip(&ids).map(part);
+                let parts = parts.map(|part| dispatch(node, part)).collect();
+                let composition: Composition = *message.composition.take().unwrap_or_default();
+                message.composition = Some(Box::new(Composition {
+                    sent_as: ids,
+                    ..composition
+                }));
+                return Ok(Self {
+                    dispatch: dispatch(node, message),
+                    parts,
+                });
+            }
+        }
+        Ok(Self::single(node, message))
+    }
+
+    pub fn id(&self) -> u64 {
+        self.dispatch.id()
+    }
+
+    /// The message itself.
+    pub fn message(&self) -> Option<&Message> {
+        self.dispatch.message()
+    }
+
+    /// The parts that travel instead of it.
+    pub fn parts(&self) -> impl Iterator<Item = &Message> {
+        self.parts.iter().filter_map(Dispatch::message)
+    }
+
+    /// Its id and those of its parts.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(self.id()).chain(self.parts.iter().map(Dispatch::id))
+    }
+
+    /// The store has taken only a part of it: the rest ends REJECTED, and is not passed on.
+    pub fn give_up(&self, node: &Arc<NodeContext>, rejected: &[u64]) {
+        let now = clock::now_ms();
+        let (lost, written): (Vec<u64>, Vec<u64>) =
+            self.ids().partition(|id| rejected.contains(id));
+        let sender = self.message().map_or(0, |message| message.sender);
+        lost.iter().for_each(|_| node.release(sender));
+        if written.is_empty() {
+            return;
+        }
+        let rejected = |id| Final {
+            id,
+            state: MessageState::Rejected.into(),
+            at: now,
+            ..Final::default()
+        };
+        let finals = written.into_iter().map(rejected).collect();
+        let node = Arc::clone(node);
+        actix::spawn(async move { final_state::write(&node, WriteBatch::default(), finals).await });
+    }
+
+    /// What goes to queues.
+    pub fn dispatches_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
+        match self.parts.is_empty() {
+            true => std::slice::from_mut(&mut self.dispatch).iter_mut(),
+            false => self.parts.iter_mut(),
+        }
+    }
+
+    /// How many dispatches go to queues.
+    pub fn dispatches(&self) -> usize {
+        self.parts.len().max(1)
+    }
+
+    /// What goes to queues, to be passed on.
+    pub fn into_dispatches(self) -> impl Iterator<Item = Dispatch> {
+        let whole = self.parts.is_empty().then_some(self.dispatch);
+        whole.into_iter().chain(self.parts)
+    }
+}
+
+/// Everything that has to be durable before these messages are acknowledged. `divided` is who the
+/// wholes are in the hands of.
+pub fn rows<'s>(
+    staged: impl Iterator<Item = &'s Staged> + Clone,
+    divided: u32,
+    now: i64,
+) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    batch.accept.reserve(staged.size_hint().0);
+    let wholes = staged.clone().filter_map(Staged::message);
+    batch.accept.extend(wholes.cloned());
+    // Parts have ids behind those of all wholes: ids ascend.
+    for whole in staged.filter(|one| !one.parts.is_empty()) {
+        // In the hands of its parts, as it would be in those of an operator.
+        let row = handed_to(whole.id(), divided, Bytes::new(), now);
+        batch.sent.push(row);
+        batch.accept.extend(whole.parts().cloned());
+    }
+    batch
+}
+
+/// The row of a message that others carry from now on: `theirs` names them.
+pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
+    SentRow {
+        id,
+        attempt: 1,
+        at: now,
+        operator: carrier,
+        status: 0,
+        operator_message_id: theirs,
+        latency_ms: 0,
+        bind: 0,
+        correlation: 0,
+    }
+}
+
+fn dispatch(node: &NodeContext, message: Box<Message>) -> Dispatch {
+    let item = QueueItem {
+        id: message.id,
+        what: What::Message.into(),
+        priority: message.priority,
+        due_at: message.due_at,
+        expires_at: message.expires_at,
+        ..QueueItem::default()
+    };
+    Dispatch::new(node, message.queue, message, item)
+}

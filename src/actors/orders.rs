@@ -1,0 +1,54 @@
+//! Orders about messages that wait, of administrators and of the ESMEs that sent them.
+//!
+//! In come orders of the Admin actor, of other nodes through it, and of the sessions of ESMEs; out go
+//! commands to the queues that hold the messages, here or through the store to another node. Imports
+//! `context` and `queue`; the rooms of ESMEs and of administrators import it.
+
+pub mod message;
+pub mod transfer;
+
+use std::time::Duration;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::ports::QueuePort;
+use crate::pb::{Commanded, QueueCommand, QueueCommandReply, Refusal};
+use crate::store::History;
+
+/// A queue that does not answer by then is restarting or stuck.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// The rows of one message.
+pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
+    node.store.history(id).await?.ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no message {id}; it was never accepted here, or it is older than store.retention"
+        ))
+    })
+}
+
+/// Commands a queue and waits for its answer.
+pub async fn ask(port: &QueuePort, command: QueueCommand) -> Result<QueueCommandReply, Refusal> {
+    port.send(command)
+        .timeout(ANSWER_WITHIN)
+        .await
+        .map_err(|error| {
+            Refusal::unavailable(format!("the queue {} does not answer: {error}", port.name))
+        })
+}
+
+/// One line per command: who, what, what came of it.
+pub fn audit(by: &str, verb: &str, what: &str, result: &Result<Commanded, Refusal>) {
+    let verb = verb.trim_start_matches("VERB_").to_ascii_lowercase();
+    match result {
+        Ok(done) => tracing::info!(
+            target: "audit",
+            by, command = %verb, what, count = done.count, pending = done.pending,
+            "command carried out"
+        ),
+        Err(refusal) => tracing::warn!(
+            target: "audit",
+            by, command = %verb, what, reason = %refusal.detail,
+            "command refused"
+        ),
+    }
+}

@@ -1,0 +1,101 @@
+//! The Receipts actor: gives the receipt of each message that ended to the queue of the account that
+//! asked for it, and writes its call detail record.
+//!
+//! Gets a `FinalBatch` after each commit that ended messages. `told` is written when the account has
+//! acknowledged its receipt.
+
+use std::sync::Arc;
+
+use actix::{Actor, Context, Handler, Supervised};
+
+use crate::actors::context::NodeContext;
+use crate::actors::receipts::cdr::Cdr;
+use crate::actors::receipts::final_state;
+use crate::actors::receipts::receipt;
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::clock;
+use crate::content;
+use crate::domain::ByQueue;
+use crate::pb::{Final, FinalBatch, QueueItem};
+use crate::telemetry::metrics::StateMeters;
+
+/// Commits that may wait in the mailbox.
+pub const MAILBOX: usize = 4096;
+
+/// Hears of every final state.
+pub struct Receipts {
+    node: Arc<NodeContext>,
+    cdr: Option<Cdr>,
+    states: StateMeters,
+}
+
+// === impl Receipts ===
+
+impl Receipts {
+    pub fn new(node: Arc<NodeContext>, cdr: Option<Cdr>) -> Self {
+        Self {
+            states: node.metrics.states(),
+            node,
+            cdr,
+        }
+    }
+
+    fn forward(&mut self, finals: Vec<Final>) {
+        let now = clock::now_ms();
+        let mut by_account: ByQueue<Vec<QueueItem>> = ByQueue::default();
+        for ended in finals {
+            let Some(message) = &ended.message else {
+                continue;
+            };
+            self.node.release(message.sender);
+            if content::is_internal(message) {
+                continue;
+            }
+            self.states.ended(ended.state(), now - message.accepted_at);
+            if let Some(cdr) = &mut self.cdr {
+                cdr.write(&self.node, message, &ended);
+            }
+            if !ended.handed_over && final_state::wants_receipt(&self.node, message, ended.state())
+            {
+                let row = final_state::row(&ended, message.sender);
+                by_account
+                    .entry(message.sender)
+                    .or_default()
+                    .push(QueueItem {
+                        term: ended.term,
+                        ..receipt::item_for(&self.node, message, &row)
+                    });
+            }
+        }
+        for (account, items) in by_account {
+            let count = items.len() as u64;
+            if !self.node.enqueue(account, items) {
+                // The account was taken out of the configuration; told again should it come back.
+                self.node.metrics.receipts_homeless.inc_by(count);
+            }
+        }
+        if let Some(cdr) = &mut self.cdr {
+            cdr.flush();
+        }
+    }
+}
+
+measured!(Receipts: FinalBatch);
+
+impl Actor for Receipts {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Supervised for Receipts {}
+
+impl Handler<FinalBatch> for Receipts {
+    type Result = ();
+
+    fn handle(&mut self, batch: FinalBatch, _: &mut Self::Context) {
+        self.forward(batch.finals);
+    }
+}

@@ -1,0 +1,122 @@
+//! alert_notification of an operator, passed on to the ESME that is waiting for the subscriber
+//! (SMPP 3.4 §4.12).
+//!
+//! It goes to the account whose address the alert names, or, when it is nobody's address, to the
+//! account that last sent something from there to that subscriber. It has no answer and is not kept:
+//! without a receiver it is counted and dropped, as the standard has it.
+
+use std::sync::Arc;
+
+use actix::Recipient;
+use bytes::{Bytes, BytesMut};
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::remote_command;
+use crate::actors::routing::rewrite;
+use crate::actors::runtime::locks::lock;
+use crate::content;
+use crate::domain::address::normalise;
+use crate::pb::{ForwardAlert, order};
+use crate::smpp::{AlertNotification, Body, Pdu};
+use crate::store::Search;
+
+/// Messages looked at to find who wrote to a subscriber last.
+const NEWEST: usize = 10;
+
+/// Passes an alert of an operator on, in its own time.
+pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotification) {
+    let node = Arc::clone(node);
+    if let Some(rules) = node.plan().rewrite_in(operator) {
+        rewrite::alert(rules, &mut alert);
+    }
+    actix::spawn(async move {
+        let Some(account) = address(&node, &mut alert).await else {
+            tracing::debug!("an alert_notification is for no account");
+            node.metrics.alerts_dropped.inc();
+            return;
+        };
+        let mut octets = BytesMut::new();
+        Pdu::request(0, Body::AlertNotification(alert)).encode(&mut octets);
+        let forward = ForwardAlert {
+            account,
+            pdu: octets.freeze(),
+            notification: None,
+        };
+        if !deliver(&node, &forward) && !send_to_other_node(&node, forward).await {
+            node.metrics.alerts_dropped.inc();
+        }
+    });
+}
+
+/// An alert that another node has left for a receiver here.
+pub fn arrived(node: &NodeContext, forward: &ForwardAlert) {
+    if !deliver(node, forward) {
+        node.metrics.alerts_dropped.inc();
+    }
+}
+
+/// Gives an alert to a receiver of its account on this node; false when there is none.
+fn deliver(node: &NodeContext, forward: &ForwardAlert) -> bool {
+    let Some(recipient) = receiver(node, forward.account) else {
+        return false;
+    };
+    post_to(&recipient, forward.clone());
+    node.metrics.alerts.inc();
+    true
+}
+
+/// A receiver of an account on this node.
+pub fn receiver(node: &NodeContext, account: u32) -> Option<Recipient<ForwardAlert>> {
+    let sessions = node.queue(account)?.sessions();
+    node.binds
+        .all()
+        .iter()
+        .filter(|bind| sessions.iter().any(|(session, _)| *session == bind.session))
+        .find_map(|bind| lock(&bind.alerts).clone())
+}
+
+/// Whose alert it is. It gets the addresses as that account knows them.
+async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u32> {
+    let own = node.plan().mo_account(&alert.esme_addr);
+    if let Some(account) = own {
+        if let Some(account) = node.plan().account_by_id(account) {
+            rewrite::alert(&account.rewrite_out, alert);
+        }
+        return Some(account);
+    }
+    let text = |address: &Bytes| String::from_utf8(normalise(address).to_vec()).ok();
+    let search = Search {
+        to: Some(text(&alert.source_addr)?),
+        from: Some(text(&alert.esme_addr).filter(|from| !from.is_empty())?),
+        limit: NEWEST,
+        ..Search::default()
+    };
+    let page = node.store.search(search).await.ok()?;
+    let message = page
+        .messages
+        .into_iter()
+        .map(|stored| stored.message)
+        .find(|message| !content::is_internal(message) && node.is_account(message.sender))?;
+    rewrite::alert_about(&message, alert);
+    Some(message.sender)
+}
+
+/// Leaves an alert for a node that has a receiver of its account; false when there is none.
+pub async fn send_to_other_node(node: &NodeContext, forward: ForwardAlert) -> bool {
+    let own = node.ids.node();
+    let serving = node
+        .local_lease
+        .cluster_view()
+        .view
+        .nodes
+        .iter()
+        .find(|node| node.node != own && node.card.serving.contains(&forward.account))
+        .map(|node| node.node);
+    match serving {
+        Some(other) => remote_command::to_node(node, other, order::What::Alert(forward))
+            .await
+            .unwrap_or(false),
+        None => false,
+    }
+}

@@ -1,0 +1,493 @@
+//! From an operator's message id back to our message, across binds, restarts and early arrivals.
+//!
+//! Sessions send what the operator answered ([`SentBatch`]) before the receipts of the same socket
+//! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
+//! answered only after that commit, and so is one that repeats it meanwhile. One that matches nothing
+//! is held for a moment without an answer (it may have overtaken its submit_sm_resp on another bind),
+//! then parked durably, answered, and tried again on each new id. One about a message that is final is
+//! answered and counted: a final state stays, and its sender hears of it once.
+
+mod forget;
+mod forms;
+mod index;
+mod intermediate;
+mod parked;
+mod restart;
+mod settle;
+mod sweep;
+mod unmatched;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
+use tokio::time::Instant;
+
+pub(in crate::actors) use self::forget::final_of;
+use self::forms::Learned;
+use self::index::{Entry, Form, Index, Key};
+use self::parked::{Late, Parked};
+use crate::actors::context::NodeContext;
+use crate::actors::context::ports::Counted;
+use crate::actors::context::traced;
+use crate::actors::queue::seeds::Awaited;
+use crate::actors::receipts::final_state;
+use crate::actors::receipts::parts;
+use crate::actors::runtime::supervise::Health;
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::clock;
+use crate::config::MessageIdForm;
+use crate::domain::{ByQueue, bind, id};
+use crate::pb::{
+    CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
+    ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
+};
+use crate::smpp::CommandStatus;
+use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
+
+/// One batch per socket read of any operator.
+pub const MAILBOX: usize = 8192;
+const TICK: Duration = Duration::from_millis(50);
+const RETRY_PARKED: Duration = Duration::from_secs(1);
+/// After a start, when divided messages are looked at.
+const LOOK_BACK: Duration = Duration::from_secs(65);
+/// Receipts held without an answer; beyond that they are parked at once.
+const EARLY: usize = 4096;
+
+pub struct Correlation {
+    node: Arc<NodeContext>,
+    health: Arc<Health>,
+    index: Index,
+    /// Messages handed over lately, so that their receipts need no read; oldest go first.
+    recent: HashMap<u64, Recent, ahash::RandomState>,
+    recent_order: VecDeque<u64>,
+    early: Vec<Early>,
+    parked: Parked,
+    /// The form in which an operator's ids have matched.
+    learned: ByQueue<Learned>,
+    /// Parked receipts may match now that more is known of their ids.
+    parked_due: bool,
+    next_sweep: Instant,
+    /// When parked receipts are compared with what other nodes have sent.
+    next_retry: Instant,
+    retries: u32,
+    /// Messages whose final state is on its way to the store, with the repeated receipts that are
+    /// answered as the first one is: before that commit nobody may be told that it is kept.
+    settling: HashMap<u64, Vec<Repeat>, ahash::RandomState>,
+    counters: Counters,
+}
+
+/// A receipt that was repeated: by which session, and what it is answered when all is well.
+type Repeat = (u64, ReceiptResult);
+
+/// A message that was handed over, and which attempt that was.
+struct Recent {
+    message: Box<Message>,
+    attempt: u32,
+}
+
+struct Early {
+    until: Instant,
+    operator: u32,
+    session: u64,
+    receipt: OperatorReceipt,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    matched: u64,
+    unmatched: u64,
+    repeated: u64,
+    early: u64,
+}
+
+/// A receipt with the message it is about.
+struct Match {
+    id: u64,
+    receipt: OperatorReceipt,
+    operator: u32,
+    session: u64,
+    /// The parked row that it settles, 0 for none.
+    parked: u64,
+    /// Its place in the index, `None` when it came from the spilled hours.
+    key: Option<Key>,
+}
+
+/// A receipt that belongs to no unfinished message in memory.
+struct Unmatched {
+    receipt: OperatorReceipt,
+    /// A final message with its id.
+    known: Option<u64>,
+}
+
+enum Found {
+    /// Not final yet.
+    Open(u64, Key),
+    /// This message is final.
+    Repeated(u64),
+    Nothing,
+}
+
+// === impl Correlation ===
+
+impl Correlation {
+    /// `sent` is what waits for a receipt in the store, `parked` the receipts that matched nothing.
+    pub fn new(
+        node: Arc<NodeContext>,
+        health: Arc<Health>,
+        mut sent: Vec<Awaited>,
+        parked: Vec<ParkedRow>,
+    ) -> Self {
+        // Of several with the same id the newest comes last.
+        sent.sort_by_key(|awaited| awaited.id);
+        let config = node.config();
+        let mut correlation = Self {
+            index: Index::new(config.correlation.memory),
+            recent: HashMap::default(),
+            recent_order: VecDeque::new(),
+            early: Vec::new(),
+            parked: Parked::new(config.correlation.parked_max),
+            learned: ByQueue::default(),
+            parked_due: false,
+            next_sweep: Instant::now() + config.correlation.sweep,
+            next_retry: Instant::now(),
+            retries: 0,
+            settling: HashMap::default(),
+            counters: Counters::default(),
+            health,
+            node,
+        };
+        let plan = correlation.node.full_plan();
+        for awaited in sent {
+            let operator = awaited.operator;
+            if operator == plan.divided {
+                // Its last part may have ended just before this process did.
+                correlation.next_sweep = correlation.next_sweep.min(Instant::now() + LOOK_BACK);
+            }
+            if plan.is_carrier(operator) {
+                continue;
+            }
+            let form = correlation.form_of(operator);
+            let key = correlation.index.key(operator, &awaited.theirs, form);
+            correlation.index.insert(key, awaited.id, awaited.at);
+        }
+        for row in parked {
+            correlation.park_in_memory(row);
+        }
+        correlation
+    }
+
+    fn form_of(&self, operator: u32) -> MessageIdForm {
+        self.node.plan().message_id_form(operator)
+    }
+
+    /// The keys under which the answer to this receipt's message may be kept.
+    fn keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
+        let own = self.form_of(operator);
+        self.forms_of(operator)
+            .into_iter()
+            .filter_map(|form| {
+                let answered = match own {
+                    MessageIdForm::AsIs => id.to_vec(),
+                    _ => index::as_answered(id, form)?,
+                };
+                Some((form, self.index.key(operator, &answered, own)))
+            })
+            .collect()
+    }
+
+    fn find(&mut self, operator: u32, id: &[u8]) -> Found {
+        let keys = self.keys(operator, id);
+        let mut found: Option<(Form, Key, Entry)> = None;
+        // Whether no other form of this id, which is another one, belongs to a message as well.
+        let mut is_clear = keys.len() == 1 || keys.iter().any(|(_, key)| *key != keys[0].1);
+        for (form, key) in keys {
+            let Some(entry) = self.index.get(key) else {
+                continue;
+            };
+            match &found {
+                Some((_, first, _)) if *first == key => {}
+                Some((_, _, before)) => {
+                    is_clear = false;
+                    if before.done && !entry.done {
+                        found = Some((form, key, entry));
+                    }
+                }
+                None => found = Some((form, key, entry)),
+            }
+        }
+        let Some((form, key, entry)) = found else {
+            return Found::Nothing;
+        };
+        self.fitted(operator, form, is_clear && !entry.done);
+        if entry.done {
+            return Found::Repeated(entry.id);
+        }
+        self.index.mark_done(key, entry.id);
+        Found::Open(entry.id, key)
+    }
+
+    fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
+        let now = clock::now_ms();
+        let form = self.form_of(batch.operator);
+        let by = bind::number(self.node.ids.node(), batch.session);
+        let cache = self.node.config().correlation.cache;
+        let mut rows = WriteBatch::default();
+        let mut finals = Vec::new();
+        let mut overdue = Vec::new();
+        let mut answers = Vec::new();
+        let attempts = batch.sent.len();
+        for sent in batch.sent {
+            answers.extend(traced::answer(
+                sent.message.as_deref(),
+                sent.attempt,
+                &sent.operator_message_id,
+            ));
+            let key = self
+                .index
+                .key(batch.operator, &sent.operator_message_id, form);
+            rows.sent.push(SentRow {
+                id: sent.id,
+                attempt: sent.attempt,
+                at: now,
+                operator: batch.operator,
+                status: 0,
+                operator_message_id: sent.operator_message_id.clone(),
+                latency_ms: sent.latency_ms,
+                correlation: match sent.receipt_expected {
+                    true => key as u64,
+                    false => 0,
+                },
+                bind: by,
+            });
+            if !sent.receipt_expected {
+                finals.push(Final {
+                    id: sent.id,
+                    state: MessageState::Accepted.into(),
+                    at: now,
+                    message: sent.message,
+                    operator: batch.operator,
+                    attempts: sent.attempt,
+                    ..Final::default()
+                });
+                continue;
+            }
+            if self.index.insert(key, sent.id, now) {
+                self.node.metrics.ids_reused.inc();
+            }
+            if !self.parked.is_empty()
+                && let Some((row, receipt)) = self
+                    .parked
+                    .take(key, earliest(sent.id, sent.message.as_deref(), now))
+            {
+                self.index.mark_done(key, sent.id);
+                overdue.push(Match {
+                    id: sent.id,
+                    receipt,
+                    operator: batch.operator,
+                    session: 0,
+                    parked: row,
+                    key: Some(key),
+                });
+            }
+            if let Some(message) = sent.message {
+                self.remember(message, sent.attempt, cache);
+            }
+        }
+        let node = Arc::clone(&self.node);
+        let counted =
+            (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
+        // The order of the calls is the order of the commits: the attempt before its receipt.
+        let mut finish = Box::pin(async move {
+            final_state::write(&node, rows, finals).await;
+            drop(counted);
+            for answer in answers {
+                traced::answered(&node, answer);
+            }
+        });
+        // Polled once here so that the rows are in the writer's queue before anything later.
+        let polled = futures_util::FutureExt::now_or_never(finish.as_mut());
+        if polled.is_none() {
+            ctx.spawn(finish.into_actor(self));
+        }
+        if !overdue.is_empty() {
+            self.settle(overdue, ctx);
+        }
+        if !self.early.is_empty() {
+            self.retry_early(ctx);
+        }
+        self.spill(ctx);
+    }
+
+    fn remember(&mut self, message: Box<Message>, attempt: u32, cache: usize) {
+        self.recent_order.push_back(message.id);
+        self.recent.insert(message.id, Recent { message, attempt });
+        while self.recent_order.len() > cache {
+            if let Some(oldest) = self.recent_order.pop_front() {
+                self.recent.remove(&oldest);
+            }
+        }
+    }
+
+    fn receipts(&mut self, batch: ReceiptBatch, ctx: &mut Context<Self>) {
+        let mut matches = Vec::with_capacity(batch.receipts.len());
+        let mut answered = Vec::new();
+        let mut unmatched = Vec::new();
+        let mut repeats = Vec::new();
+        let is_shared = self.node.local_lease.is_shared();
+        for receipt in batch.receipts {
+            match self.find(batch.operator, &receipt.operator_message_id) {
+                Found::Open(id, key) => matches.push(Match {
+                    id,
+                    receipt,
+                    operator: batch.operator,
+                    session: batch.session,
+                    parked: 0,
+                    key: Some(key),
+                }),
+                // Its message has ended or is about to: this says nothing any more.
+                Found::Repeated(_) if !is_final(receipt.state()) => answered.push(ok(&receipt)),
+                // Another node may have been given the same id for a newer message.
+                Found::Repeated(known) if is_shared => unmatched.push(Unmatched {
+                    receipt,
+                    known: Some(known),
+                }),
+                Found::Repeated(known) => {
+                    self.repeated(1);
+                    repeats.push((known, ok(&receipt)));
+                }
+                Found::Nothing => unmatched.push(Unmatched {
+                    receipt,
+                    known: None,
+                }),
+            }
+        }
+        if !matches.is_empty() {
+            self.settle(matches, ctx);
+        }
+        // Both may have come at once, so only now: the first one is on its way.
+        for (known, result) in repeats {
+            answered.extend(self.or_wait(known, batch.session, result));
+        }
+        self.answer(batch.session, answered);
+        if !unmatched.is_empty() {
+            self.look_further(batch.operator, batch.session, unmatched, ctx);
+        }
+    }
+
+    fn answer(&self, session: u64, results: Vec<ReceiptResult>) {
+        if !results.is_empty() {
+            self.node.binds.reply(session, ReceiptReply { results });
+        }
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        if self.early.iter().any(|early| early.until <= now) {
+            let (late, held): (Vec<_>, Vec<_>) = std::mem::take(&mut self.early)
+                .into_iter()
+                .partition(|early| early.until <= now);
+            self.early = held;
+            self.park(late, ctx);
+        }
+        if std::mem::take(&mut self.parked_due) && !self.parked.is_empty() {
+            self.try_parked(ctx);
+        }
+        if self.next_sweep <= now {
+            self.next_sweep = now + self.node.config().correlation.sweep;
+            if self.node.local_lease.is_janitor() {
+                self.sweep(ctx);
+            }
+        }
+        if self.node.local_lease.is_shared() && self.next_retry <= now {
+            self.next_retry = now + RETRY_PARKED;
+            self.retry_parked(ctx);
+        }
+        self.node.correlation_snapshot.set(CorrelationSnapshot {
+            in_memory: self.index.len() as u64,
+            spilled: self.index.spilled,
+            parked: self.parked.len() as u64,
+            matched_total: self.counters.matched,
+            unmatched_total: self.counters.unmatched,
+            repeated_total: self.counters.repeated,
+            early_total: self.counters.early,
+            restarts: self.health.restarts(),
+        });
+    }
+}
+
+/// The earliest time (Unix ms) at which a receipt of this message may have come, as seen at `now`. One
+/// that was here before belongs to an earlier message with the same id.
+fn earliest(id: u64, message: Option<&Message>, now: i64) -> i64 {
+    /// Clocks of nodes that share a store differ a little.
+    const CLOCKS_MS: i64 = 5_000;
+    let accepted_at = message.map_or(id::millis(id) - id::MAX_LEAD_MS, |message| {
+        message.accepted_at
+    });
+    match accepted_at <= now {
+        true => accepted_at - CLOCKS_MS,
+        // The clock was wrong then: there is nothing to compare with.
+        false => i64::MIN,
+    }
+}
+
+fn ok(receipt: &OperatorReceipt) -> ReceiptResult {
+    ReceiptResult {
+        sequence: receipt.sequence,
+        status: 0,
+    }
+}
+
+fn is_final(state: MessageState) -> bool {
+    crate::domain::state::is_final(state as i32 as u8)
+}
+
+// === messages ===
+
+measured!(Correlation: SentBatch, ReceiptBatch);
+
+impl Actor for Correlation {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(TICK, |correlation, ctx| correlation.tick(ctx));
+        let forms = self.node.store.message_id_forms();
+        ctx.wait(forms.into_actor(self).map(|forms, correlation, _| {
+            match forms {
+                Ok(forms) => correlation.remember_forms(forms),
+                Err(error) => {
+                    tracing::warn!(%error, "the forms of operators' message ids are learned anew");
+                }
+            }
+            correlation.parked_due = true;
+        }));
+    }
+}
+
+impl Handler<SentBatch> for Correlation {
+    type Result = ();
+
+    fn handle(&mut self, batch: SentBatch, ctx: &mut Self::Context) {
+        self.sent(batch, ctx);
+    }
+}
+
+impl Handler<FlushCorrelation> for Correlation {
+    type Result = ();
+
+    /// Batches are given to the store as they are handled, so being handled is the answer.
+    fn handle(&mut self, _: FlushCorrelation, _: &mut Self::Context) {}
+}
+
+impl Handler<ReceiptBatch> for Correlation {
+    type Result = ();
+
+    fn handle(&mut self, batch: ReceiptBatch, ctx: &mut Self::Context) {
+        self.receipts(batch, ctx);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Intermediate states: they end nothing, and are passed on to who asked for them.
+
+use super::*;
+use crate::actors::receipts::notification;
+
+impl Correlation {
+    /// Answers what was said about messages that are not final, and tells their senders if they asked.
+    pub(super) fn notify(&mut self, said: Vec<Match>, ctx: &mut Context<Self>) {
+        let mut elsewhere = Vec::new();
+        for found in said {
+            // The id stays open for the final state.
+            if let Some(key) = found.key {
+                self.index.reopen(key, found.id);
+            }
+            self.answer(found.session, vec![ok(&found.receipt)]);
+            match self.recent.get(&found.id) {
+                Some(recent) if notification::is_wanted(&self.node, &recent.message) => {
+                    notification::pass_on(&self.node, &recent.message, &found.receipt);
+                }
+                Some(_) => {}
+                None => elsewhere.push(found),
+            }
+        }
+        if elsewhere.is_empty() {
+            return;
+        }
+        let ids = elsewhere.iter().map(|found| found.id).collect();
+        let reply = self.node.store.load(ids);
+        ctx.spawn(reply.into_actor(self).map(move |loaded, correlation, _| {
+            for (found, stored) in elsewhere.iter().zip(loaded.unwrap_or_default()) {
+                // The receipt may have come meanwhile, and be on its way.
+                let is_open = |key| {
+                    (correlation.index.get(key))
+                        .is_some_and(|entry| entry.id == found.id && !entry.done)
+                };
+                let is_open = found.key.is_none_or(is_open);
+                let Some(stored) = stored.filter(|stored| is_open && stored.fin.is_none()) else {
+                    continue;
+                };
+                if notification::is_wanted(&correlation.node, &stored.message) {
+                    notification::pass_on(&correlation.node, &stored.message, &found.receipt);
+                }
+            }
+        }));
+    }
+}

@@ -1,0 +1,154 @@
+//! The correlation actor of a node that is one of several.
+
+use super::*;
+use crate::actors::cluster::tests::Shelf;
+use crate::actors::runtime::supervise::Health;
+use crate::actors::test_support::{self, TestNode};
+use crate::config::Config;
+use crate::store::cluster::Resource;
+
+/// The gauge of parked receipts, which is published many times a second, comes to this within minutes.
+async fn shows(context: &NodeContext, parked: u64) {
+    for _ in 0..6_000 {
+        if context.correlation_snapshot.get().parked == parked {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let shown = context.correlation_snapshot.get().parked;
+    panic!("{shown} parked receipts instead of {parked}");
+}
+
+/// A node with the actor, and with receipts in its store that were parked so many seconds ago.
+async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
+    let node = test_support::node_with(1, Some(Arc::new(Shelf::default())), change).await;
+    let context = &node.context;
+    let row = |age: &u64| {
+        let at = clock::now_ms() - *age as i64 * 1000;
+        ParkedRow {
+            id: context.ids.next(at).unwrap(),
+            operator: node.operator,
+            operator_message_id: age.to_string().into(),
+            at,
+            receipt: prost::Message::encode_to_vec(&OperatorReceipt::default()).into(),
+        }
+    };
+    let rows: Vec<ParkedRow> = ages.iter().map(row).collect();
+    let batch = WriteBatch {
+        park: rows.clone(),
+        ..WriteBatch::default()
+    };
+    context.store.write(batch).await.expect("written");
+    tokio::time::pause();
+    let health = Health::new("correlation");
+    Correlation::new(Arc::clone(context), health, Vec::new(), rows).start();
+    node
+}
+
+fn make_janitor(context: &NodeContext) {
+    let local_lease = &context.local_lease;
+    local_lease.renew(Instant::now() + Duration::from_secs(3600));
+    assert!(local_lease.gain(local_lease.generation(), &[Resource::Janitor], || {}));
+}
+
+#[actix::test]
+async fn after_a_minute_parked_receipts_are_the_janitors() {
+    let node = started(&[61, 0], |_| {}).await;
+    shows(&node.context, 1).await;
+    shows(&node.context, 0).await;
+    make_janitor(&node.context);
+    shows(&node.context, 2).await;
+}
+
+#[actix::test]
+async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
+    let node = started(&[300, 200, 100, 0], |config| {
+        config.correlation.parked_max = 2;
+    })
+    .await;
+    shows(&node.context, 1).await;
+    make_janitor(&node.context);
+    shows(&node.context, 2).await;
+    // What the store is given later is done later.
+    let last = WriteBatch {
+        unpark: vec![1],
+        ..WriteBatch::default()
+    };
+    node.context.store.write(last).await.expect("written");
+    let store = Arc::clone(&node.context.store);
+    let kept = tokio::task::spawn_blocking(move || store.parked(10)).await;
+    let kept = kept.expect("no panic").expect("it is read");
+    let kept: Vec<_> = kept
+        .iter()
+        .map(|row| &row.operator_message_id[..])
+        .collect();
+    assert_eq!(kept, [&b"100"[..], b"0"]);
+}
+
+/// Stands in for a bind: keeps what its receipts were answered.
+struct Bind(Arc<std::sync::Mutex<Vec<ReceiptResult>>>);
+
+impl Actor for Bind {
+    type Context = Context<Self>;
+}
+
+impl Handler<ReceiptReply> for Bind {
+    type Result = ();
+
+    fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
+        self.0.lock().expect("nobody panics").extend(reply.results);
+    }
+}
+
+#[actix::test]
+async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
+    const SESSION: u64 = 7;
+    let node = test_support::node(1, None).await;
+    let context = &node.context;
+    let id = context.ids.next(clock::now_ms()).unwrap();
+    let sent = vec![Awaited {
+        id,
+        operator: node.operator,
+        theirs: bytes::Bytes::from_static(b"abc"),
+        at: clock::now_ms(),
+    }];
+    let health = Health::new("correlation");
+    let correlation = Correlation::new(Arc::clone(context), health, sent, Vec::new()).start();
+    let answers = Arc::default();
+    let bind = Bind(Arc::clone(&answers)).start();
+    let port = crate::actors::context::ports::BindPort::new(SESSION, None);
+    *port.replies.lock().expect("nobody panics") = Some(bind.recipient());
+    context.binds.add(port);
+    let store = Arc::clone(&context.store);
+    let closed = tokio::task::spawn_blocking(move || store.close()).await;
+    closed.expect("no panic");
+    let receipt = |sequence| OperatorReceipt {
+        sequence,
+        operator_message_id: bytes::Bytes::from_static(b"abc"),
+        state: MessageState::Delivered.into(),
+        ..OperatorReceipt::default()
+    };
+    // Two that come at once, and one more.
+    for receipts in [vec![receipt(1), receipt(2)], vec![receipt(3)]] {
+        let batch = ReceiptBatch {
+            operator: node.operator,
+            session: SESSION,
+            receipts,
+        };
+        correlation.send(batch).await.expect("it is handled");
+    }
+    tokio::time::pause();
+    for _ in 0..6_000 {
+        if answers.lock().expect("nobody panics").len() == 3 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let mut answers = std::mem::take(&mut *answers.lock().expect("nobody panics"));
+    answers.sort_by_key(|answer| answer.sequence);
+    let refused = |sequence| ReceiptResult {
+        sequence,
+        status: CommandStatus::ESME_RX_T_APPN.0,
+    };
+    assert_eq!(answers, [refused(1), refused(2), refused(3)]);
+}

@@ -1,0 +1,303 @@
+//! Ending messages: the one place where `fin` rows are written.
+//!
+//! Whoever knows a final state (queue, correlation, admin) calls [`write`]; only the rows that the
+//! store wrote first go on to Receipts, so that every message has exactly one final state and its
+//! sender hears of it once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::traced;
+use crate::actors::receipts::parts;
+use crate::actors::receipts::receipt;
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::clock;
+use crate::content;
+use crate::domain::partition;
+use crate::pb::{Final, FinalBatch, Message, MessageState, Replay};
+use crate::store::cluster::Partition;
+use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, hand_off_octets};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// What is refused for long is refused for a reason of its own.
+const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
+
+/// Writes `finals` together with `batch` and passes the winners on. Resolves when durable, or when this
+/// process writes nothing any more.
+pub async fn write(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
+    until_written(node, None, batch, finals).await;
+}
+
+/// The same for what was decided in this generation of the local lease: after it whoever has
+/// the messages then decides.
+pub async fn write_in(
+    node: &Arc<NodeContext>,
+    generation: u64,
+    batch: WriteBatch,
+    finals: Vec<Final>,
+) {
+    until_written(node, Some(generation), batch, finals).await;
+}
+
+async fn until_written(
+    node: &Arc<NodeContext>,
+    generation: Option<u64>,
+    mut batch: WriteBatch,
+    mut finals: Vec<Final>,
+) {
+    // What ends here is in no list any more: a database that is away for a moment is waited for, and
+    // what it refuses is tried again.
+    wait_for_missing(node, &mut finals).await;
+    if add_what_they_are_made_of(&mut finals) {
+        wait_for_missing(node, &mut finals).await;
+    }
+    let mut pause = FIRST_PAUSE;
+    loop {
+        // Receipts that are given up are in no list either.
+        let ends = !finals.is_empty() || !batch.told.is_empty();
+        let again = ends.then(|| batch.clone());
+        let error = match attempt(node, generation, &mut batch, &mut finals).await {
+            Ok(_) => return,
+            Err(error) => error,
+        };
+        let is_over = matches!(error, StoreError::Fenced | StoreError::Closed);
+        tracing::error!(%error, messages = finals.len(), is_over, "final states not written");
+        match again {
+            Some(rows) if !is_over => batch = rows,
+            // Nothing ends: what the rows were about is in some list.
+            _ => return,
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE_TO_WRITE);
+    }
+}
+
+/// Like [`write`], for callers that answer somebody after the commit. Gives the ids that were final
+/// already.
+pub async fn try_write(
+    node: &Arc<NodeContext>,
+    batch: &mut WriteBatch,
+    finals: &mut Vec<Final>,
+) -> Result<Vec<u64>, StoreError> {
+    attempt(node, None, batch, finals).await
+}
+
+async fn attempt(
+    node: &Arc<NodeContext>,
+    generation: Option<u64>,
+    batch: &mut WriteBatch,
+    finals: &mut Vec<Final>,
+) -> Result<Vec<u64>, StoreError> {
+    let started = clock::now_us();
+    load_missing(node, finals).await?;
+    if add_what_they_are_made_of(finals) {
+        load_missing(node, finals).await?;
+    }
+    keep_first_of_each(finals);
+    let Some(ticket) = submit(node, generation, batch, finals)? else {
+        return Ok(Vec::new());
+    };
+    let written = ticket.await?;
+    node.wake_owners(
+        finals
+            .iter()
+            .filter(|ended| ended.handed_over)
+            .filter_map(|ended| ended.message.as_ref())
+            .map(|message| Partition {
+                queue: message.sender,
+                part: partition::WHOLE,
+            }),
+    );
+    if !written.fin_lost.is_empty() {
+        node.metrics
+            .repeated_finals
+            .inc_by(written.fin_lost.len() as u64);
+        let lost: HashSet<u64> = written.fin_lost.iter().copied().collect();
+        finals.retain(|ended| !lost.contains(&ended.id));
+    }
+    for rejected in &written.rejected {
+        tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row quarantined");
+    }
+    if node.traces.is_on() {
+        finals
+            .iter()
+            .for_each(|one| traced::ended(node, one, started));
+    }
+    parts::conclude_later(node, finals);
+    if !finals.is_empty() {
+        let ended = FinalBatch {
+            finals: std::mem::take(finals),
+        };
+        post_to(
+            node.receipts.recipient(),
+            Timed::new(ended, &node.mailboxes.receipts),
+        );
+    }
+    Ok(written.fin_lost)
+}
+
+/// A message ends once. Two copies of one receipt may come in one batch, and the store names those that
+/// had ended before by their ids alone: both would be taken for the one that lost.
+fn keep_first_of_each(finals: &mut Vec<Final>) {
+    if finals.len() > 1 {
+        let mut ended = HashSet::<u64, ahash::RandomState>::with_capacity_and_hasher(
+            finals.len(),
+            ahash::RandomState::default(),
+        );
+        finals.retain(|one| ended.insert(one.id));
+    }
+}
+
+/// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
+/// the hand-off table with them.
+fn submit(
+    node: &NodeContext,
+    generation: Option<u64>,
+    batch: &mut WriteBatch,
+    finals: &mut [Final],
+) -> Result<Option<Ticket>, StoreError> {
+    // Held until the store has the batch: see `local_lease`.
+    let ownership = node.local_lease.hold();
+    // Written under the next epoch it would overrule whoever took the messages over.
+    if generation.is_some_and(|generation| generation != node.local_lease.generation()) {
+        return Err(StoreError::Fenced);
+    }
+    batch.fin.extend(finals.iter_mut().map(|ended| {
+        let tell = ended
+            .message
+            .as_ref()
+            .filter(|message| wants_receipt(node, message, ended.state()))
+            .map_or(0, |message| message.sender);
+        let term = ownership.term(tell, partition::WHOLE);
+        ended.handed_over = tell != 0 && term.is_none();
+        ended.term = term.unwrap_or_default();
+        let mut row = row(ended, tell);
+        if let (true, Some(message)) = (ended.handed_over, &ended.message) {
+            row.remote_item = hand_off_octets(&receipt::item_for(node, message, &row));
+        }
+        row
+    }));
+    Ok((!batch.is_empty()).then(|| node.store.write(std::mem::take(batch))))
+}
+
+/// The row of a final state, for an account queue that must be told, or 0.
+pub fn row(ended: &Final, tell: u32) -> FinRow {
+    FinRow {
+        id: ended.id,
+        at: ended.at,
+        state: ended.state(),
+        error: ended.error.clone(),
+        operator: ended.operator,
+        tell,
+        done_at: ended.done_at,
+        remote_item: Bytes::new(),
+    }
+}
+
+/// Messages that were put together end as the whole does, in the same commit; false when none was
+/// added, as when it has been done before.
+fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
+    if finals.iter().all(|ended| made_of(ended).is_empty()) {
+        return false;
+    }
+    let known: HashSet<u64> = finals.iter().map(|ended| ended.id).collect();
+    let more: Vec<Final> = finals
+        .iter()
+        .flat_map(|whole| {
+            let new = made_of(whole).iter().filter(|id| !known.contains(id));
+            new.map(|id| Final {
+                id: *id,
+                message: None,
+                attempts: 0,
+                handed_over: false,
+                ..whole.clone()
+            })
+        })
+        .collect();
+    let any = !more.is_empty();
+    finals.extend(more);
+    any
+}
+
+fn made_of(ended: &Final) -> &[u64] {
+    let message = ended.message.as_ref();
+    let composition = message.and_then(|message| message.composition.as_ref());
+    composition.map_or(&[], |composition| &composition.made_of)
+}
+
+async fn wait_for_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) {
+    let missing = ids_without_message(finals);
+    if !missing.is_empty()
+        && let Some(loaded) = load(node, missing).await
+    {
+        fill_in(finals, loaded);
+    }
+}
+
+async fn load_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
+    let missing = ids_without_message(finals);
+    if !missing.is_empty() {
+        let loaded = node.store.load(missing).await?;
+        fill_in(finals, loaded);
+    }
+    Ok(())
+}
+
+fn ids_without_message(finals: &[Final]) -> Vec<u64> {
+    finals
+        .iter()
+        .filter(|ended| ended.message.is_none())
+        .map(|ended| ended.id)
+        .collect()
+}
+
+/// Gives the final states that lack it their message; an id that the store does not know cannot end.
+fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
+    let mut loaded = loaded.into_iter();
+    for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
+        if let Some(stored) = loaded.next().flatten() {
+            ended.attempts = ended.attempts.max(stored.attempts);
+            ended.message = Some(Box::new(stored.message));
+        }
+    }
+    finals.retain(|ended| ended.message.is_some());
+}
+
+/// Whether the sender asked to hear of this state, about a message that it knows (SMPP 3.4 §5.2.17,
+/// 5.0 §4.7.21: 1 success or failure, 2 failure, 3 success). Only accounts are told.
+pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState) -> bool {
+    let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
+    let asked = match message.registered_delivery & 0x03 {
+        1 => true,
+        2 => !good,
+        3 => good,
+        _ => false,
+    };
+    // What an administrator sent again is told about only when that was asked for.
+    let is_quiet = |replay: &Replay| !replay.receipt;
+    if message.replay_of.as_deref().is_some_and(is_quiet) {
+        return false;
+    }
+    asked && node.is_account(message.sender) && !content::is_internal(message)
+}
+
+/// Messages by id, in the order asked; waits for a store that is away for a moment. `None` when it
+/// will not come back for us.
+pub async fn load(node: &NodeContext, ids: Vec<u64>) -> Option<Vec<Option<Stored>>> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match node.store.load(ids.clone()).await {
+            Ok(loaded) => return Some(loaded),
+            Err(StoreError::Fenced | StoreError::Closed) => return None,
+            Err(error) => tracing::warn!(%error, "messages wait for the store"),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,172 @@
+//! Delivery receipts and intermediate notifications as an account gets them (SMPP 3.4 §2.11, §5.2.12,
+//! appendix B).
+//!
+//! A receipt is derived from the message and its final state whenever it is needed, also after a
+//! restart; it is not stored.
+
+use bytes::Bytes;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::traced;
+use crate::actors::receipts::shown_id;
+use crate::actors::routing::rewrite;
+use crate::clock;
+use crate::config::{ReceiptDates, ReceiptForm};
+use crate::content;
+use crate::domain::partition;
+use crate::pb::delivery::What;
+use crate::pb::{Kind, Message, OperatorReceipt, QueueItem};
+use crate::smpp::receipt::{self, ReceiptText};
+use crate::smpp::{DeliverSm, Tlvs, tag};
+use crate::sms::convert::Alphabet;
+use crate::store::FinRow;
+
+/// Octets of the original text that a receipt repeats (appendix B).
+const TEXT: usize = 20;
+const ESM_CLASS_RECEIPT: u32 = 0x04;
+const ESM_CLASS_INTERMEDIATE: u32 = 0x20;
+
+/// The receipt as its account's queue takes it: kept until it is told.
+pub fn item_for(node: &NodeContext, message: &Message, fin: &FinRow) -> QueueItem {
+    let receipt = Message {
+        // It waits from now on, whatever the operator's clock says.
+        due_at: clock::now_ms(),
+        ..receipt_for(node, message, fin)
+    };
+    QueueItem {
+        id: fin.id,
+        what: What::Receipt.into(),
+        expires_at: node.plan().config.validity.of_receipt(fin.at),
+        part: partition::WHOLE.into(),
+        message: Some(Box::new(receipt)),
+        ..QueueItem::default()
+    }
+}
+
+/// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
+/// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
+/// user_message_reference. It is due since the message's end.
+pub fn receipt_for(node: &NodeContext, message: &Message, fin: &FinRow) -> Message {
+    let state = fin.state as i32 as u8;
+    let done_at = done_at(message.accepted_at, fin);
+    Message {
+        esm_class: ESM_CLASS_RECEIPT,
+        trace_context: traced::receipt_context(node, message, fin.state, fin.at),
+        due_at: fin.at,
+        ..telling(node, message, state, done_at, &fin.error)
+    }
+}
+
+/// When a message ended, as its sender is told (Unix milliseconds): as the operator says, where that is
+/// possible. Done dates have minutes only and clocks differ: it is never before the message was
+/// accepted, and never after its end was known.
+pub fn done_at(accepted_at: i64, fin: &FinRow) -> i64 {
+    match fin.done_at {
+        0 => fin.at,
+        said => said.clamp(accepted_at.min(fin.at), fin.at),
+    }
+}
+
+/// The same about an intermediate state: esm_class 0x20 (§5.2.12).
+pub fn notification_for(node: &NodeContext, message: &Message, said: &OperatorReceipt) -> Message {
+    let state = u8::try_from(said.reported_state).unwrap_or(receipt::UNKNOWN);
+    let at = match said.done_at {
+        0 => clock::now_ms(),
+        at => at,
+    };
+    Message {
+        esm_class: ESM_CLASS_INTERMEDIATE,
+        ..telling(node, message, state, at, &said.error)
+    }
+}
+
+/// A deliver_sm to the sender of a message about its state.
+fn telling(node: &NodeContext, message: &Message, state: u8, at: i64, error: &Bytes) -> Message {
+    let message_id = shown_id::of(message);
+    let parts = content::parts(message);
+    let with_seconds = node
+        .plan()
+        .account_by_id(message.sender)
+        .is_some_and(|account| account.config.receipt_dates == ReceiptDates::Seconds);
+    let text = ReceiptText {
+        id: Bytes::copy_from_slice(message_id.as_bytes()),
+        sub: parts,
+        dlvrd: if state == 2 { parts } else { 0 },
+        submit_date_ms: Some(message.accepted_at),
+        done_date_ms: Some(at),
+        stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
+        err: if error.is_empty() {
+            Bytes::from_static(b"000")
+        } else {
+            error.clone()
+        },
+        text: first_words(message),
+    };
+    let text = receipt::format(&text, with_seconds);
+    // As its sender wrote them, whatever was made of them since.
+    let (source, destination) = (
+        rewrite::original_source(message),
+        rewrite::original_destination(message),
+    );
+    let mut tlvs = Tlvs::default();
+    let mut id_octets = message_id.into_bytes();
+    id_octets.push(0);
+    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &id_octets);
+    tlvs.push(tag::MESSAGE_STATE, &[state]);
+    if let Some(reference) = Tlvs::from_raw(message.tlvs.clone()).get(tag::USER_MESSAGE_REFERENCE) {
+        tlvs.push(tag::USER_MESSAGE_REFERENCE, reference);
+    }
+    Message {
+        id: message.id,
+        sender: message.sender,
+        kind: Kind::Mt.into(),
+        accepted_at: message.accepted_at,
+        due_at: at,
+        service_type: message.service_type.clone(),
+        source_ton: destination.ton.into(),
+        source_npi: destination.npi.into(),
+        source: destination.digits,
+        dest_ton: source.ton.into(),
+        dest_npi: source.npi.into(),
+        destination: source.digits,
+        short_message: text.into(),
+        tlvs: tlvs.raw().clone(),
+        ..Message::default()
+    }
+}
+
+/// Takes from a receipt what its account does not want. Without TLVs the text is all there is.
+pub fn shape(pdu: &mut DeliverSm, form: ReceiptForm, with_tlvs: bool) {
+    match form {
+        ReceiptForm::Text => pdu.tlvs = Tlvs::default(),
+        ReceiptForm::Tlvs if with_tlvs => pdu.short_message = Bytes::new(),
+        ReceiptForm::Tlvs | ReceiptForm::TextAndTlvs => {}
+    }
+}
+
+/// The start of the text, in printable ASCII: what else its characters are, a question mark stands for
+/// each of them. Empty for a text in an alphabet that has nothing in common with ASCII.
+fn first_words(message: &Message) -> Bytes {
+    let has_header = message.esm_class & 0x40 != 0;
+    let ascii_like = !matches!(
+        content::alphabet_of(message),
+        Alphabet::GsmPacked | Alphabet::Ucs2
+    );
+    if has_header || !matches!(message.data_coding, 0 | 1 | 3) || !ascii_like {
+        return Bytes::new();
+    }
+    let octets = &message.short_message;
+    // The common case, without decoding: what is the same in ASCII and in every such alphabet.
+    let start = &octets[..octets.len().min(TEXT)];
+    if start
+        .iter()
+        .all(|octet| matches!(octet, b' '..=b'#' | b'%'..=b'?' | b'A'..=b'Z' | b'a'..=b'z'))
+    {
+        return octets.slice(..start.len());
+    }
+    let text = content::text_of(message).unwrap_or_default();
+    text.chars()
+        .take(TEXT)
+        .map(|character| receipt::printable(u8::try_from(character).unwrap_or(0)))
+        .collect()
+}

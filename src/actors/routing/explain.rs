@@ -1,0 +1,388 @@
+//! Why a message would go where it goes: every step of the decision, from the plan and the queues
+//! as they are now.
+//!
+//! Called by Admin. Asks the same table and the same availability as the path of a message does, and
+//! changes nothing.
+
+use std::sync::atomic::Ordering;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::{Plan, Targets};
+use crate::actors::context::target_health::Availability;
+use crate::config::{Route, Sharing};
+use crate::domain::address;
+use crate::domain::route::{Question, RouteTable, expression_matches};
+use crate::domain::settings::Kind;
+use crate::pb::Message;
+
+/// Routes that do not fit are listed up to this many; the rest is counted.
+const LISTED: usize = 50;
+
+/// A question: why would such a message go where it goes?
+pub struct ExplainRoute {
+    pub to: String,
+    pub from: String,
+    /// system_id of the account that sends it; empty for one that has no route of its own.
+    pub account: String,
+    /// The operator that brings it, instead of an account; empty for none.
+    pub operator: String,
+    /// The network of the destination; empty for what this node knows of it.
+    pub network: String,
+}
+
+/// The decision for one message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// As it is compared: without a leading plus.
+    pub to: String,
+    pub from: String,
+    pub account: String,
+    /// Who brought it, instead of an account.
+    pub operator: String,
+    /// Of the destination, as it was given or as this node knows it; empty when it does not.
+    pub network: String,
+    /// A message would be looked up before it is routed.
+    pub looked_up: bool,
+    /// Whether there is such an account that may bind, or such an operator.
+    pub account_is_known: bool,
+    /// Routes that fit, the one that is used first.
+    pub matching: Vec<Considered>,
+    /// Routes for the destination that do not fit all the same.
+    pub not_matching: Vec<Considered>,
+    /// Routes for other destinations, and what was too much to list.
+    pub others: usize,
+    /// Targets of the first route, in order.
+    pub targets: Vec<Target>,
+    /// The account that a mobile-originated message to this number would go to, before any route.
+    pub mobile_originated_to: Option<String>,
+    /// command_status of the answer when nothing fits.
+    pub no_route_status: u32,
+}
+
+/// One route and what speaks for or against it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Considered {
+    pub key: String,
+    /// In words: `to "44*" from "ACME*": up, then down`.
+    pub route: String,
+    pub why: String,
+}
+
+/// One target of the route that is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// From 1; targets of one step share by weight.
+    pub step: usize,
+    pub target: String,
+    pub weight: u32,
+    /// Whether a message would be sent soon.
+    pub available: bool,
+    pub state: String,
+    /// The message goes here, or has this part of the chances, in per cent.
+    pub chance: f64,
+}
+
+/// Explains the decision for a message of an account, or for one that an operator brings.
+pub fn explain(node: &NodeContext, ask: &ExplainRoute) -> Explanation {
+    let ExplainRoute {
+        to,
+        from,
+        account,
+        operator,
+        network,
+    } = ask;
+    let plan = node.plan();
+    let (destination, source) = (
+        address::normalise(to.as_bytes()),
+        address::normalise(from.as_bytes()),
+    );
+    let is_transit = !operator.is_empty();
+    let sender = match is_transit {
+        true => plan
+            .queue_of(operator)
+            .filter(|id| plan.operator(*id).is_some()),
+        false => plan.account(account).map(|account| account.id),
+    };
+    let (network, looked_up) = network_of(node, &plan, (to, from, sender), network);
+    let asked = Question {
+        destination,
+        source,
+        account: if is_transit { operator } else { account },
+        network: &network,
+    };
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let routes = &plan.config.route;
+    let of_its_kind: Vec<usize> = (0..routes.len())
+        .filter(|at| routes[*at].mobile_originated == is_transit)
+        .collect();
+    let table = RouteTable::build(of_its_kind.iter().map(|at| routes[*at].to_domain()));
+    // The table gives references into itself; their place is that in the configuration.
+    let place = |found: &crate::domain::route::Route<String>| {
+        let at = table
+            .routes()
+            .iter()
+            .position(|one| std::ptr::eq(one, found))?;
+        of_its_kind.get(at).copied()
+    };
+    let fitting: Vec<usize> = table
+        .explain(&asked)
+        .into_iter()
+        .filter_map(place)
+        .collect();
+    let best = fitting.first().and_then(|at| routes.get(*at));
+    let matching = fitting
+        .iter()
+        .filter_map(|at| routes.get(*at))
+        .map(|route| {
+            considered(
+                route,
+                best.map_or_else(String::new, |best| why(route, best)),
+            )
+        })
+        .collect();
+    let mut against: Vec<Considered> = routes
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !fitting.contains(at))
+        .filter(|(_, route)| destination.starts_with(prefix(&route.prefix)))
+        .map(|(_, route)| {
+            let why = match (route.mobile_originated, is_transit) {
+                (true, false) => "only for what operators bring (mobile_originated)".to_owned(),
+                (false, true) => "only for what accounts submit (no mobile_originated)".to_owned(),
+                _ => why_not(route, &asked),
+            };
+            considered(route, why)
+        })
+        .collect();
+    against.truncate(LISTED);
+    Explanation {
+        account_is_known: sender.is_some(),
+        others: routes.len() - fitting.len() - against.len(),
+        targets: best.map_or_else(Vec::new, |route| {
+            let source = sender.filter(|_| is_transit);
+            targets(node, &plan, route, destination, source)
+        }),
+        mobile_originated_to: plan
+            .mo_account(destination)
+            .and_then(|id| plan.account_by_id(id))
+            .map(|account| account.config.system_id.clone()),
+        no_route_status: plan.no_route_status(),
+        to: text(destination),
+        from: text(source),
+        account: account.clone(),
+        operator: operator.clone(),
+        network,
+        looked_up,
+        matching,
+        not_matching: against,
+    }
+}
+
+fn prefix(text: &str) -> &[u8] {
+    address::normalise(text.as_bytes())
+}
+
+fn considered(route: &Route, why: String) -> Considered {
+    Considered {
+        key: route.key(),
+        route: route.to_domain().to_string(),
+        why,
+    }
+}
+
+/// What speaks for a route that fits: that it is the most specific one, or what another has over it.
+fn why(route: &Route, best: &Route) -> String {
+    let source = |route: &Route| prefix(route.source_prefix.as_deref().unwrap_or_default()).len();
+    if route.key() == best.key() {
+        return "used: it fits, and none that fits is more specific".to_owned();
+    }
+    let over = if best.network.is_some() && route.network.is_none() {
+        "the network"
+    } else if best.to_domain().has_expression() && !route.to_domain().has_expression() {
+        "an expression"
+    } else if prefix(&best.prefix).len() > prefix(&route.prefix).len() {
+        "a longer destination prefix"
+    } else if source(best) > source(route) {
+        "a longer source prefix"
+    } else if best.account.is_some() && route.account.is_none() {
+        "the account"
+    } else {
+        "the name that comes first"
+    };
+    format!("fits, but {:?} has {over}", best.key())
+}
+
+/// The network that is routed by, and whether a message would wait for it.
+fn network_of(
+    node: &NodeContext,
+    plan: &Plan,
+    (to, from, sender): (&str, &str, Option<u32>),
+    given: &str,
+) -> (String, bool) {
+    let mut message = Message {
+        sender: sender.unwrap_or(0),
+        destination: to.to_owned().into(),
+        source: from.to_owned().into(),
+        network: given.to_owned(),
+        ..Message::default()
+    };
+    let looked_up = plan.wants_network(&message) && !node.networks.tell(plan, &mut message);
+    (message.network, looked_up)
+}
+
+fn why_not(route: &Route, asked: &Question<'_>) -> String {
+    let wanted = route.source_prefix.as_deref().unwrap_or_default();
+    if let Some(only) = route
+        .network
+        .as_deref()
+        .filter(|only| *only != asked.network)
+    {
+        return format!("only for numbers of the network {only:?}");
+    }
+    if let Some(only) = route
+        .account
+        .as_deref()
+        .filter(|only| *only != asked.account)
+    {
+        return format!("only for the account {only:?}");
+    }
+    if !asked.source.starts_with(prefix(wanted)) {
+        return format!("only for sources that start with {wanted:?}");
+    }
+    let misses = |expression: &Option<String>, text: &[u8]| {
+        let expression = expression.as_deref()?;
+        (!expression_matches(expression, text)).then(|| expression.to_owned())
+    };
+    if let Some(expression) = misses(&route.matches, asked.destination) {
+        return format!("only for destinations that match /{expression}/");
+    }
+    if let Some(expression) = misses(&route.source_matches, asked.source) {
+        return format!("only for sources that match /{expression}/");
+    }
+    "another route with the same conditions comes first".to_owned()
+}
+
+/// `source` is the operator that brought the message, which never gets it.
+fn targets(
+    node: &NodeContext,
+    plan: &Plan,
+    route: &Route,
+    destination: &[u8],
+    source: Option<u32>,
+) -> Vec<Target> {
+    let mut found: Vec<Target> = Vec::new();
+    // What the targets of a step are compared by, and how that is called.
+    let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
+        (Sharing::LeastBusy, Some(queue)) => node.load(queue),
+        (Sharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
+        (Sharing::Weight, _) | (_, None) => 0.0,
+    };
+    let mut is_taken = false;
+    for (at, step) in route.to.iter().enumerate() {
+        let first = found.len();
+        for share in &step.shares {
+            let id = plan.queue_of(&share.target);
+            let is_source = id.is_some() && id == source;
+            found.push(Target {
+                step: at + 1,
+                target: share.target.clone(),
+                weight: share.weight,
+                available: !is_source && id.is_some_and(|id| node.available(id)),
+                state: match is_source {
+                    true => "brought the message: it does not get it back".to_owned(),
+                    false => state(node, plan, &share.target, id),
+                },
+                chance: 0.0,
+            });
+        }
+        let step = &mut found[first..];
+        if !is_taken && step.iter().any(|target| target.available) {
+            is_taken = true;
+            share_out(step, |target| target.available, rank);
+        }
+    }
+    if !is_taken {
+        // Nothing is available: the message waits at the first step that exists.
+        let exists = |target: &Target| {
+            let id = plan.queue_of(&target.target);
+            id.is_some() && id != source
+        };
+        if let Some(step) = found.iter().find(|one| exists(one)).map(|one| one.step) {
+            let may = |target: &Target| target.step == step && exists(target);
+            share_out(&mut found, may, rank);
+        }
+    }
+    if route.share != Sharing::Weight {
+        for target in &mut found {
+            let what = match (route.share, rank(target)) {
+                (Sharing::LeastBusy, load) => format!("load {load:.2}"),
+                (_, cost) if cost.is_infinite() => "without a cost".to_owned(),
+                (_, cost) => format!("cost {cost}"),
+            };
+            target.state = format!("{what}; {}", target.state);
+        }
+    }
+    found
+}
+
+/// Gives the chances of one step to those that may have them and rank least, by weight.
+fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl Fn(&Target) -> f64) {
+    let weighs = |target: &Target| may(target) && target.weight > 0;
+    let any_weighs = targets.iter().any(weighs);
+    let least = targets
+        .iter()
+        .filter(|target| weighs(target) || (!any_weighs && may(target)))
+        .map(&rank)
+        .min_by(f64::total_cmp)
+        .unwrap_or(f64::INFINITY);
+    let mut chosen: Vec<&mut Target> = targets
+        .iter_mut()
+        .filter(|target| weighs(target) || (!any_weighs && may(target)))
+        .filter(|target| rank(target) <= least)
+        .collect();
+    let weights: u64 = chosen.iter().map(|target| u64::from(target.weight)).sum();
+    match chosen.as_mut_slice() {
+        // Only weights of zero: the first one takes all.
+        [first, ..] if weights == 0 => first.chance = 100.0,
+        all => all.iter_mut().for_each(|target| {
+            target.chance = 100.0 * f64::from(target.weight) / weights as f64;
+        }),
+    }
+}
+
+fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String {
+    let Some(id) = id else {
+        return "not enabled: left out".to_owned();
+    };
+    let Some(port) = node.queue(id) else {
+        return "has no queue on this node yet".to_owned();
+    };
+    let bound = port.bound.load(Ordering::Relaxed);
+    let waiting = port.depth.load(Ordering::Relaxed);
+    let kind = match plan.operator(id) {
+        Some(_) => Kind::Operator.as_str(),
+        None if name.starts_with("test:") => "built in",
+        None => Kind::Account.as_str(),
+    };
+    let elsewhere = match node.local_lease.is_shared() && node.local_lease.cluster_view().serves(id)
+    {
+        true => ", bound on other nodes",
+        false => "",
+    };
+    let governed = match (
+        port.target_health.availability(),
+        port.snapshot.get().breaker.as_str(),
+    ) {
+        (Availability::Unavailable, "open" | "half open") => ", left alone because it failed",
+        (Availability::Unavailable, _) if bound > 0 => ", not back for long enough",
+        (Availability::Available, _) if !node.is_served(&port) => ", away for a moment only",
+        _ => "",
+    };
+    let suspended = match port.suspended.load(Ordering::Relaxed) {
+        true => ", its queue is suspended",
+        false => "",
+    };
+    format!(
+        "{kind}, {bound} sessions here{elsewhere}, {waiting} messages in its queue{governed}{suspended}"
+    )
+}

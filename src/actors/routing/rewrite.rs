@@ -1,0 +1,290 @@
+//! Where the rules of accounts and operators meet messages: what comes is rewritten in Ingest, what
+//! goes is rewritten by its session each time it is sent.
+//!
+//! Keeps true that a message which a rule has changed still knows the addresses that it came with, and
+//! that its sender is told of it by those: in receipts, and in query_sm, cancel_sm and replace_sm.
+
+use bytes::Bytes;
+
+use crate::actors::context::plan::Plan;
+use crate::domain::rewrite::{Number, Rule, Rules, TooLong, rewrite};
+use crate::pb::{Address, Message, Original};
+use crate::smpp::{AlertNotification, CommandStatus, SubmitSm};
+
+/// Applies the rules of a message's sender. Nothing happens, and nothing is kept, where none matches.
+///
+/// # Errors
+/// ESME_RINVSRCADR or ESME_RINVDSTADR when the rewritten address has no room in a PDU.
+pub fn incoming(plan: &Plan, sender: u32, message: &mut Message) -> Result<(), CommandStatus> {
+    match plan.rewrite_in(sender) {
+        Some(rules) => rewrite_message(rules, message),
+        None => Ok(()),
+    }
+}
+
+fn rewrite_message(rules: &Rules, message: &mut Message) -> Result<(), CommandStatus> {
+    let source = number(message.source_ton, message.source_npi, &message.source);
+    let destination = number(message.dest_ton, message.dest_npi, &message.destination);
+    let new_source = rewrite(&rules.source, &source).map_err(invalid_source)?;
+    let new_destination = rewrite(&rules.destination, &destination).map_err(invalid_destination)?;
+    if new_source.is_none() && new_destination.is_none() {
+        return Ok(());
+    }
+    message.original = Some(Box::new(Original {
+        source: new_source.is_some().then(|| address(source)),
+        destination: new_destination.is_some().then(|| address(destination)),
+    }));
+    if let Some(new) = new_source {
+        (message.source_ton, message.source_npi) = (new.ton.into(), new.npi.into());
+        message.source = new.digits;
+    }
+    if let Some(new) = new_destination {
+        (message.dest_ton, message.dest_npi) = (new.ton.into(), new.npi.into());
+        message.destination = new.digits;
+    }
+    match message.destination.is_empty() {
+        true => Err(CommandStatus::ESME_RINVDSTADR),
+        false => Ok(()),
+    }
+}
+
+/// Applies rules to what is about to be written.
+///
+/// # Errors
+/// As [`incoming`].
+pub fn outgoing(rules: &Rules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> {
+    if rules.is_empty() {
+        return Ok(());
+    }
+    if let Some(new) = rewrite(&rules.source, &source_in(pdu)).map_err(invalid_source)? {
+        (pdu.source_addr_ton, pdu.source_addr_npi) = (new.ton, new.npi);
+        pdu.source_addr = new.digits;
+    }
+    let destination = destination_in(pdu);
+    if let Some(new) = rewrite(&rules.destination, &destination).map_err(invalid_destination)? {
+        (pdu.dest_addr_ton, pdu.dest_addr_npi) = (new.ton, new.npi);
+        pdu.destination_addr = new.digits;
+    }
+    Ok(())
+}
+
+/// Applies rules to an alert, which comes from a subscriber and is for an ESME. An address for which
+/// there would be no room stays as it is.
+pub fn alert(rules: &Rules, alert: &mut AlertNotification) {
+    let subscriber = Number {
+        ton: alert.source_addr_ton,
+        npi: alert.source_addr_npi,
+        digits: alert.source_addr.clone(),
+    };
+    if let Ok(Some(new)) = rewrite(&rules.source, &subscriber) {
+        name_subscriber(alert, new);
+    }
+    let esme = Number {
+        ton: alert.esme_addr_ton,
+        npi: alert.esme_addr_npi,
+        digits: alert.esme_addr.clone(),
+    };
+    if let Ok(Some(new)) = rewrite(&rules.destination, &esme) {
+        name_esme(alert, new);
+    }
+}
+
+/// Gives an alert about the destination of a message the addresses that the message came with.
+pub fn alert_about(message: &Message, alert: &mut AlertNotification) {
+    let Some(original) = &message.original else {
+        return;
+    };
+    if original.destination.is_some() {
+        name_subscriber(alert, original_destination(message));
+    }
+    if original.source.is_some() {
+        name_esme(alert, original_source(message));
+    }
+}
+
+fn name_subscriber(alert: &mut AlertNotification, number: Number) {
+    (alert.source_addr_ton, alert.source_addr_npi) = (number.ton, number.npi);
+    alert.source_addr = number.digits;
+}
+
+fn name_esme(alert: &mut AlertNotification, number: Number) {
+    (alert.esme_addr_ton, alert.esme_addr_npi) = (number.ton, number.npi);
+    alert.esme_addr = number.digits;
+}
+
+/// The destination that a PDU of this sender will have, for a look-up before Ingest has it.
+pub fn destination(plan: &Plan, sender: u32, pdu: &SubmitSm) -> Bytes {
+    let Some(rules) = plan.rewrite_in(sender) else {
+        return pdu.destination_addr.clone();
+    };
+    digits_after(&rules.destination, destination_in(pdu))
+}
+
+/// The addresses that a message of this sender is stored with when it comes with these: source, then
+/// destination.
+pub fn stored_as(plan: &Plan, sender: u32, source: Number, destination: Number) -> (Bytes, Bytes) {
+    let Some(rules) = plan.rewrite_in(sender) else {
+        return (source.digits, destination.digits);
+    };
+    (
+        digits_after(&rules.source, source),
+        digits_after(&rules.destination, destination),
+    )
+}
+
+/// What has no room stays as it is here: Ingest refuses it.
+fn digits_after(rules: &[Rule], given: Number) -> Bytes {
+    match rewrite(rules, &given) {
+        Ok(Some(new)) => new.digits,
+        Ok(None) | Err(_) => given.digits,
+    }
+}
+
+/// The source as its sender wrote it.
+pub fn original_source(message: &Message) -> Number {
+    let rewritten = message.original.as_ref();
+    match rewritten.and_then(|original| original.source.as_ref()) {
+        Some(address) => number(address.ton, address.npi, &address.digits),
+        None => number(message.source_ton, message.source_npi, &message.source),
+    }
+}
+
+/// The destination as its sender wrote it.
+pub fn original_destination(message: &Message) -> Number {
+    let rewritten = message.original.as_ref();
+    match rewritten.and_then(|original| original.destination.as_ref()) {
+        Some(address) => number(address.ton, address.npi, &address.digits),
+        None => number(message.dest_ton, message.dest_npi, &message.destination),
+    }
+}
+
+fn source_in(pdu: &SubmitSm) -> Number {
+    Number {
+        ton: pdu.source_addr_ton,
+        npi: pdu.source_addr_npi,
+        digits: pdu.source_addr.clone(),
+    }
+}
+
+fn destination_in(pdu: &SubmitSm) -> Number {
+    Number {
+        ton: pdu.dest_addr_ton,
+        npi: pdu.dest_addr_npi,
+        digits: pdu.destination_addr.clone(),
+    }
+}
+
+fn number(ton: u32, npi: u32, digits: &Bytes) -> Number {
+    Number {
+        ton: ton.to_le_bytes()[0],
+        npi: npi.to_le_bytes()[0],
+        digits: digits.clone(),
+    }
+}
+
+fn address(number: Number) -> Address {
+    Address {
+        ton: number.ton.into(),
+        npi: number.npi.into(),
+        digits: number.digits,
+    }
+}
+
+fn invalid_source(_: TooLong) -> CommandStatus {
+    CommandStatus::ESME_RINVSRCADR
+}
+
+fn invalid_destination(_: TooLong) -> CommandStatus {
+    CommandStatus::ESME_RINVDSTADR
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn octets(text: &str) -> Bytes {
+        Bytes::copy_from_slice(text.as_bytes())
+    }
+
+    /// National destinations become international ones; names become a number.
+    fn rules() -> Rules {
+        Rules {
+            source: vec![Rule {
+                alphanumeric: Some(true),
+                replace: Some(octets("447700900000")),
+                set_ton: Some(1),
+                ..Rule::default()
+            }],
+            destination: vec![Rule {
+                prefix: octets("0"),
+                strip: 1,
+                add: octets("44"),
+                set_ton: Some(1),
+                ..Rule::default()
+            }],
+        }
+    }
+
+    fn message(source: &str, destination: &str) -> Message {
+        Message {
+            source_ton: 5,
+            source: octets(source),
+            dest_ton: 2,
+            dest_npi: 1,
+            destination: octets(destination),
+            ..Message::default()
+        }
+    }
+
+    #[test]
+    fn what_is_rewritten_is_kept_as_it_came() {
+        let mut both = message("ACME", "07700900123");
+        rewrite_message(&rules(), &mut both).unwrap();
+        assert_eq!(
+            (both.source_ton, &both.source[..]),
+            (1, &b"447700900000"[..])
+        );
+        assert_eq!(
+            (both.dest_ton, &both.destination[..]),
+            (1, &b"447700900123"[..])
+        );
+        assert_eq!(original_source(&both), number(5, 0, &octets("ACME")));
+        assert_eq!(
+            original_destination(&both),
+            number(2, 1, &octets("07700900123"))
+        );
+
+        let mut one = message("12345", "07700900123");
+        rewrite_message(&rules(), &mut one).unwrap();
+        assert_eq!(one.original.as_ref().unwrap().source, None);
+        assert_eq!(original_source(&one), number(5, 0, &octets("12345")));
+
+        let mut none = message("12345", "447700900123");
+        rewrite_message(&rules(), &mut none).unwrap();
+        assert_eq!(none, message("12345", "447700900123"));
+    }
+
+    #[test]
+    fn what_has_no_room_is_refused_by_the_field() {
+        let long = Rules {
+            source: vec![Rule {
+                add: octets("00000000000000000000"),
+                ..Rule::default()
+            }],
+            ..rules()
+        };
+        let refused = rewrite_message(&long, &mut message("12345", "0770"));
+        assert_eq!(refused, Err(CommandStatus::ESME_RINVSRCADR));
+        let refused = rewrite_message(&rules(), &mut message("1", "00000000000000000000"));
+        assert_eq!(refused, Err(CommandStatus::ESME_RINVDSTADR));
+        let nothing = Rules {
+            destination: vec![Rule {
+                strip: 20,
+                ..Rule::default()
+            }],
+            ..Rules::default()
+        };
+        let refused = rewrite_message(&nothing, &mut message("1", "0770"));
+        assert_eq!(refused, Err(CommandStatus::ESME_RINVDSTADR));
+    }
+}

@@ -1,0 +1,312 @@
+//! A socket inside an actor: octets in and out, in as large pieces as there are.
+//!
+//! Both halves are futures of the actor's own context, so no task, channel or copy lies between
+//! the socket and the session. What is to be written is appended to [`Outbox`] by handlers; the
+//! writer is woken once and writes everything that has gathered. Memory is bounded: a peer that
+//! does not read is cut off when its outbox is over the limit.
+
+mod wire;
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker, ready};
+
+use actix::fut::ActorFuture;
+use actix::{Actor, AsyncContext, Context};
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::io::poll_read_buf;
+
+pub use self::wire::{Wire, tune};
+
+/// Most octets read at a time.
+const READ: usize = 64 * 1024;
+/// Where a connection begins, and where it returns to when little comes: a thousand quiet binds must
+/// not hold a thousand large buffers.
+const READ_LEAST: usize = 2 * 1024;
+/// A write buffer that has grown larger is given back once it is empty.
+const WRITE_KEPT: usize = 16 * 1024;
+/// Reads before the other actors of this thread get their turn.
+const READS: usize = 4;
+
+/// An actor that owns a socket.
+pub trait Linked: Actor<Context = Context<Self>> {
+    /// Octets have come; takes out what it can use.
+    fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>);
+
+    /// The peer sends nothing more, but may still read: the socket is open in the other direction.
+    fn on_finished(&mut self, ctx: &mut Context<Self>);
+
+    /// The socket is closed or broken; nothing more will come.
+    fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>);
+
+    /// While true, nothing is read: too much is on its way already. Whatever makes it false calls
+    /// [`Outbox::resume`], unless it is that octets were written.
+    fn is_busy(&self) -> bool;
+}
+
+/// What waits to be written, and the wakers of both halves.
+#[derive(Clone)]
+pub struct Outbox(Rc<RefCell<Inner>>);
+
+/// Half of a socket, which [`Outbox::cut`] takes away.
+type Half<S> = Rc<RefCell<Option<S>>>;
+
+/// A half of whichever type.
+trait Severed {
+    fn sever(&self);
+}
+
+struct Inner {
+    halves: [Rc<dyn Severed>; 2],
+    octets: BytesMut,
+    limit: usize,
+    /// Octets written so far.
+    written: u64,
+    writer: Option<Waker>,
+    reader: Option<Waker>,
+    /// Close the socket when everything is written.
+    closing: bool,
+}
+
+struct Reader<R> {
+    half: Half<R>,
+    octets: BytesMut,
+    outbox: Outbox,
+    /// Room for the next read; follows what comes.
+    room: usize,
+    /// The actor was busy; what it left in `octets` is shown to it again.
+    paused: bool,
+}
+
+struct Writer<W> {
+    half: Half<W>,
+    outbox: Outbox,
+}
+
+/// Attaches both halves of a connection to an actor. `limit`: most octets that may wait to be written.
+fn attach<A, R, W>(ctx: &mut Context<A>, reader: R, writer: W, limit: usize) -> Outbox
+where
+    A: Linked,
+    R: AsyncRead + Unpin + 'static,
+    W: AsyncWrite + Unpin + 'static,
+{
+    let reader: Half<R> = Rc::new(RefCell::new(Some(reader)));
+    let writer: Half<W> = Rc::new(RefCell::new(Some(writer)));
+    let outbox = Outbox(Rc::new(RefCell::new(Inner {
+        halves: [Rc::clone(&reader) as _, Rc::clone(&writer) as _],
+        octets: BytesMut::new(),
+        limit,
+        written: 0,
+        writer: None,
+        reader: None,
+        closing: false,
+    })));
+    ctx.spawn(Reader {
+        half: reader,
+        octets: BytesMut::new(),
+        outbox: outbox.clone(),
+        room: READ_LEAST,
+        paused: false,
+    });
+    ctx.spawn(Writer {
+        half: writer,
+        outbox: outbox.clone(),
+    });
+    outbox
+}
+
+// === impl Outbox ===
+
+impl Outbox {
+    /// Appends PDUs; they are written when the current handlers are done.
+    pub fn write<T>(&self, append: impl FnOnce(&mut BytesMut) -> T) -> T {
+        let mut inner = self.0.borrow_mut();
+        let result = append(&mut inner.octets);
+        if !inner.octets.is_empty()
+            && let Some(waker) = inner.writer.take()
+        {
+            waker.wake();
+        }
+        result
+    }
+
+    /// Whether the peer reads too slowly to go on.
+    pub fn is_over(&self) -> bool {
+        let inner = self.0.borrow();
+        inner.octets.len() > inner.limit
+    }
+
+    /// Whether octets wait that the peer takes none of: since the last call, which found `written`,
+    /// nothing has moved.
+    pub fn is_stuck(&self, written: &mut u64) -> bool {
+        let inner = self.0.borrow();
+        let before = std::mem::replace(written, inner.written);
+        !inner.octets.is_empty() && before == inner.written
+    }
+
+    /// Whether reading should wait until more is written.
+    pub fn is_filling(&self) -> bool {
+        let inner = self.0.borrow();
+        inner.octets.len() > inner.limit / 4
+    }
+
+    /// Lets the reader look again whether it may read.
+    pub fn resume(&self) {
+        if let Some(waker) = self.0.borrow_mut().reader.take() {
+            waker.wake();
+        }
+    }
+
+    /// Closes the socket once everything is written.
+    pub fn close(&self) {
+        let mut inner = self.0.borrow_mut();
+        inner.closing = true;
+        if let Some(waker) = inner.writer.take() {
+            waker.wake();
+        }
+    }
+
+    /// Gives the socket back to the kernel now, written or not: an actor that sleeps until its next
+    /// connection must not keep this one.
+    pub fn cut(&self) {
+        let inner = self.0.borrow();
+        inner.halves.iter().for_each(|half| half.sever());
+    }
+}
+
+impl<S> Severed for RefCell<Option<S>> {
+    fn sever(&self) {
+        self.borrow_mut().take();
+    }
+}
+
+// === the two halves ===
+
+impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        act: &mut A,
+        ctx: &mut Context<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        let this = self.get_mut();
+        for _ in 0..READS {
+            if act.is_busy() {
+                this.paused = true;
+                this.outbox.0.borrow_mut().reader = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            if std::mem::take(&mut this.paused) && !this.octets.is_empty() {
+                act.on_octets(&mut this.octets, ctx);
+                continue;
+            }
+            let polled = match this.half.borrow_mut().as_mut() {
+                None => return Poll::Ready(()),
+                Some(half) => {
+                    this.octets.reserve(this.room);
+                    poll_read_buf(Pin::new(half), cx, &mut this.octets)
+                }
+            };
+            if polled.is_pending() && this.octets.is_empty() {
+                // Nothing to come for now: the room goes back.
+                this.octets = BytesMut::new();
+            }
+            match ready!(polled) {
+                Ok(0) => {
+                    act.on_finished(ctx);
+                    return Poll::Ready(());
+                }
+                Ok(read) => {
+                    if read >= this.room {
+                        this.room = (this.room * 4).min(READ);
+                    } else if read < this.room / 8 {
+                        this.room = (this.room / 2).max(READ_LEAST);
+                    }
+                    act.on_octets(&mut this.octets, ctx);
+                }
+                Err(error) => {
+                    act.on_closed(Some(error), ctx);
+                    return Poll::Ready(());
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        act: &mut A,
+        ctx: &mut Context<A>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        let this = self.get_mut();
+        let mut wrote = false;
+        let ended = loop {
+            let mut half = this.half.borrow_mut();
+            let Some(half) = half.as_mut() else {
+                return Poll::Ready(());
+            };
+            let half = Pin::new(half);
+            let mut inner = this.outbox.0.borrow_mut();
+            if inner.octets.is_empty() {
+                if inner.closing {
+                    let _ = ready!(half.poll_shutdown(cx));
+                    break None;
+                }
+                if inner.octets.capacity() > WRITE_KEPT {
+                    inner.octets = BytesMut::new();
+                }
+                inner.writer = Some(cx.waker().clone());
+                // Only what was written here makes room: a waker that is woken for nothing wakes this
+                // very future again, for ever.
+                if wrote && let Some(reader) = inner.reader.take() {
+                    reader.wake();
+                }
+                // TLS may keep the last of it; a plain socket keeps nothing.
+                match half.poll_flush(cx) {
+                    Poll::Ready(Err(error)) => break Some(error),
+                    _ => return Poll::Pending,
+                }
+            }
+            match half.poll_write(cx, &inner.octets) {
+                Poll::Ready(Ok(written)) if written > 0 => {
+                    inner.octets.advance(written);
+                    inner.written += written as u64;
+                    wrote = true;
+                }
+                Poll::Ready(result) => break result.err(),
+                Poll::Pending => {
+                    if wrote && let Some(reader) = inner.reader.take() {
+                        reader.wake();
+                    }
+                    return Poll::Pending;
+                }
+            }
+        };
+        act.on_closed(ended, ctx);
+        Poll::Ready(())
+    }
+}
+
+/// A request outlives the read buffer: it gets octets of its own.
+pub fn keep(frame: Bytes) -> Bytes {
+    let is_request = frame.get(4).is_some_and(|octet| octet & 0x80 == 0);
+    if is_request {
+        Bytes::copy_from_slice(&frame)
+    } else {
+        frame
+    }
+}
+
+#[cfg(test)]
+mod tests;

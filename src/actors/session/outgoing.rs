@@ -1,0 +1,241 @@
+//! What a bound session does with deliveries, whichever side it is: sends them within its window
+//! and settles them with the queue they came from, in batches.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::Recipient;
+use bytes::BytesMut;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::traced::{Attempt, Outcome};
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::pb::delivery::What;
+use crate::pb::failed::Why;
+use crate::pb::{
+    Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
+};
+use crate::smpp::session::Session;
+use crate::smpp::{CommandStatus, SubmitSm};
+
+/// Appends one request with its sequence number.
+pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
+
+/// The context of one request in the window.
+#[derive(Debug, Clone)]
+pub struct InFlight {
+    pub id: u64,
+    pub attempt: u32,
+    pub what: What,
+    /// Kept when it is needed after the answer.
+    pub message: Option<Box<Message>>,
+    pub receipt_expected: bool,
+    /// Since when a receipt waited to be delivered: the final state (Unix milliseconds).
+    pub since: i64,
+    /// Present when the message is traced.
+    pub traced: Option<Box<Attempt>>,
+}
+
+/// One delivery, ready to be written.
+pub struct Prepared {
+    pub pdu: SubmitSm,
+    pub keep_message: bool,
+    pub receipt_expected: bool,
+    /// The peer cannot be given it: counts as its answer.
+    pub refused: Option<CommandStatus>,
+}
+
+/// The link between one session and the queue that it serves. Leaving is in `Drop`, so that it
+/// happens however the session ends, a panic included.
+pub struct Serving {
+    node: Arc<NodeContext>,
+    session: u64,
+    port: Arc<QueuePort>,
+    /// Whom it sends to, and as what.
+    peer: Option<SocketAddr>,
+    operation: &'static str,
+    batch: SettleBatch,
+}
+
+// === impl Serving ===
+
+impl Serving {
+    /// Joins the queue and offers the whole window. `peer` is whom it will send to.
+    pub fn join(
+        node: &Arc<NodeContext>,
+        session: u64,
+        port: Arc<QueuePort>,
+        deliver: Recipient<Timed<DeliverBatch>>,
+        report: Recipient<ReportHeld>,
+        window: usize,
+        peer: &str,
+    ) -> Self {
+        port.join(session, SessionPort::new(deliver, report));
+        port.post(Credit {
+            session,
+            room: window as u32,
+            retire: false,
+        });
+        Self {
+            node: Arc::clone(node),
+            session,
+            port,
+            peer: peer.parse().ok(),
+            operation: "deliver_sm",
+            batch: SettleBatch::default(),
+        }
+    }
+
+    /// Takes no more; what is in the window is still answered for.
+    pub fn retire(&self) {
+        self.port.retire(self.session);
+        self.port.post(Credit {
+            session: self.session,
+            room: 0,
+            retire: true,
+        });
+    }
+
+    /// Sends a batch as `operation`, prepared one by one. What cannot be sent is given back.
+    pub fn deliver(
+        &mut self,
+        core: &mut Session<InFlight>,
+        batch: DeliverBatch,
+        now: Instant,
+        out: &mut BytesMut,
+        (name, operation): (&'static str, Encode),
+        mut prepare: impl FnMut(&Message, What) -> Prepared,
+    ) {
+        // Without a valid lease another node may be sending the same.
+        let lawful = self.port.local_lease.is_valid();
+        self.operation = name;
+        for delivery in batch.deliveries {
+            let what = delivery.what();
+            let Some(message) = delivery.message else {
+                continue;
+            };
+            if !lawful {
+                self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
+                continue;
+            }
+            let prepared = prepare(&message, what);
+            if let Some(status) = prepared.refused {
+                self.failed(delivery.id, delivery.attempt, Why::Status, status.0, 0);
+                continue;
+            }
+            let since = message.waits_since();
+            let traced = Attempt::begin(&message, what, delivery.attempt);
+            let context = InFlight {
+                id: delivery.id,
+                attempt: delivery.attempt,
+                what,
+                message: prepared.keep_message.then_some(message),
+                receipt_expected: prepared.receipt_expected,
+                since,
+                traced,
+            };
+            let sent = core.send(now, context, out, |out, sequence| {
+                operation(out, sequence, &prepared.pdu);
+            });
+            if sent.is_err() {
+                self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
+            }
+        }
+        self.flush();
+    }
+
+    /// Answered with ESME_ROK after this time; `room`: whether the window slot is free now.
+    pub fn done(&mut self, context: &InFlight, after: Duration, room: bool) {
+        self.port.attempts.succeeded(after);
+        self.trace(context, Outcome::Ok);
+        self.batch.done.push(context.id);
+        self.batch.room += u32::from(room);
+    }
+
+    /// Answered with another command_status after this time.
+    pub fn refused(&mut self, context: &InFlight, status: u32, after: Duration) {
+        let class = self.node.plan().retry_of(self.port.id).class(status);
+        self.port.attempts.refused(class, after);
+        self.node.metrics.attempt_refused(&self.port.name, status);
+        self.trace(context, Outcome::Status(status));
+        let latency_ms = after.as_millis() as u32;
+        self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
+    }
+
+    /// The same after its time was over and its outcome taken for unknown.
+    pub fn refused_late(&mut self, context: &InFlight, status: u32, after: Duration) {
+        self.batch.failed.push(Failed {
+            id: context.id,
+            why: Why::Status.into(),
+            status,
+            latency_ms: after.as_millis() as u32,
+            attempt: context.attempt,
+            late: true,
+            ..Failed::default()
+        });
+    }
+
+    /// No answer came, or can come any more.
+    pub fn unanswered(&mut self, context: &InFlight) {
+        self.port.attempts.unanswered();
+        self.trace(context, Outcome::Unanswered);
+        self.failed(context.id, context.attempt, Why::Unknown, 0, 0);
+    }
+
+    /// The connection has gone before the answer came.
+    pub fn lost(&mut self, context: &InFlight) {
+        self.unanswered(context);
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.lost = true;
+        }
+    }
+
+    fn trace(&self, context: &InFlight, outcome: Outcome) {
+        if let Some(attempt) = &context.traced {
+            attempt.end(&self.node, self.port.id, self.operation, self.peer, outcome);
+        }
+    }
+
+    /// Not delivered, for whichever reason. The window slot is free again.
+    fn failed(&mut self, id: u64, attempt: u32, why: Why, status: u32, latency_ms: u32) {
+        self.batch.failed.push(Failed {
+            id,
+            why: why.into(),
+            status,
+            latency_ms,
+            attempt,
+            ..Failed::default()
+        });
+        self.batch.room += 1;
+    }
+
+    /// Sends what has gathered to the queue.
+    pub fn flush(&mut self) {
+        if self.batch.done.is_empty() && self.batch.failed.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.session = self.session;
+        self.port.post(batch);
+    }
+
+    /// Says what this session holds, to a queue that has restarted.
+    pub fn report(&self, core: &Session<InFlight>) {
+        self.port.post(Held {
+            session: self.session,
+            ids: core.held().map(|held| held.id).collect(),
+            room: core.room() as u32,
+        });
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.port.leave(self.session);
+        self.port.post(SessionDown {
+            session: self.session,
+        });
+    }
+}
