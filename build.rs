@@ -1,5 +1,4 @@
-//! Compiles `proto/smsc/v1` with protox, so that no `protoc` is needed on the build host, and tells
-//! the binary which commit it was built from.
+//! Tells the binary which commit it was built from.
 //!
 //! Keeps true that the same commit gives the same binary: no date, no host, no user in it.
 
@@ -7,31 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let files: Vec<_> = std::fs::read_dir("proto/smsc/v1")?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|ext| ext == "proto"))
-        .collect();
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=proto");
-    // A new file there must reach the binary, which embeds them all.
-    println!("cargo:rerun-if-changed=migrations");
-    let descriptors = protox::compile(files, ["proto"])?;
-    prost_build::Config::new()
-        .bytes(["."])
-        // Few messages have one, and every message in memory has the room for it.
-        .boxed(".smsc.v1.Message.composition")
-        .boxed(".smsc.v1.Message.original")
-        .boxed(".smsc.v1.Message.replay_of")
-        // A message has some 400 octets and goes through a dozen hands: they pass on where it is.
-        .boxed(".smsc.v1.Submission.message")
-        .boxed(".smsc.v1.QueueItem.message")
-        .boxed(".smsc.v1.Delivery.message")
-        .boxed(".smsc.v1.Sent.message")
-        .boxed(".smsc.v1.Final.message")
-        .boxed(".smsc.v1.Resolved.message")
-        .compile_fds(descriptors)?;
     println!("cargo:rustc-env=SMSC_COMMIT={}", commit());
     Ok(())
 }

@@ -14,24 +14,25 @@
 //! `store/sqlite/` → `actors/queue.rs` → `actors/egress/operator_session.rs` → `actors/receipts/correlation.rs` →
 //! `actors/receipts/actor.rs`.
 
-#![forbid(unsafe_code)]
-
 pub mod actors;
 pub mod app;
-pub mod archive;
 pub mod cli;
+#[cfg(test)]
 pub mod clock;
-pub mod config;
-pub mod content;
-pub mod convert;
-pub mod domain;
-pub mod files;
 pub mod http;
-pub mod load;
-pub mod pb;
-pub mod simulator;
-pub mod smpp;
-pub mod sms;
-pub mod store;
-pub mod telemetry;
-pub mod tls;
+
+pub use smsc_archive as archive;
+pub use smsc_config as config;
+pub use smsc_content as content;
+pub use smsc_convert as convert;
+pub use smsc_domain as domain;
+#[cfg(not(test))]
+pub use smsc_host::clock;
+pub use smsc_host::files;
+pub use smsc_proto as pb;
+pub use smsc_smpp as smpp;
+pub use smsc_sms as sms;
+pub use smsc_store as store;
+pub use smsc_telemetry as telemetry;
+pub use smsc_tls as tls;
+pub use smsc_tools::{load, simulator};

@@ -407,19 +407,6 @@ impl BindBoard {
     }
 }
 
-// === impl BindSnapshot ===
-
-impl pb::BindSnapshot {
-    /// The other side has answered: moves the mean towards this answer by a sixteenth.
-    pub fn answered(&mut self, after: Duration) {
-        let after = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).max(1);
-        self.answer_us = match self.answer_us {
-            0 => after,
-            mean => (mean - mean / 16).saturating_add(after / 16).max(1),
-        };
-    }
-}
-
 // === impl BindPort ===
 
 impl BindPort {

@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::context::ports::BindPort;
-use crate::actors::ingress::ingest::{self, Ingest};
+use crate::actors::ingress::ingest::{self, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, keep};

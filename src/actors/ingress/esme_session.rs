@@ -28,7 +28,7 @@ use self::operations::Operation;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::BindPort;
-use crate::actors::ingress::ingest::{self, Ingest};
+use crate::actors::ingress::ingest::{self, Ingest, Submit};
 use crate::actors::ingress::listener::Admitted;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, keep};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};

@@ -29,8 +29,11 @@ pub struct Ingest {
     node: Arc<NodeContext>,
 }
 
-/// Not in the table of `pb.rs`: the answer carries more than a protobuf struct can.
-impl actix::Message for SubmitBatch {
+/// A batch on its way to Ingest. Not in the table of messages of `proto`: the answer carries more than a
+/// protobuf struct can.
+pub struct Submit(pub SubmitBatch);
+
+impl actix::Message for Submit {
     type Result = Accepted;
 }
 
@@ -69,7 +72,7 @@ pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
 
 // === messages ===
 
-measured!(Ingest: SubmitBatch);
+measured!(Ingest: Submit);
 
 impl Actor for Ingest {
     type Context = Context<Self>;
@@ -81,10 +84,10 @@ impl Actor for Ingest {
 
 impl Supervised for Ingest {}
 
-impl Handler<SubmitBatch> for Ingest {
+impl Handler<Submit> for Ingest {
     type Result = ResponseFuture<Accepted>;
 
-    fn handle(&mut self, batch: SubmitBatch, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Submit(batch): Submit, _: &mut Self::Context) -> Self::Result {
         Box::pin(accept(Arc::clone(&self.node), batch))
     }
 }

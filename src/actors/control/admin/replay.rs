@@ -188,7 +188,6 @@ async fn submit(
             }),
             ..SubmitBatch::default()
         };
-        // They go to their queues when this is dropped.
         let accepted = ingest::accept(Arc::clone(node), batch).await;
         for result in &accepted.reply.results {
             let Some(id) = old.get(result.sequence as usize) else {
@@ -204,6 +203,7 @@ async fn submit(
             node.metrics.replayed.inc_by(u64::from(outcome.is_ok()));
             outcomes.push((*id, outcome));
         }
+        accepted.pass_on();
     }
     outcomes
 }

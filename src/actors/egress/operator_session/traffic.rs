@@ -189,13 +189,16 @@ impl OperatorSession {
             let request = self
                 .options
                 .ingest
-                .send(Timed::new(batch, &node.mailboxes.ingest));
+                .send(Timed::new(Submit(batch), &node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.intake = session.intake.saturating_sub(count);
-                session.answer_mo(
-                    &sequences,
-                    reply.as_ref().ok().map(|accepted| &accepted.reply),
-                );
+                match reply {
+                    Ok(accepted) => {
+                        session.answer_mo(&sequences, Some(&accepted.reply));
+                        accepted.pass_on();
+                    }
+                    Err(_) => session.answer_mo(&sequences, None),
+                }
                 session.end_if_answered(ctx);
             }));
         }

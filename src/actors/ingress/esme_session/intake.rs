@@ -65,11 +65,14 @@ impl EsmeSession {
         };
         let request = self
             .ingest
-            .send(Timed::new(batch, &self.node.mailboxes.ingest));
+            .send(Timed::new(Submit(batch), &self.node.mailboxes.ingest));
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
             session.intake -= count;
             match reply {
-                Ok(accepted) => session.answer(&accepted.reply),
+                Ok(accepted) => {
+                    session.answer(&accepted.reply);
+                    accepted.pass_on();
+                }
                 // Ingest failed on this batch; whether it was accepted is unknown, so the sender
                 // must ask again rather than believe.
                 Err(_) => session.answer(&SubmitReply {

@@ -189,15 +189,16 @@ impl EsmeSession {
             self.snapshot.received_total += count as u64;
             let request = self
                 .ingest
-                .send(Timed::new(batch, &self.node.mailboxes.ingest));
+                .send(Timed::new(Submit(batch), &self.node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.intake -= count;
-                match &reply {
+                match reply {
                     Ok(accepted) => {
                         let results = &accepted.reply.results;
                         let congestion = session.congestion(results);
                         let answer = multi.answer(results, session.id_form(), congestion);
                         session.write(|_, out| answer.encode(out));
+                        accepted.pass_on();
                     }
                     // Whether it was accepted is unknown, so the sender must ask again.
                     Err(_) => {

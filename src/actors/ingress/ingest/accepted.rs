@@ -9,9 +9,9 @@ use crate::actors::queue::dispatch::pass_on;
 use crate::actors::receipts::shown_id;
 use crate::pb::{SubmitReply, SubmitResult};
 
-/// The answers to a batch, and what happens after they are written: the messages go to their
-/// queues when this is dropped. So no receipt overtakes the answer that it needs, and nothing stays
-/// behind when the session that asked is gone.
+/// The answers to a batch, and the messages that go to their queues once the answers are written, by
+/// [`Self::pass_on`]: so no receipt overtakes the answer that it needs. When the session that asked is gone,
+/// they go when this is dropped.
 pub struct Accepted {
     pub reply: SubmitReply,
     node: Arc<NodeContext>,
@@ -40,16 +40,27 @@ impl Accepted {
             taken,
         }
     }
-}
 
-impl Drop for Accepted {
-    fn drop(&mut self) {
+    /// Gives the messages to their queues.
+    pub fn pass_on(mut self) {
+        self.pass_on_taken();
+    }
+
+    fn pass_on_taken(&mut self) {
         let taken = std::mem::take(&mut self.taken);
         let count = taken.iter().map(|taken| taken.staged.dispatches()).sum();
         let dispatches = taken
             .into_iter()
             .flat_map(|taken| taken.staged.into_dispatches());
         pass_on(&self.node, count, dispatches);
+    }
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        if !self.taken.is_empty() {
+            self.pass_on_taken();
+        }
     }
 }
 

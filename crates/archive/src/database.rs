@@ -1,0 +1,244 @@
+//! A second database: rows go into the table `sms_archive` of any PostgreSQL.
+//!
+//! Keeps true that a row is there once however often it is sent (its id is the key, the last one
+//! wins), that rows and the mark of how far the range has come are committed together, and that the
+//! mark never passes an active message, so that a later run of the same range comes back to it.
+
+use std::ops::Range;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use smsc_tls::{client_config, platform_roots};
+
+use super::columns::{ALL, Cell, Column, Rows, Shape};
+use super::{ArchiveError, Sink};
+
+/// Rows per transaction.
+const BATCH: usize = 1000;
+
+/// The archive in a second database.
+pub struct Database {
+    columns: &'static [Column],
+    insert: String,
+    range: Range<u64>,
+    with_text: bool,
+    /// The first id that the mark has not passed.
+    next: u64,
+    /// The first active message.
+    stop: Option<u64>,
+    rows: Vec<Vec<Cell>>,
+    client: Client,
+    runtime: Runtime,
+}
+
+/// A column's values for `unnest`.
+enum Values {
+    Numbers(Vec<Option<i64>>),
+    Texts(Vec<Option<String>>),
+}
+
+// === impl Database ===
+
+impl Database {
+    /// Connects, makes the tables when they are missing, and reads the mark of this range. Blocks.
+    pub fn open(url: &str, rows: &Rows, range: Range<u64>) -> Result<Self, ArchiveError> {
+        // The parser's own error may quote a part of the password.
+        let config: Config = url.parse().map_err(|_| {
+            ArchiveError::Database(
+                "the URL cannot be read; expected something like \
+                 postgres://user:password@host/database?sslmode=require, with special characters of \
+                 the password percent-encoded"
+                    .to_owned(),
+            )
+        })?;
+        let tls = MakeRustlsConnect::new(tls()?);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let columns = rows.columns();
+        let with_text = columns.len() == ALL.len();
+        let (client, next) = runtime.block_on(async {
+            let (client, driver) = config.connect(tls).await.map_err(sql)?;
+            // Its error is the error of the statement that waits for it.
+            tokio::spawn(driver);
+            client.batch_execute(&ddl()).await.map_err(sql)?;
+            let mark = client
+                .query_opt(
+                    "SELECT next_id FROM sms_archive_mark
+                     WHERE from_id = $1 AND to_id = $2 AND with_text = $3",
+                    &[&number(range.start), &number(range.end), &with_text],
+                )
+                .await
+                .map_err(sql)?;
+            let next = mark.map_or(range.start, |row| row.get::<_, i64>(0) as u64);
+            Ok::<_, ArchiveError>((client, next))
+        })?;
+        Ok(Self {
+            columns,
+            insert: insert(columns),
+            range,
+            with_text,
+            next,
+            stop: None,
+            rows: Vec::new(),
+            client,
+            runtime,
+        })
+    }
+
+    /// What is left of the range: earlier runs have written what is below.
+    pub fn left(&self) -> Range<u64> {
+        self.next.max(self.range.start)..self.range.end
+    }
+
+    fn flush(&mut self, next: u64) -> Result<(), ArchiveError> {
+        let mut values: Vec<Values> = self.columns.iter().map(Values::new).collect();
+        for row in self.rows.drain(..) {
+            for (values, cell) in values.iter_mut().zip(row) {
+                values.push(cell);
+            }
+        }
+        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(Values::parameter).collect();
+        let mark = number(self.stop.map_or(next, |stop| stop.min(next)));
+        let range = (number(self.range.start), number(self.range.end));
+        let (client, insert, with_text) = (&mut self.client, &self.insert, self.with_text);
+        self.runtime.block_on(async {
+            let transaction = client.transaction().await.map_err(sql)?;
+            transaction
+                .execute(insert.as_str(), &parameters)
+                .await
+                .map_err(sql)?;
+            transaction
+                .execute(
+                    "INSERT INTO sms_archive_mark(from_id, to_id, with_text, next_id)
+                     VALUES($1, $2, $3, $4) ON CONFLICT (from_id, to_id, with_text)
+                     DO UPDATE SET next_id = excluded.next_id",
+                    &[&range.0, &range.1, &with_text, &mark],
+                )
+                .await
+                .map_err(sql)?;
+            transaction.commit().await.map_err(sql)
+        })
+    }
+}
+
+impl Sink for Database {
+    fn put(&mut self, id: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
+        self.rows.push(row);
+        match self.rows.len() >= BATCH {
+            true => self.flush(id + 1),
+            false => Ok(()),
+        }
+    }
+
+    fn look_again(&mut self, id: u64) {
+        self.stop.get_or_insert(id);
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ArchiveError> {
+        let end = self.range.end;
+        self.flush(end)
+    }
+}
+
+// === impl Values ===
+
+impl Values {
+    fn new(column: &Column) -> Self {
+        match column.shape {
+            Shape::Text => Self::Texts(Vec::new()),
+            Shape::Id | Shape::Number | Shape::Time => Self::Numbers(Vec::new()),
+        }
+    }
+
+    fn push(&mut self, cell: Cell) {
+        match (self, cell) {
+            (Self::Numbers(values), Cell::Number(number)) => values.push(Some(number)),
+            (Self::Numbers(values), _) => values.push(None),
+            // PostgreSQL has no NUL in text.
+            (Self::Texts(values), Cell::Text(text)) => {
+                values.push(Some(text.replace('\0', "\u{FFFD}")));
+            }
+            (Self::Texts(values), _) => values.push(None),
+        }
+    }
+
+    fn parameter(&self) -> &(dyn ToSql + Sync) {
+        match self {
+            Self::Numbers(values) => values,
+            Self::Texts(values) => values,
+        }
+    }
+}
+
+/// The tables. The mark is kept per range, so that ranges may be exported in any order.
+fn ddl() -> String {
+    let columns: Vec<String> = ALL
+        .iter()
+        .map(|column| {
+            let kind = match column.shape {
+                Shape::Id => "bigint PRIMARY KEY",
+                Shape::Number => "bigint",
+                Shape::Text => "text",
+                Shape::Time => "timestamptz",
+            };
+            format!("\"{}\" {kind}", column.name)
+        })
+        .collect();
+    // Younger than the table.
+    format!(
+        "CREATE TABLE IF NOT EXISTS sms_archive({});
+         ALTER TABLE sms_archive ADD COLUMN IF NOT EXISTS done_at timestamptz;
+         CREATE TABLE IF NOT EXISTS sms_archive_mark(from_id bigint, to_id bigint, with_text boolean,
+           next_id bigint NOT NULL, PRIMARY KEY(from_id, to_id, with_text));",
+        columns.join(", ")
+    )
+}
+
+fn insert(columns: &[Column]) -> String {
+    let list = |each: &dyn Fn(usize, &Column) -> String| -> String {
+        let all: Vec<String> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| each(at, column))
+            .collect();
+        all.join(", ")
+    };
+    let names = list(&|_, column| format!("\"{}\"", column.name));
+    let values = list(&|_, column| match column.shape {
+        Shape::Time => format!(
+            "timestamptz 'epoch' + u.\"{}\" * interval '1 millisecond'",
+            column.name
+        ),
+        _ => format!("u.\"{}\"", column.name),
+    });
+    let arrays = list(&|at, column| match column.shape {
+        Shape::Text => format!("${}::text[]", at + 1),
+        _ => format!("${}::bigint[]", at + 1),
+    });
+    let last_wins = list(&|_, column| format!("\"{0}\" = excluded.\"{0}\"", column.name));
+    format!(
+        "INSERT INTO sms_archive({names}) SELECT {values} FROM unnest({arrays}) u({names})
+         ON CONFLICT (id) DO UPDATE SET {last_wins}"
+    )
+}
+
+fn tls() -> Result<rustls::ClientConfig, ArchiveError> {
+    client_config(platform_roots(), None)
+        .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))
+}
+
+fn number(id: u64) -> i64 {
+    i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+fn sql(error: tokio_postgres::Error) -> ArchiveError {
+    // Its own text says little; what the server said is the source.
+    let source = std::error::Error::source(&error);
+    ArchiveError::Database(
+        source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}")),
+    )
+}

@@ -1,0 +1,106 @@
+//! The data pump: messages of a range of ids become rows, and the rows go into a file or a database.
+//!
+//! Called by `smsc export`, beside a running server or without one. The store reads in id order in
+//! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Keeps true that every
+//! format has the same columns, and that active messages never leave as if they were final.
+
+pub mod columns;
+pub mod database;
+mod lines;
+mod parquet;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+pub use self::lines::{Csv, Jsonl};
+pub use self::parquet::Parquet;
+use columns::{Cell, Rows};
+use smsc_store::StoreError;
+use smsc_store::archive::{Each, Exported};
+
+/// Why an export ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("cannot write: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("cannot write Parquet: {0}")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
+    /// What the other database said; never its URL.
+    #[error("the target database: {0}")]
+    Database(String),
+}
+
+/// Where rows go.
+pub trait Sink {
+    /// Writes one row.
+    fn put(&mut self, id: u64, row: Vec<Cell>) -> Result<(), ArchiveError>;
+
+    /// This message is active: a later export of the same range must look at it again.
+    fn look_again(&mut self, _id: u64) {}
+
+    /// Writes what is left.
+    fn finish(self: Box<Self>) -> Result<(), ArchiveError>;
+}
+
+/// What an export came to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// Rows written.
+    pub rows: u64,
+    /// Messages of the range that have not ended.
+    pub active: u64,
+}
+
+/// Formats of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Jsonl,
+    Csv,
+    Parquet,
+}
+
+/// A sink that writes this format.
+pub fn file<W: Write + Send + 'static>(
+    format: Format,
+    rows: &Rows,
+    to: W,
+) -> Result<Box<dyn Sink>, ArchiveError> {
+    Ok(match format {
+        Format::Jsonl => Box::new(Jsonl::new(rows, to)),
+        Format::Csv => Box::new(Csv::new(rows, to)?),
+        Format::Parquet => Box::new(Parquet::new(rows, to)?),
+    })
+}
+
+/// Moves everything that `read` brings into the sink. Active messages are counted, and written as
+/// ENROUTE only when they are wanted.
+pub fn pump(
+    read: impl FnOnce(&mut Each<'_>) -> Result<(), StoreError>,
+    rows: &Rows,
+    mut sink: Box<dyn Sink>,
+    with_active: bool,
+) -> Result<Summary, ArchiveError> {
+    let mut summary = Summary::default();
+    let mut result = Ok(());
+    read(&mut |exported: Exported| {
+        let id = exported.stored.message.id;
+        if exported.stored.fin.is_none() {
+            summary.active += 1;
+            sink.look_again(id);
+            if !with_active {
+                return ControlFlow::Continue(());
+            }
+        }
+        result = sink.put(id, rows.row(&exported));
+        summary.rows += u64::from(result.is_ok());
+        match result {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    result?;
+    sink.finish()?;
+    Ok(summary)
+}

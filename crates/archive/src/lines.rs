@@ -1,0 +1,96 @@
+//! Line formats: JSON Lines, and CSV as RFC 4180 has it (CRLF, quotes where they are needed).
+
+use std::io::{BufWriter, Write};
+
+use super::columns::{Cell, Column, Rows, Shape};
+use super::{ArchiveError, Sink};
+use smsc_domain::moment;
+
+/// One JSON object per line.
+pub struct Jsonl<W: Write> {
+    columns: &'static [Column],
+    out: BufWriter<W>,
+}
+
+/// A header, then one record per line; null is an empty field.
+pub struct Csv<W: Write> {
+    columns: &'static [Column],
+    out: BufWriter<W>,
+}
+
+// === impl Jsonl ===
+
+impl<W: Write> Jsonl<W> {
+    pub fn new(rows: &Rows, to: W) -> Self {
+        Self {
+            columns: rows.columns(),
+            out: BufWriter::new(to),
+        }
+    }
+}
+
+impl<W: Write> Sink for Jsonl<W> {
+    fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
+        for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            write!(self.out, "{before}\"{}\":", column.name)?;
+            match (column.shape, cell) {
+                (Shape::Number, Cell::Number(number)) => write!(self.out, "{number}")?,
+                (shape, cell) => {
+                    serde_json::to_writer(&mut self.out, &plain(shape, cell))
+                        .map_err(std::io::Error::from)?;
+                }
+            }
+        }
+        Ok(self.out.write_all(b"}\n")?)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ArchiveError> {
+        Ok(self.out.flush()?)
+    }
+}
+
+// === impl Csv ===
+
+impl<W: Write> Csv<W> {
+    pub fn new(rows: &Rows, to: W) -> Result<Self, ArchiveError> {
+        let mut out = BufWriter::new(to);
+        let names: Vec<&str> = rows.columns().iter().map(|column| column.name).collect();
+        write!(out, "{}\r\n", names.join(","))?;
+        Ok(Self {
+            columns: rows.columns(),
+            out,
+        })
+    }
+}
+
+impl<W: Write> Sink for Csv<W> {
+    fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
+        for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
+            if at > 0 {
+                self.out.write_all(b",")?;
+            }
+            let text = plain(column.shape, cell).unwrap_or_default();
+            if text.contains(['"', ',', '\r', '\n']) {
+                write!(self.out, "\"{}\"", text.replace('"', "\"\""))?;
+            } else {
+                self.out.write_all(text.as_bytes())?;
+            }
+        }
+        Ok(self.out.write_all(b"\r\n")?)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ArchiveError> {
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A value as text; `None` for null.
+fn plain(shape: Shape, cell: Cell) -> Option<String> {
+    match (shape, cell) {
+        (_, Cell::Null) => None,
+        (Shape::Time, Cell::Number(ms)) => moment::show(ms),
+        (_, Cell::Number(number)) => Some(number.to_string()),
+        (_, Cell::Text(text)) => Some(text),
+    }
+}

@@ -1,0 +1,105 @@
+//! How texts are written and how long ones travel: words that accounts and operators share, and
+//! `[content]`.
+
+use std::time::Duration;
+
+use super::section::{choice, section};
+use smsc_sms::convert;
+
+choice! {
+    /// What data_coding 0, the default alphabet, means to a peer.
+    pub enum Alphabet {
+        /// GSM 03.38, one septet per octet.
+        Gsm = "gsm",
+        /// GSM 03.38, eight septets in seven octets.
+        GsmPacked = "gsm_packed",
+        /// ISO 8859-1.
+        Latin1 = "latin1",
+        /// ASCII.
+        Ascii = "ascii",
+        /// UTF-8.
+        Utf8 = "utf8",
+        /// UCS-2, big endian.
+        Ucs2 = "ucs2",
+    }
+}
+
+choice! {
+    /// How a text that needs more than one short message travels to a peer.
+    pub enum LongMessages {
+        /// As it came.
+        AsIs = "as_is",
+        /// In parts, numbered in the user data header with an 8-bit reference.
+        Udh = "udh",
+        /// In parts, numbered in the user data header with a 16-bit reference.
+        Udh16 = "udh16",
+        /// In parts, numbered by the TLVs sar_msg_ref_num, sar_total_segments, sar_segment_seqnum.
+        Sar = "sar",
+        /// Whole: in short_message up to 254 octets, above that in the TLV message_payload.
+        Payload = "payload",
+    }
+}
+
+choice! {
+    /// What becomes of a character that a peer's default alphabet does not have.
+    pub enum Unrepresentable {
+        /// The whole text is sent in UCS-2.
+        Ucs2 = "ucs2",
+        /// The character is written with others, `é` as `e`; `?` where there is nothing alike.
+        Transliterate = "transliterate",
+        /// The character is replaced by `?`.
+        Replace = "replace",
+        /// The message is refused with ESME_RSUBMITFAIL.
+        Refuse = "refuse",
+    }
+}
+
+choice! {
+    /// How the receipts of the parts become the one receipt of the message.
+    pub enum PartReceipts {
+        /// When all parts have ended: delivered if every part was, else the worst of them.
+        All = "all",
+        /// At once when a part fails, else when all parts have ended.
+        Worst = "worst",
+        /// The first one that comes decides, for operators that report one part only.
+        First = "first",
+    }
+}
+
+section! {
+    /// `[content]`: putting long messages together.
+    pub struct Content {
+        /// Parts wait this long for the rest of their message; then they go on as they came.
+        reassembly_timeout: Duration = Duration::from_secs(600),
+        /// Most parts that wait for the rest of their message, on one node; beyond, the oldest go on as they came.
+        reassembly_parts: u32 = 100_000,
+    }
+}
+
+// === impl Alphabet ===
+
+impl From<Alphabet> for convert::Alphabet {
+    fn from(alphabet: Alphabet) -> Self {
+        match alphabet {
+            Alphabet::Gsm => Self::Gsm,
+            Alphabet::GsmPacked => Self::GsmPacked,
+            Alphabet::Latin1 => Self::Latin1,
+            Alphabet::Ascii => Self::Ascii,
+            Alphabet::Utf8 => Self::Utf8,
+            Alphabet::Ucs2 => Self::Ucs2,
+        }
+    }
+}
+
+// === impl Unrepresentable ===
+
+impl From<Unrepresentable> for convert::Policy {
+    fn from(policy: Unrepresentable) -> Self {
+        match policy {
+            Unrepresentable::Ucs2 => Self::Ucs2,
+            Unrepresentable::Transliterate => Self::Transliterate,
+            Unrepresentable::Replace => Self::Replace,
+            Unrepresentable::Refuse => Self::Refuse,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Files that accounts, operators and lists name, and which of them may be named through the API.
+//!
+//! The process may read more than whoever holds a token of the API, so a file that is new there must
+//! lie in `http.files_dir`. Called before anything reads the files.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use super::problem::Problem;
+use smsc_domain::settings::{Key, Kind, Resources};
+
+/// Which keys of a resource name a file.
+fn keys(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Account => &["password_file"],
+        Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
+        Kind::List => &["file"],
+        Kind::Route | Kind::Limit | Kind::Policy => &[],
+    }
+}
+
+/// The file that a kept body names under `key`.
+fn named(body: Option<&String>, key: &str) -> Option<PathBuf> {
+    let body: Json = serde_json::from_str(body?).ok()?;
+    body.get(key)?.as_str().map(PathBuf::from)
+}
+
+/// Files of resources that neither lie in `folder` nor are named, at the same place, in one of the
+/// `known` configurations.
+pub fn files_out_of_reach(
+    resources: &Resources,
+    folder: Option<&Path>,
+    known: &[&Resources],
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for (key, body) in resources {
+        for field in keys(key.kind) {
+            let Some(file) = named(Some(body), field) else {
+                continue;
+            };
+            let is_known =
+                |known: &&Resources| named(known.get(key), field).as_ref() == Some(&file);
+            if known.iter().any(is_known) {
+                continue;
+            }
+            if let Err(message) = check(&file, folder) {
+                found.push(Problem::new(place(key, field), message));
+            }
+        }
+    }
+    found
+}
+
+fn place(key: &Key, field: &str) -> String {
+    format!("{key}.{field}")
+}
+
+fn check(path: &Path, folder: Option<&Path>) -> Result<(), String> {
+    let file = path.display();
+    let Some(folder) = folder else {
+        return Err(format!(
+            "{file} cannot be named through the API: set http.files_dir to a folder for such files, \
+             or name it in the configuration file of the node"
+        ));
+    };
+    let outside = || {
+        format!(
+            "{file} is not in {}: only files of http.files_dir can be named through the API",
+            folder.display()
+        )
+    };
+    // By its name first, so that nobody learns here what there is elsewhere; then where links lead.
+    let (Some(path), Some(below)) = (plain(path), plain(folder)) else {
+        return Err(outside());
+    };
+    if !path.starts_with(&below) {
+        return Err(outside());
+    }
+    let real = |path: &Path| path.canonicalize();
+    match (real(&path), real(&below)) {
+        (Ok(path), Ok(below)) if path.starts_with(&below) => Ok(()),
+        (Ok(_), Ok(_)) => Err(outside()),
+        (Err(error), _) | (_, Err(error)) => Err(format!("cannot use {file}: {error}")),
+    }
+}
+
+/// An absolute path without `.` and `..`; `None` where there is no working directory.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in std::path::absolute(path).ok()?.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn list(file: &Path) -> Resources {
+        let body = serde_json::json!({ "file": file, "name": "a" }).to_string();
+        Resources::from([(Key::new(Kind::List, "a"), body)])
+    }
+
+    #[test]
+    fn only_files_of_the_folder_and_known_ones_are_in_reach() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("files");
+        fs::create_dir(&folder).unwrap();
+        fs::write(outer.path().join("secret"), "x").unwrap();
+        fs::write(folder.join("list"), "44\n").unwrap();
+        symlink("list", folder.join("inside")).unwrap();
+        symlink("../secret", folder.join("outside")).unwrap();
+        let said = |file: &Path, folder: Option<&Path>| {
+            let found = files_out_of_reach(&list(file), folder, &[]);
+            found.first().map(ToString::to_string)
+        };
+        for (file, reached) in [
+            ("list", true),
+            ("inside", true),
+            ("./list", true),
+            ("../files/list", true),
+            ("outside", false),
+            ("../secret", false),
+            ("../files/../secret", false),
+            ("none", false),
+        ] {
+            let said = said(&folder.join(file), Some(&folder));
+            assert_eq!(said.is_none(), reached, "{file}: {said:?}");
+        }
+        let outside = said(Path::new("/etc/passwd"), Some(&folder)).unwrap();
+        assert!(
+            outside.starts_with("lists/a.file: /etc/passwd is not in"),
+            "{outside}"
+        );
+        // Nothing is told of what there is outside.
+        assert_eq!(
+            said(Path::new("/etc/passwd2"), Some(&folder)).unwrap(),
+            outside.replace("passwd", "passwd2")
+        );
+        assert!(
+            said(&folder.join("list"), None)
+                .unwrap()
+                .contains("http.files_dir")
+        );
+        let secret = list(&outer.path().join("secret"));
+        assert!(files_out_of_reach(&secret, None, &[&secret]).is_empty());
+        let elsewhere = Resources::from([(
+            Key::new(Kind::List, "b"),
+            secret.values().next().unwrap().clone(),
+        )]);
+        assert_eq!(files_out_of_reach(&secret, None, &[&elsewhere]).len(), 1);
+    }
+}

@@ -1,0 +1,271 @@
+//! `[policy]`, `[[list]]` and `[[limit]]`: who may send what to whom, and how fast.
+//!
+//! [`Policies::read`] compiles what they and the accounts say; the validation calls it to tell every
+//! mistake, the plan to work with the result. Files of lists are read there, so both block.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::problem::{Problem, did_you_mean};
+use super::section::{choice, section};
+use super::value::Status;
+use super::{Account, Config, PriceList};
+use smsc_domain::command_status;
+use smsc_domain::policy::{self, AddressSet, Entry};
+use smsc_host::files;
+
+/// Lines of one file that are complained about; further ones are only counted.
+const COMPLAINTS: usize = 5;
+
+section! {
+    /// `[policy]`: what holds for every account. Addresses are compared after they have been rewritten.
+    pub struct Policy {
+        /// Source addresses that no account may use, notation as `senders` of an account; beyond, the answer is ESME_RINVSRCADR.
+        blocked_senders: Vec<String> = Vec::new(),
+        /// Destinations that no account may send to, notation as `senders` of an account; beyond, the answer is ESME_RINVDSTADR.
+        blocked_destinations: Vec<String> = Vec::new(),
+        /// Answer to a message whose destination is on an opt-out list.
+        opt_out_status: u32 as Status = command_status::ESME_RINVDSTADR,
+        /// A mobile-originated text to an account that is nothing but one of these puts its sender on the account's opt-out list, such as `["STOP"]`; case does not matter. It is delivered all the same.
+        opt_out_keywords: Vec<String> = Vec::new(),
+        /// One that takes it off again, such as `["START"]`.
+        opt_in_keywords: Vec<String> = Vec::new(),
+        /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
+        prices: PriceList = PriceList::default(),
+        /// A message that an operator brings and a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) when an equal one, by addresses and content, came to this node so many times within a minute: it goes round in a circle. 0 never refuses.
+        mobile_originated_repeats: u32 = 3,
+        /// Addresses whose use of `[[limit]]`s each node keeps in memory; beyond, the least used are forgotten and have their burst again.
+        limit_addresses: usize = 100_000,
+    }
+}
+
+section! {
+    /// `[[list]]`: addresses by a name, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
+    pub struct List {
+        /// Its name in `list:NAME`: letters, digits, `-`, `_` and `.`.
+        @required name: String = String::new(),
+        /// Addresses, prefixes and regular expressions, notation as `senders` of an account.
+        entries: Vec<String> = Vec::new(),
+        /// File with more of them, one per line; empty lines and lines that begin with `#` are passed over.
+        file: Option<PathBuf> = None,
+    }
+}
+
+choice! {
+    /// Whose messages share the tokens of a limit.
+    pub enum LimitPer {
+        /// All that it is about share them.
+        Rule = "rule",
+        /// Each source address has its own.
+        Sender = "sender",
+        /// Each destination has its own.
+        Destination = "destination",
+    }
+}
+
+section! {
+    /// `[[limit]]`: how fast accounts may send between some addresses; with `[redis]`, over all nodes. A message that several are about needs tokens of each.
+    pub struct Limit {
+        /// Its name, also in Redis: letters, digits, `-`, `_` and `.`.
+        @required name: String = String::new(),
+        /// Only messages of this account.
+        account: Option<String> = None,
+        /// Only source addresses that begin so.
+        sender_prefix: String = String::new(),
+        /// Only destinations that begin so.
+        destination_prefix: String = String::new(),
+        /// Short messages per second, parts of long ones counted one by one; beyond, the answer is ESME_RTHROTTLED.
+        @required rate: f64 = 0.0,
+        /// Short messages at once; without it, one second's worth.
+        burst: Option<u32> = None,
+        /// Whose messages share the tokens.
+        per: LimitPer = LimitPer::Rule,
+    }
+}
+
+/// Named lists and what is blocked for everybody, compiled.
+#[derive(Debug, Default)]
+pub struct Policies {
+    lists: HashMap<String, Arc<AddressSet>>,
+    blocked_senders: Vec<Arc<AddressSet>>,
+    blocked_destinations: Vec<Arc<AddressSet>>,
+}
+
+// === impl From ===
+
+impl From<LimitPer> for policy::Per {
+    fn from(per: LimitPer) -> Self {
+        match per {
+            LimitPer::Rule => Self::Rule,
+            LimitPer::Sender => Self::Sender,
+            LimitPer::Destination => Self::Destination,
+        }
+    }
+}
+
+// === impl Policies ===
+
+impl Policies {
+    /// Compiles lists and `[policy]`; what is wrong with them goes to `problems`. Blocks.
+    pub fn read(config: &Config, problems: &mut Vec<Problem>) -> Self {
+        let mut policies = Self::default();
+        for (index, list) in config.list.iter().enumerate() {
+            let set = list.read(&format!("list[{index}]"), problems);
+            policies.lists.insert(list.name.clone(), Arc::new(set));
+        }
+        let Policy {
+            blocked_senders,
+            blocked_destinations,
+            ..
+        } = &config.policy;
+        let key = "policy.blocked_senders";
+        policies.blocked_senders = policies.sets(key, blocked_senders, problems);
+        let key = "policy.blocked_destinations";
+        policies.blocked_destinations = policies.sets(key, blocked_destinations, problems);
+        policies
+    }
+
+    /// What an account may do; `None` for everything. Keys of problems begin with `base`.
+    pub fn of(
+        &self,
+        base: &str,
+        account: &Account,
+        problems: &mut Vec<Problem>,
+    ) -> Option<policy::Policy> {
+        let mut own =
+            |key: &str, entries: &[String]| self.sets(&format!("{base}.{key}"), entries, problems);
+        let mut blocked_senders = own("blocked_senders", &account.blocked_senders);
+        let mut blocked_destinations = own("blocked_destinations", &account.blocked_destinations);
+        blocked_senders.extend(self.blocked_senders.iter().cloned());
+        blocked_destinations.extend(self.blocked_destinations.iter().cloned());
+        let policy = policy::Policy {
+            senders: own("senders", &account.senders),
+            destinations: own("destinations", &account.destinations),
+            blocked_senders,
+            blocked_destinations,
+        };
+        (!policy.is_empty()).then_some(policy)
+    }
+
+    /// The sets that entries name together: their own one, and those of lists.
+    fn sets(
+        &self,
+        key: &str,
+        entries: &[String],
+        problems: &mut Vec<Problem>,
+    ) -> Vec<Arc<AddressSet>> {
+        let (mut sets, mut own) = (Vec::new(), Vec::new());
+        for (at, text) in entries.iter().enumerate() {
+            let key = || format!("{key}[{at}]");
+            match Entry::parse(text) {
+                Ok(Entry::List(name)) => match self.lists.get(&name) {
+                    Some(set) => sets.push(Arc::clone(set)),
+                    None => {
+                        let mut known: Vec<&str> = self.lists.keys().map(String::as_str).collect();
+                        known.sort_unstable();
+                        let hint = did_you_mean(&name, &known);
+                        let message = format!("there is no [[list]] \"{name}\", {hint}");
+                        problems.push(Problem::new(key(), message));
+                    }
+                },
+                Ok(entry) => own.push(entry),
+                Err(error) => problems.push(Problem::new(key(), error.to_string())),
+            }
+        }
+        match AddressSet::build(own) {
+            Ok(set) if set.is_empty() => {}
+            Ok(set) => sets.push(Arc::new(set)),
+            Err(error) => problems.push(Problem::new(key, error.to_string())),
+        }
+        sets
+    }
+}
+
+// === impl List ===
+
+impl List {
+    fn read(&self, base: &str, problems: &mut Vec<Problem>) -> AddressSet {
+        let mut entries = Vec::new();
+        for (at, text) in self.entries.iter().enumerate() {
+            let added = add(&mut entries, text);
+            let key = || format!("{base}.entries[{at}]");
+            problems.extend(added.err().map(|message| Problem::new(key(), message)));
+        }
+        if let Some(file) = &self.file
+            && let Err(message) = read_file(file, &mut entries, Telling::Everything)
+        {
+            let message = format!("{}: {message}", file.display());
+            problems.push(Problem::new(format!("{base}.file"), message));
+        }
+        AddressSet::build(entries).unwrap_or_else(|error| {
+            problems.push(Problem::new(base, error.to_string()));
+            AddressSet::default()
+        })
+    }
+
+    /// Why its file cannot be used, without a word of what is in it: whoever has named the file may
+    /// be somebody who may not read it.
+    pub(super) fn unusable_file(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        let mut entries = Vec::new();
+        let read = read_file(file, &mut entries, Telling::Places);
+        entries.retain(|entry| matches!(entry, Entry::Pattern(_)));
+        let usable = read.and_then(|()| match AddressSet::build(entries) {
+            Ok(_) => Ok(()),
+            Err(_) => Err("a regular expression in it cannot be used".to_owned()),
+        });
+        let message = usable.err()?;
+        Some(format!("{}: {message}", file.display()))
+    }
+}
+
+/// How much is told of what is wrong in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// With what stands there.
+    Everything,
+    /// Only where.
+    Places,
+}
+
+fn read_file(file: &Path, entries: &mut Vec<Entry>, telling: Telling) -> Result<(), String> {
+    let text = files::read_text(file, files::LIST).map_err(|error| error.to_string())?;
+    let mut wrong = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim().trim_start_matches('\u{feff}');
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Err(message) = add(entries, line) {
+            wrong.push((number + 1, message));
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let said = wrong.iter().take(COMPLAINTS);
+    let mut said: Vec<String> = said
+        .map(|(line, message)| match telling {
+            Telling::Everything => format!("line {line} {message}"),
+            Telling::Places => format!("line {line} is no address, prefix or expression"),
+        })
+        .collect();
+    if wrong.len() > COMPLAINTS {
+        said.push(format!("and {} more lines", wrong.len() - COMPLAINTS));
+    }
+    Err(said.join("; "))
+}
+
+fn add(entries: &mut Vec<Entry>, text: &str) -> Result<(), String> {
+    match Entry::parse(text) {
+        Ok(Entry::List(_)) => {
+            Err("names a list inside a list; name both where they are used".into())
+        }
+        Ok(entry) => {
+            entries.push(entry);
+            Ok(())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}

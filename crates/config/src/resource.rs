@@ -1,0 +1,458 @@
+//! Accounts, operators, routes and policy as resources: their JSON, their names, what is wrong with them.
+//!
+//! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
+//! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
+//! types and their checks are the same everywhere. A body as it is kept has the keys that are not
+//! the default, in alphabetical order; a password that stands in a file of its own stays there. What is shown has every key, and no secret.
+
+use figment::Figment;
+use figment::value::Value;
+use serde_json::{Map, Value as Json};
+
+use super::problem::Problem;
+use super::setting::{Reader, Setting, Write};
+use super::source::read_kept_password_files;
+use super::{Account, Config, Limit, List, Operator, Policy, Route};
+use smsc_domain::address;
+use smsc_domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
+
+/// A configuration made of a node's file and the resources of the store, and what is wrong with it.
+#[derive(Debug)]
+pub struct Candidate {
+    pub config: Config,
+    /// Keys name the resource: `routes/44.to[0]`.
+    pub problems: Vec<Problem>,
+    pub warnings: Vec<Problem>,
+}
+
+/// One key of a resource that differs. A secret is shown as `"(secret)"`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldChange {
+    pub field: String,
+    pub before: Json,
+    pub after: Json,
+}
+
+/// What stands for a secret where it is compared.
+const SECRET: &str = "(secret)";
+
+// === impl Config ===
+
+impl Config {
+    /// What the store keeps, as it is kept.
+    pub fn resources(&self) -> Resources {
+        let accounts = self
+            .account
+            .iter()
+            .map(|one| (Kind::Account, one.system_id.clone(), account_body(one)));
+        let operators = self
+            .operator
+            .iter()
+            .map(|one| (Kind::Operator, one.id.clone(), operator_body(one)));
+        let routes = self
+            .route
+            .iter()
+            .map(|one| (Kind::Route, one.key(), kept(one)));
+        let lists = self
+            .list
+            .iter()
+            .map(|one| (Kind::List, one.name.clone(), kept(one)));
+        let limits = self
+            .limit
+            .iter()
+            .map(|one| (Kind::Limit, one.name.clone(), kept(one)));
+        let policy = (!self.policy.same(&Policy::default()))
+            .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
+        accounts
+            .chain(operators)
+            .chain(routes)
+            .chain(lists)
+            .chain(limits)
+            .chain(policy)
+            .map(|(kind, name, body)| (Key::new(kind, name), body))
+            .collect()
+    }
+
+    /// Whether there is nothing that [`Config::resources`] could name.
+    pub fn has_no_resources(&self) -> bool {
+        let Self {
+            account,
+            operator,
+            route,
+            list,
+            limit,
+            policy,
+            ..
+        } = self;
+        account.is_empty()
+            && operator.is_empty()
+            && route.is_empty()
+            && list.is_empty()
+            && limit.is_empty()
+            && policy.same(&Policy::default())
+    }
+
+    /// This configuration with other resources, checked. Reads the files that passwords and addresses
+    /// stand in.
+    pub fn with_resources(&self, resources: &Resources) -> Candidate {
+        let mut config = Self {
+            account: Vec::new(),
+            operator: Vec::new(),
+            route: Vec::new(),
+            list: Vec::new(),
+            limit: Vec::new(),
+            policy: Policy::default(),
+            ..self.clone()
+        };
+        let mut problems = Vec::new();
+        for (key, body) in resources {
+            let read = match key.kind {
+                Kind::Account => read(body).map(|one| config.account.push(one)),
+                Kind::Operator => read(body).map(|one| config.operator.push(one)),
+                Kind::Route => read(body).map(|one| config.route.push(one)),
+                Kind::List => read(body).map(|one| config.list.push(one)),
+                Kind::Limit => read(body).map(|one| config.limit.push(one)),
+                Kind::Policy => read(body).map(|one| config.policy = one),
+            };
+            for problem in read.err().unwrap_or_default() {
+                problems.push(Problem::new(join(key, &problem.key), problem.message));
+            }
+        }
+        let mut found = Vec::new();
+        read_kept_password_files(&mut config, &mut found);
+        for (index, list) in config.list.iter_mut().enumerate() {
+            if let Some(message) = list.unusable_file() {
+                found.push(Problem::new(format!("list[{index}].file"), message));
+                // Looked at once, and told in these words.
+                list.file = None;
+            }
+        }
+        let warnings = match config.validate() {
+            Ok(warnings) => warnings,
+            Err(error) => {
+                found.extend(error.problems().iter().cloned());
+                Vec::new()
+            }
+        };
+        let name = |problem: Problem| Problem {
+            key: config.with_names(&problem.key),
+            message: config.with_names(&problem.message),
+            origin: problem.origin,
+        };
+        problems.extend(found.into_iter().map(name));
+        let warnings = warnings.into_iter().map(name).collect();
+        Candidate {
+            problems,
+            warnings,
+            config,
+        }
+    }
+
+    /// A text about `route[3]` as one about `routes/44`: places in lists mean nothing to somebody
+    /// who sees resources.
+    fn with_names(&self, text: &str) -> String {
+        if let Some(field) = text.strip_prefix("policy.") {
+            return join(&Key::new(Kind::Policy, THE_POLICY), field);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        'next: while let Some(at) = rest.find('[') {
+            let (before, after) = rest.split_at(at);
+            for kind in Kind::ALL {
+                let Some(head) = before.strip_suffix(kind.as_str()) else {
+                    continue;
+                };
+                let place = after[1..].split_once(']');
+                let Some((number, tail)) = place else { break };
+                let Some(key) = number.parse().ok().and_then(|at| self.key_at(kind, at)) else {
+                    break;
+                };
+                out.push_str(head);
+                out.push_str(&key.to_string());
+                rest = tail;
+                continue 'next;
+            }
+            out.push_str(before);
+            out.push('[');
+            rest = &after[1..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    fn key_at(&self, kind: Kind, at: usize) -> Option<Key> {
+        let name = match kind {
+            Kind::Account => self.account.get(at)?.system_id.clone(),
+            Kind::Operator => self.operator.get(at)?.id.clone(),
+            Kind::Route => self.route.get(at)?.key(),
+            Kind::List => self.list.get(at)?.name.clone(),
+            Kind::Limit => self.limit.get(at)?.name.clone(),
+            Kind::Policy => THE_POLICY.to_owned(),
+        };
+        Some(Key::new(kind, name))
+    }
+}
+
+// === impl Route ===
+
+impl Route {
+    /// What the route is called: its name, or else its conditions, such as `44`, `default` (an empty
+    /// prefix) or `44:from=ACME:account=bulk`.
+    pub fn key(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => self.conditions(),
+        }
+    }
+
+    /// What it is called without a name.
+    pub fn conditions(&self) -> String {
+        let plain =
+            |text: &str| String::from_utf8_lossy(address::normalise(text.as_bytes())).into_owned();
+        let mut key = plain(&self.prefix);
+        if key.is_empty() {
+            key = "default".to_owned();
+        }
+        if let Some(source) = self.source_prefix.as_deref().filter(|one| !one.is_empty()) {
+            key.push_str(&format!(":from={}", plain(source)));
+        }
+        if let Some(account) = &self.account {
+            key.push_str(&format!(":account={account}"));
+        }
+        if let Some(network) = &self.network {
+            key.push_str(&format!(":network={network}"));
+        }
+        if self.mobile_originated {
+            key.push_str(":mobile_originated");
+        }
+        key
+    }
+}
+
+/// Reads what was given for a resource and answers its body as it is kept. A secret that was left
+/// out is the one of `old`; a name that was left out is the one of `key`.
+///
+/// # Errors
+/// Everything that types and names can tell; the rest is found by [`Config::with_resources`].
+pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<Problem>> {
+    match key.kind {
+        Kind::Account => {
+            let mut one: Account = read_value(given)?;
+            one.system_id = own_name("system_id", &key.name, Some(one.system_id))?;
+            if keeps_password(given, one.password_file.is_some())? {
+                let old = old.and_then(|old| read::<Account>(old).ok());
+                one.password = old.map_or(one.password, |old| old.password);
+            }
+            Ok(account_body(&one))
+        }
+        Kind::Operator => {
+            let mut one: Operator = read_value(given)?;
+            one.id = own_name("id", &key.name, Some(one.id))?;
+            if keeps_password(given, one.password_file.is_some())? {
+                let old = old.and_then(|old| read::<Operator>(old).ok());
+                one.password = old.map_or(one.password, |old| old.password);
+            }
+            Ok(operator_body(&one))
+        }
+        Kind::Route => {
+            let mut one: Route = read_value(given)?;
+            if one.name.is_some() || one.conditions() != key.name {
+                one.name = Some(own_name("name", &key.name, one.name)?);
+            }
+            Ok(kept(&one))
+        }
+        Kind::List => {
+            let mut one: List = read_value(given)?;
+            one.name = own_name("name", &key.name, Some(one.name))?;
+            Ok(kept(&one))
+        }
+        Kind::Limit => {
+            let mut one: Limit = read_value(given)?;
+            one.name = own_name("name", &key.name, Some(one.name))?;
+            Ok(kept(&one))
+        }
+        Kind::Policy if key.name != THE_POLICY => {
+            let message = format!("is not known: there is one policy, {THE_POLICY:?}");
+            Err(vec![Problem::new("", message)])
+        }
+        Kind::Policy => Ok(kept(&read_value::<Policy>(given)?)),
+    }
+}
+
+/// What a resource that was given without a path is called.
+///
+/// # Errors
+/// It cannot be read, or has no name.
+pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
+    let (field, name) = match kind {
+        Kind::Account => ("system_id", read_value::<Account>(given)?.system_id),
+        Kind::Operator => ("id", read_value::<Operator>(given)?.id),
+        Kind::Route => ("name", read_value::<Route>(given)?.key()),
+        Kind::List => ("name", read_value::<List>(given)?.name),
+        Kind::Limit => ("name", read_value::<Limit>(given)?.name),
+        Kind::Policy => ("", THE_POLICY.to_owned()),
+    };
+    match name.is_empty() {
+        true => Err(vec![Problem::new(field, "is missing")]),
+        false => Ok(name),
+    }
+}
+
+/// A kept body with every key, for people: without secrets, options that are not set as `null`.
+pub fn shown(kind: Kind, body: &str) -> Json {
+    fn written<T: Setting + Default>(body: &str) -> Option<Json> {
+        read::<T>(body).ok()?.write(Write::SHOWN)
+    }
+    let shown = match kind {
+        Kind::Account => written::<Account>(body),
+        Kind::Operator => written::<Operator>(body),
+        Kind::Route => written::<Route>(body),
+        Kind::List => written::<List>(body),
+        Kind::Limit => written::<Limit>(body),
+        Kind::Policy => written::<Policy>(body),
+    };
+    shown.unwrap_or(Json::Null)
+}
+
+/// All resources as one document, with their secrets: for the API, from somebody who has them.
+pub fn document(resources: &Resources) -> Json {
+    let list = |kind: Kind| -> Json {
+        resources
+            .iter()
+            .filter(|(key, _)| key.kind == kind)
+            .filter_map(|(_, body)| serde_json::from_str::<Json>(body).ok())
+            .collect()
+    };
+    Kind::ALL
+        .into_iter()
+        .map(|kind| (kind.plural().to_owned(), list(kind)))
+        .collect()
+}
+
+/// What a change does, key by key; of what is new or gone, the keys that are not the default.
+pub fn fields(change: &Change) -> Vec<FieldChange> {
+    let side = |body: &Option<String>| -> Map<String, Json> {
+        let Some(body) = body else {
+            return Map::new();
+        };
+        let kept = serde_json::from_str(body).unwrap_or(Json::Null);
+        match kept {
+            Json::Object(map) => map,
+            _ => Map::new(),
+        }
+    };
+    let (before, after) = (side(&change.before), side(&change.after));
+    // Of a changed resource, what is not named on one side is the default there.
+    let default = |field: &str, there: bool| match there {
+        false => Json::Null,
+        true => shown(change.key.kind, "{}")
+            .get(field)
+            .cloned()
+            .unwrap_or(Json::Null),
+    };
+    let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+        .into_iter()
+        .filter(|name| before.get(*name) != after.get(*name))
+        .map(|name| {
+            let value = |side: &Map<String, Json>, there: bool| match side.get(name) {
+                Some(_) if name == "password" => Json::from(SECRET),
+                Some(value) => value.clone(),
+                None => default(name, there),
+            };
+            FieldChange {
+                field: name.clone(),
+                before: value(&before, change.before.is_some()),
+                after: value(&after, change.after.is_some()),
+            }
+        })
+        .collect()
+}
+
+/// Whether the password stays what it was: neither a new one nor a file is given.
+fn keeps_password(given: &Json, from_file: bool) -> Result<bool, Vec<Problem>> {
+    let is_given = given.get("password").is_some_and(|value| !value.is_null());
+    match (is_given, from_file) {
+        (true, true) => {
+            let message = "set either this or `password`, not both";
+            Err(vec![Problem::new("password_file", message)])
+        }
+        (is_given, from_file) => Ok(!is_given && !from_file),
+    }
+}
+
+/// The name in the path, unless the body says another one.
+fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Vec<Problem>> {
+    match given.filter(|given| !given.is_empty()) {
+        Some(given) if given != path => {
+            let message = format!("is {given:?}, but the path says {path:?}; leave it out");
+            Err(vec![Problem::new(field, message)])
+        }
+        _ => Ok(path.to_owned()),
+    }
+}
+
+fn account_body(one: &Account) -> String {
+    let mut one = one.clone();
+    if one.password_file.is_some() {
+        one.password = Account::default().password;
+    }
+    kept(&one)
+}
+
+fn operator_body(one: &Operator) -> String {
+    let mut one = one.clone();
+    if one.password_file.is_some() {
+        one.password = Operator::default().password;
+    }
+    kept(&one)
+}
+
+fn kept<T: Setting>(one: &T) -> String {
+    let mut json = one.write(Write::KEPT).unwrap_or(Json::Null);
+    json.sort_all_objects();
+    json.to_string()
+}
+
+fn read<T: Setting + Default>(body: &str) -> Result<T, Vec<Problem>> {
+    let given: Json = serde_json::from_str(body)
+        .map_err(|error| vec![Problem::new("", format!("is no JSON: {error}"))])?;
+    read_value(&given)
+}
+
+fn read_value<T: Setting + Default>(given: &Json) -> Result<T, Vec<Problem>> {
+    let value = Value::serialize(without_nulls(given))
+        .map_err(|error| vec![Problem::new("", format!("cannot be read: {error}"))])?;
+    let figment = Figment::new();
+    let mut reader = Reader::new(&figment);
+    let one = T::read(&value, "", &mut reader).unwrap_or_default();
+    match reader.problems.is_empty() {
+        true => Ok(one),
+        false => Err(reader.problems),
+    }
+}
+
+/// `null` is how JSON says that a key is not there.
+fn without_nulls(json: &Json) -> Json {
+    match json {
+        Json::Object(map) => map
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.clone(), without_nulls(value)))
+            .collect(),
+        Json::Array(list) => list.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+fn join(key: &Key, field: &str) -> String {
+    match field.is_empty() {
+        true => key.to_string(),
+        false => format!("{key}.{field}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! JSON of accounts, operators, routes and policy: there and back, without secrets, with every mistake named.
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+use serde_json::json;
+
+use super::*;
+use crate::{LimitPer, OutcomePolicy, PriceList, Retry};
+use smsc_domain::command_status;
+use smsc_domain::route::{Share, Step};
+use smsc_domain::settings::difference;
+
+fn prices(written: &Json) -> PriceList {
+    read_value::<Policy>(&json!({ "prices": written }))
+        .unwrap()
+        .prices
+}
+
+fn config() -> Config {
+    Config {
+        account: vec![Account {
+            system_id: "test".to_owned(),
+            password: "secret".into(),
+            rate: Some(50.0),
+            allow: vec!["10.0.0.0/8".to_owned()],
+            ..Account::default()
+        }],
+        operator: vec![Operator {
+            id: "up".to_owned(),
+            address: "127.0.0.1:2775".to_owned(),
+            system_id: "smsc".to_owned(),
+            outcome_unknown: OutcomePolicy::Wait,
+            interface_version: 0x50,
+            reconnect: vec![Duration::from_millis(200)],
+            retry: Some(Retry {
+                delays: vec![Duration::from_secs(90)],
+                ..Retry::default()
+            }),
+            ..Operator::default()
+        }],
+        route: vec![
+            Route {
+                to: vec![
+                    Step::single("up".to_owned()),
+                    Step {
+                        shares: ["test", "test:failed"]
+                            .map(|target| Share {
+                                target: target.to_owned(),
+                                weight: 3,
+                            })
+                            .to_vec(),
+                    },
+                ],
+                ..Route::default()
+            },
+            Route {
+                prefix: "+44".to_owned(),
+                source_prefix: Some("ACME".to_owned()),
+                account: Some("test".to_owned()),
+                to: vec![Step::single("up".to_owned())],
+                ..Route::default()
+            },
+        ],
+        list: vec![List {
+            name: "brands".to_owned(),
+            entries: vec!["BANK".to_owned(), "/^lotto/".to_owned()],
+            ..List::default()
+        }],
+        limit: vec![Limit {
+            name: "few".to_owned(),
+            rate: 0.5,
+            per: LimitPer::Destination,
+            ..Limit::default()
+        }],
+        policy: Policy {
+            blocked_senders: vec!["list:brands".to_owned()],
+            opt_out_status: command_status::ESME_RSUBMITFAIL,
+            prices: prices(&json!({"44": 3, "default": 2})),
+            ..Policy::default()
+        },
+        ..Config::default()
+    }
+}
+
+#[test]
+fn what_is_kept_comes_back_as_it_was() {
+    let config = config();
+    let resources = config.resources();
+    let names: Vec<String> = resources.keys().map(ToString::to_string).collect();
+    assert_eq!(
+        names,
+        [
+            "accounts/test",
+            "operators/up",
+            "routes/44:from=ACME:account=test",
+            "routes/default",
+            "lists/brands",
+            "limits/few",
+            "policies/all",
+        ]
+    );
+    let back = config.with_resources(&resources);
+    assert!(back.problems.is_empty(), "{:?}", back.problems);
+    assert_eq!(back.config.account, config.account);
+    assert_eq!(back.config.operator, config.operator);
+    assert_eq!(back.config.resources(), resources);
+    let body = &resources[&Key::new(Kind::Account, "test")];
+    assert_eq!(
+        serde_json::from_str::<Json>(body).unwrap(),
+        json!({"system_id": "test", "password": "secret", "rate": 50, "allow": ["10.0.0.0/8"]}),
+        "only what is not the default"
+    );
+    let body = &resources[&Key::new(Kind::Policy, THE_POLICY)];
+    assert_eq!(
+        serde_json::from_str::<Json>(body).unwrap(),
+        json!({
+            "blocked_senders": ["list:brands"],
+            "opt_out_status": "ESME_RSUBMITFAIL",
+            "prices": {"44": 3, "default": 2},
+        })
+    );
+    assert!(Config::default().has_no_resources());
+    let mut one = Config::default();
+    one.policy.limit_addresses = 1;
+    assert!(!one.has_no_resources());
+}
+
+#[test]
+fn what_is_shown_can_be_given_back_and_has_no_secret() {
+    let resources = config().resources();
+    for (key, body) in &resources {
+        let shown = shown(key.kind, body);
+        assert!(!shown.to_string().contains("secret"), "{shown}");
+        assert_eq!(accept(key, &shown, Some(body)).unwrap(), *body, "{shown}");
+    }
+}
+
+#[test]
+fn problems_name_the_resource_and_the_cure() {
+    let config = config();
+    let mut resources = config.resources();
+    resources.remove(&Key::new(Kind::Operator, "up"));
+    let key = Key::new(Kind::Account, "other");
+    let body = accept(&key, &json!({"rate": -1}), None).unwrap();
+    resources.insert(key.clone(), body);
+    resources.remove(&Key::new(Kind::List, "brands"));
+    let few = Key::new(Kind::Limit, "few");
+    resources.insert(few.clone(), accept(&few, &json!({}), None).unwrap());
+    let found = config.with_resources(&resources).problems;
+    let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+    for expected in [
+        "accounts/other.password: is missing",
+        "accounts/other.rate: must be above 0",
+        "limits/few.rate: ",
+        "policies/all.blocked_senders[0]: there is no [[list]] \"brands\"",
+        "routes/44:from=ACME:account=test.to[0]: there is no target \"up\"",
+        "routes/default.to[0]: there is no target \"up\"",
+    ] {
+        assert!(
+            said.iter().any(|one| one.starts_with(expected)),
+            "{said:#?}"
+        );
+    }
+    let wrong = accept(&key, &json!({"rate": "fast", "windo": 3}), None).unwrap_err();
+    let said: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "windo: unknown key, did you mean `window`?",
+            "rate: expected a number, found the text \"fast\"; write a number without quotes"
+        ]
+    );
+    assert!(accept(&key, &json!({"system_id": "another"}), None).is_err());
+}
+
+#[test]
+fn a_secret_that_is_left_out_stays_and_one_that_is_given_does_not() {
+    let key = Key::new(Kind::Account, "test");
+    let old = r#"{"system_id":"test","password":"secret"}"#;
+    let password = |given: Json| {
+        let body = accept(&key, &given, Some(old)).unwrap();
+        let one: Account = read(&body).unwrap();
+        one.password.expose_secret().to_owned()
+    };
+    assert_eq!(password(json!({"window": 5})), "secret");
+    assert_eq!(password(json!({"password": null})), "secret");
+    assert_eq!(password(json!({"password": "new"})), "new");
+    assert_eq!(password(json!({"password_file": "/run/secret"})), "");
+    let both = json!({"password_file": "/run/secret", "password": "x"});
+    assert!(accept(&key, &both, Some(old)).is_err());
+}
+
+#[test]
+fn routes_are_called_by_name_or_conditions() {
+    let called = |path: &str, given: Json| {
+        let body = accept(&Key::new(Kind::Route, path), &given, None).unwrap();
+        read::<Route>(&body).unwrap().name
+    };
+    let given = json!({"prefix": "44", "to": ["up"]});
+    assert_eq!(called("44", given.clone()), None);
+    assert_eq!(called("uk", given), Some("uk".to_owned()));
+    let key = Key::new(Kind::Route, "45");
+    let body = accept(&key, &json!({"prefix": "44", "to": ["up"]}), None).unwrap();
+    let mut resources = config().resources();
+    resources.insert(key, body);
+    let found = config().with_resources(&resources).problems;
+    assert!(found[0].key == "routes/45.name", "{found:?}");
+}
+
+#[test]
+fn a_change_is_told_key_by_key_without_secrets() {
+    let before = config();
+    let mut after = before.clone();
+    after.account[0].password = "other".into();
+    after.account[0].rate = None;
+    after.route.pop();
+    let changes = difference(&before.resources(), &after.resources());
+    assert_eq!(changes.len(), 2);
+    let told = fields(&changes[0]);
+    assert_eq!(told.len(), 2);
+    assert_eq!(told[0].field, "password");
+    assert_eq!(told[0].before, SECRET);
+    assert_eq!((&told[1].before, &told[1].after), (&json!(50), &Json::Null));
+    assert_eq!(changes[1].action(), "removed");
+}

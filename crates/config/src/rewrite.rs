@@ -1,0 +1,83 @@
+//! `rewrite_in` and `rewrite_out` of accounts and operators: the rules by which addresses are
+//! rewritten, as they are written down.
+
+use bytes::Bytes;
+
+use super::section::{choice, section};
+use smsc_domain::rewrite::{Rule, Rules};
+
+choice! {
+    /// Which address a rule is about.
+    pub enum AddressField {
+        /// source_addr.
+        Source = "source",
+        /// destination_addr.
+        Destination = "destination",
+    }
+}
+
+section! {
+    /// One rule. The first one of its field whose conditions all hold is applied, and no other.
+    pub struct RewriteRule {
+        /// Which address it is about.
+        @required field: Option<AddressField> = None,
+        /// Condition: the TON (0 unknown, 1 international, 2 national, 3 network specific, 4 subscriber number, 5 alphanumeric, 6 abbreviated).
+        ton: Option<u8> = None,
+        /// Condition: the NPI (0 unknown, 1 ISDN/E.164, 3 data, 4 telex, 6 land mobile, 8 national, 9 private, 10 ERMES, 14 internet, 18 WAP).
+        npi: Option<u8> = None,
+        /// Condition: what the address begins with; a plus counts as a character.
+        prefix: String = String::new(),
+        /// Condition: the address has at least so many characters.
+        min_length: Option<u32> = None,
+        /// Condition: the address has at most so many characters; 0 is for an address that is empty.
+        max_length: Option<u32> = None,
+        /// Condition: whether there is anything but digits in the address, apart from a plus in front.
+        alphanumeric: Option<bool> = None,
+        /// Characters that are taken from the start.
+        strip: u32 = 0,
+        /// What is put in front, after `strip`.
+        add: String = String::new(),
+        /// What stands in place of the whole address, instead of `strip` and `add`.
+        replace: Option<String> = None,
+        /// The new TON; without it, it stays.
+        set_ton: Option<u8> = None,
+        /// The new NPI; without it, it stays.
+        set_npi: Option<u8> = None,
+    }
+}
+
+// === impl RewriteRule ===
+
+impl RewriteRule {
+    /// The rule as the domain uses it.
+    pub fn to_domain(&self) -> Rule {
+        let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        Rule {
+            ton: self.ton,
+            npi: self.npi,
+            prefix: octets(&self.prefix),
+            min_length: self.min_length.map(|least| least as usize),
+            max_length: self.max_length.map(|most| most as usize),
+            alphanumeric: self.alphanumeric,
+            replace: self.replace.as_deref().map(octets),
+            strip: self.strip as usize,
+            add: octets(&self.add),
+            set_ton: self.set_ton,
+            set_npi: self.set_npi,
+        }
+    }
+}
+
+/// The rules of a list by the address that they are about, in their order.
+pub fn rules(list: &[RewriteRule]) -> Rules {
+    let about = |field: AddressField| {
+        list.iter()
+            .filter(|rule| rule.field == Some(field))
+            .map(RewriteRule::to_domain)
+            .collect()
+    };
+    Rules {
+        source: about(AddressField::Source),
+        destination: about(AddressField::Destination),
+    }
+}

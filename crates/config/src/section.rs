@@ -1,0 +1,215 @@
+//! `section!` and `choice!`: a table or a word list of the configuration, written once.
+//!
+//! One declaration gives the struct with its documentation, its defaults, the reader that knows
+//! every key, equality, and the rows of docs/configuration.md: they cannot drift apart.
+
+/// Declares a table. Each field: documentation, `@required` if there is no sensible default, name,
+/// type (with `as Type` when it is written differently than it is kept), default.
+macro_rules! section {
+    (
+        $(#[doc = $table_doc:literal])+
+        pub struct $table:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $(@ $mark:ident)?
+                $field:ident : $kept:ty $(as $written:ty)? = $default:expr
+            ),+ $(,)?
+        }
+    ) => {
+        $(#[doc = $table_doc])+
+        #[derive(Debug, Clone)]
+        pub struct $table {
+            $(
+                $(#[doc = $doc])+
+                pub $field: $kept,
+            )+
+        }
+
+        impl Default for $table {
+            fn default() -> Self {
+                Self { $( $field: $default, )+ }
+            }
+        }
+
+        impl PartialEq for $table {
+            fn eq(&self, other: &Self) -> bool {
+                $crate::setting::Setting::same(self, other)
+            }
+        }
+
+        impl $table {
+            /// Every key of the table.
+            pub(crate) const KEYS: &'static [&'static str] = &[$( stringify!($field) ),+];
+        }
+
+        impl $crate::setting::Setting for $table {
+            const TABLE: bool = true;
+
+            fn kind() -> String {
+                "table".to_owned()
+            }
+
+            fn read(
+                value: &figment::value::Value,
+                key: &str,
+                reader: &mut $crate::setting::Reader<'_>,
+            ) -> Option<Self> {
+                let table = reader.table(value, key, Self::KEYS)?;
+                let mut read = Self::default();
+                $(
+                    if let Some(value) = table.get(stringify!($field)) {
+                        let key = $crate::setting::join(key, stringify!($field));
+                        type Written = $crate::section::written!($kept $(, $written)?);
+                        let field =
+                            <Written as $crate::setting::Setting>::read(value, &key, reader);
+                        if let Some(field) = field {
+                            read.$field = <$kept>::from(field);
+                        }
+                    }
+                )+
+                Some(read)
+            }
+
+            fn show(&self) -> String {
+                String::new()
+            }
+
+            fn write(
+                &self,
+                how: $crate::setting::Write,
+            ) -> Option<serde_json::Value> {
+                use $crate::setting::Setting;
+                let default = Self::default();
+                let mut table = serde_json::Map::new();
+                $({
+                    type Written = $crate::section::written!($kept $(, $written)?);
+                    if how.every_key || !Setting::same(&self.$field, &default.$field) {
+                        match <Written as Setting>::write(&Written::from(self.$field.clone()), how) {
+                            Some(value) => {
+                                table.insert(stringify!($field).to_owned(), value);
+                            }
+                            None if how.every_key && !<Written as Setting>::HIDDEN => {
+                                table.insert(stringify!($field).to_owned(), serde_json::Value::Null);
+                            }
+                            None => {}
+                        }
+                    }
+                })+
+                Some(serde_json::Value::Object(table))
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                $( $crate::setting::Setting::same(&self.$field, &other.$field) )&&+
+            }
+
+            fn describe(
+                &self,
+                mut entry: $crate::setting::Entry,
+                out: &mut Vec<$crate::setting::Entry>,
+            ) {
+                use $crate::setting::{Entry, Setting, Shape, join};
+                let key = entry.key.clone();
+                if !key.is_empty() {
+                    entry.kind = Self::kind();
+                    entry.shape = Shape::Table;
+                    out.push(entry);
+                }
+                $({
+                    type Written = $crate::section::written!($kept $(, $written)?);
+                    let marks: &[&str] = &[$( stringify!($mark) )?];
+                    let entry = Entry {
+                        key: join(&key, stringify!($field)),
+                        kind: String::new(),
+                        default: String::new(),
+                        doc: [$( $doc.trim() ),+].join(" "),
+                        required: marks.contains(&"required"),
+                        shape: Shape::Value,
+                    };
+                    <Written as Setting>::describe(&Written::from(self.$field.clone()), entry, out);
+                })+
+            }
+
+            fn describe_new(key: &str, out: &mut Vec<$crate::setting::Entry>) {
+                let mut own = Vec::new();
+                let head = $crate::setting::Entry {
+                    key: key.to_owned(),
+                    kind: String::new(),
+                    default: String::new(),
+                    doc: String::new(),
+                    required: false,
+                    shape: $crate::setting::Shape::Table,
+                };
+                Self::default().describe(head, &mut own);
+                // The head of a list of tables is already there.
+                out.extend(own.into_iter().skip(1));
+            }
+        }
+    };
+}
+
+/// The type as it is written: the second one if there is one.
+macro_rules! written {
+    ($kept:ty) => {
+        $kept
+    };
+    ($kept:ty, $written:ty) => {
+        $written
+    };
+}
+
+/// Declares a choice between words.
+macro_rules! choice {
+    (
+        $(#[$attribute:meta])+
+        pub enum $name:ident {
+            $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $( $(#[doc = $doc])+ $variant, )+
+        }
+
+        impl $name {
+            /// The word in the configuration.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $word, )+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl $crate::setting::Leaf for $name {
+            const EXAMPLE: &'static str = "one of them, in quotes";
+
+            fn kind() -> String {
+                let words = [$( concat!("\"", $word, "\"") ),+];
+                match words.as_slice() {
+                    [only] => (*only).to_owned(),
+                    [first @ .., last] => format!("{} or {last}", first.join(", ")),
+                    [] => String::new(),
+                }
+            }
+
+            fn parse(value: &figment::value::Value) -> Option<Self> {
+                match value.as_str()? {
+                    $( $word => Some(Self::$variant), )+
+                    _ => None,
+                }
+            }
+
+            fn show(&self) -> String {
+                format!("\"{}\"", self.as_str())
+            }
+        }
+    };
+}
+
+pub(super) use {choice, section, written};

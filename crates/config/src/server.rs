@@ -1,0 +1,480 @@
+//! The tables about this server itself: one struct per `[table]`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::outputs::{SyslogFacility, SyslogTarget};
+use super::section::{choice, section};
+use super::value::Status;
+use smsc_domain::command_status;
+use smsc_domain::retry::{Class, RetryPolicy, Rule};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+choice! {
+    /// How log lines look.
+    pub enum LogFormat {
+        /// For people.
+        Text = "text",
+        /// One JSON object per line, for machines.
+        Json = "json",
+    }
+}
+
+section! {
+    /// `[log]`
+    pub struct Log {
+        /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
+        level: String = "info".to_owned(),
+        /// Text for people or JSON for machines.
+        format: LogFormat = LogFormat::Text,
+        /// Lines go there too: `udp://host:port`, `tcp://host:port` (RFC 5424) or `unix:///dev/log`.
+        syslog: Option<SyslogTarget> = None,
+        /// What syslog is told that we are.
+        syslog_facility: SyslogFacility = SyslogFacility::Daemon,
+    }
+}
+
+choice! {
+    /// Who may read `/metrics`.
+    pub enum MetricsFor {
+        /// Everybody, all of it.
+        Everybody = "everybody",
+        /// Everybody; series that name an account only with a token of the API.
+        WithoutAccounts = "without_accounts",
+        /// Nobody without a token of the API.
+        Token = "token",
+    }
+}
+
+choice! {
+    /// How subscribers' numbers look in traces.
+    pub enum NumberForm {
+        /// Country and network, and the last digits: `4477*****123`.
+        Masked = "masked",
+        /// A keyed hash: equal numbers look equal, nobody can read them.
+        Hashed = "hashed",
+        /// As they are.
+        Full = "full",
+    }
+}
+
+section! {
+    /// `[telemetry]`: traces. They go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, without which there are none.
+    pub struct Telemetry {
+        /// Share of messages that are traced, from 0 to 1; messages that fail are traced in any case.
+        trace_ratio: f64 = 0.01,
+        /// A receipt that comes later than this after its message begins a new trace, linked with the old one.
+        trace_link_after: Duration = HOUR,
+        /// Where a trace can be looked at, such as `https://grafana.example/trace/{trace_id}`; shown with the message.
+        trace_url: Option<String> = None,
+        /// How subscribers' numbers look in traces.
+        numbers: NumberForm = NumberForm::Masked,
+        /// Key of the hashes, the same on all nodes; without it each process has a random one.
+        number_key: Option<SecretString> = None,
+    }
+}
+
+choice! {
+    /// What a bind is told that is refused for who it is.
+    pub enum BindRefusals {
+        /// Always ESME_RINVPASWD, so that nobody learns which accounts there are.
+        Uniform = "uniform",
+        /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for an address that it may not come from, ESME_RINVPASWD for a wrong password.
+        Exact = "exact",
+    }
+}
+
+section! {
+    /// `[smpp]`: sessions with ESMEs and operators, and the plain listener for ESMEs.
+    pub struct Smpp {
+        /// Addresses to listen on without TLS: one, or a list; `[]` when every address has a `[[listener]]`.
+        listen: Vec<SocketAddr> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 2775))],
+        /// Our system_id in bind answers, at most 15 octets.
+        system_id: String = "smsc".to_owned(),
+        /// Connections of ESMEs at once, bound or not; more are closed at accept.
+        max_connections: usize = 5_000,
+        /// Connections from one address that have not bound yet; more are closed at accept. An IPv6 address counts as its /64. Without it, a quarter of `max_connections`, but not less than 32, so that no single address can take all of them.
+        max_unbound_per_address: Option<usize> = None,
+        /// Longest PDU in octets; a longer one closes the session, because it cannot be skipped.
+        max_pdu: u32 = 65_536,
+        /// A connection that has not bound by then is closed; a PROXY header and a TLS handshake get as long.
+        session_init_timeout: Duration = 30 * SECOND,
+        /// What a bind is told that is refused for an unknown or disabled account, a wrong password, or an address that its account may not come from. The log and `smsc_binds_refused_by_reason_total` always have the reason.
+        bind_refusals: BindRefusals = BindRefusals::Uniform,
+        /// Longest delay of such a refusal. The delay doubles with each one for the same account from the same address, beginning with the second, and for the same address, beginning with the eleventh; a right password is never delayed. After ten minutes without one it is forgotten. "0s" never delays.
+        bind_refusal_delay: Duration = 5 * SECOND,
+        /// A silent bind is asked for life after this time; "0s" never asks.
+        enquire_link_interval: Duration = 30 * SECOND,
+        /// A bind that does not answer enquire_link within this time is closed.
+        enquire_link_timeout: Duration = 10 * SECOND,
+        /// A bind without any message for this time is closed; "0s" keeps it for ever.
+        inactivity_timeout: Duration = 150 * SECOND,
+        /// Our deliver_sm counts as unanswered after this time.
+        response_timeout: Duration = 30 * SECOND,
+        /// Answer to a message for which no route exists.
+        no_route_status: u32 as Status = command_status::ESME_RINVDSTADR,
+        /// Answer to a message beyond `account.quota_per_day`.
+        quota_status: u32 as Status = command_status::ESME_RTHROTTLED,
+        /// Answer to a message of a prepaid account that its balance does not cover.
+        balance_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
+        /// Answer to a duplicate, for accounts with `duplicate_window`.
+        duplicate_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
+        /// Accepted submissions that this node remembers to find duplicates, about 100 octets each; the oldest go first.
+        duplicate_entries: usize = 100_000,
+        /// Answers that may wait for a slow reader, in KiB per connection; beyond, we stop reading from it.
+        write_buffer_kib: usize = 4_096,
+        /// A connection without traffic is probed by the kernel after this time, ESMEs' and operators'; "0s" never.
+        tcp_keepalive: Duration = 60 * SECOND,
+        /// What was sent and is not acknowledged by TCP for this time breaks the connection; "0s" leaves it to the kernel, which takes a quarter of an hour.
+        tcp_user_timeout: Duration = 60 * SECOND,
+        /// When an account with `on_full = "replace"` is full, a silent bind that does not answer enquire_link within this time makes room.
+        takeover_timeout: Duration = 5 * SECOND,
+        /// When the process is told to stop, windows in flight get this time to be answered; then binds are unbound as they are.
+        drain_timeout: Duration = 15 * SECOND,
+    }
+}
+
+section! {
+    /// `[http]`: the admin API, health and metrics.
+    pub struct Http {
+        /// Address of the admin API.
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+        /// An address more, for `/health` alone, with a thread of its own: probes are answered there whatever the others ask for.
+        health_listen: Option<SocketAddr> = None,
+        /// Bearer token of the admin API; generated and kept in the data folder when it is not set.
+        admin_token: Option<SecretString> = None,
+        /// File with the token, instead of `admin_token`.
+        admin_token_file: Option<PathBuf> = None,
+        /// File with the certificate chain (PEM); with it, the admin API, health and metrics are served by HTTPS. Read again when it changes.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
+        /// Folder in which a file must be that is named through the API (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's own configuration names at the same place.
+        files_dir: Option<PathBuf> = None,
+        /// Connections of one address that have shown no good token; one more closes the one that has been idle for longest.
+        strangers: usize = 64,
+        /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For says where a request comes from.
+        proxy_from: Vec<String> = Vec::new(),
+        /// Who may read `/metrics`, whose series name accounts. A token of the API is any with the role `read`, as bearer.
+        metrics: MetricsFor = MetricsFor::Everybody,
+        /// Requests of one token under way at once; more are answered with status 429.
+        max_requests: usize = 32,
+        /// Entries of the audit log are removed after this time.
+        audit_retention: Duration = 365 * DAY,
+        /// Threads of the HTTP server.
+        workers: usize = 1,
+    }
+}
+
+section! {
+    /// `[store]`: the embedded store in the data folder.
+    pub struct Store {
+        /// Pages (of 4 KiB) of the write-ahead log after which it is brought into the database, beside the commits. The log may grow to sixteen times as many.
+        wal_autocheckpoint: u32 = 1_000,
+        /// Most operations in one commit.
+        batch_rows: usize = 1_024,
+        /// How long a commit waits for company; "0s" commits what is there.
+        linger: Duration = Duration::ZERO,
+        /// Free space of the data folder's disk in MiB below which new messages are refused with ESME_RMSGQFUL.
+        min_free_mib: u64 = 512,
+        /// Keep the index that makes messages searchable by destination.
+        search_index: bool = true,
+        /// Finished messages are removed after this time.
+        retention: Duration = 30 * DAY,
+        /// The text of finished messages is erased after this time, the rest of them stays; without it, the text is kept as long as the message.
+        text_retention: Option<Duration> = None,
+    }
+}
+
+section! {
+    /// `[postgres]`: a store that many nodes share, instead of the embedded one.
+    pub struct Postgres {
+        /// Such as `postgres://smsc:secret@db.example/smsc?sslmode=require`; without it the embedded store is used.
+        url: Option<SecretString> = None,
+        /// File with the URL, instead of `url`.
+        url_file: Option<PathBuf> = None,
+        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+        ca_file: Option<PathBuf> = None,
+        /// Connections that write; two are enough for two cores.
+        writers: usize = 2,
+        /// Connections that read.
+        readers: usize = 4,
+        /// Most rows in one commit.
+        batch_rows: usize = 512,
+        /// A statement that takes longer fails.
+        statement_timeout: Duration = 10 * SECOND,
+        /// A statement that waits longer for a lock fails.
+        lock_timeout: Duration = 5 * SECOND,
+        /// New messages are refused when the database has not answered for this time.
+        write_timeout: Duration = 5 * SECOND,
+        /// Keep the table smpp.message_correlations for other programs; it costs throughput.
+        message_correlations: bool = false,
+    }
+}
+
+section! {
+    /// `[redis]`: what all nodes share and may lose: limits, and answers of the resolver.
+    pub struct Redis {
+        /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` by TLS; without it each node keeps the limits for itself.
+        url: Option<SecretString> = None,
+        /// File with the URL, instead of `url`.
+        url_file: Option<PathBuf> = None,
+        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+        ca_file: Option<PathBuf> = None,
+        /// How the rates of operators are kept.
+        limit: LimitMode = LimitMode::Fixed,
+        /// After a second's tokens are used up, messages are due again after this time.
+        retry_in: Duration = Duration::from_millis(500),
+        /// Redis counts as unreachable when it has not answered for this time.
+        timeout: Duration = Duration::from_millis(500),
+        /// Put the operator's id in braces in key names, so that Redis Cluster keeps its keys together.
+        hash_tags: bool = false,
+    }
+}
+
+choice! {
+    /// How a shared rate is counted.
+    pub enum LimitMode {
+        /// Per second of the clock, in `tps:{operator}:{second}`: up to twice the rate around its turn.
+        Fixed = "fixed",
+        /// Never more than the rate in any second.
+        Strict = "strict",
+    }
+}
+
+choice! {
+    /// What a node does.
+    pub enum NodeRole {
+        /// Listens for ESMEs and delivers to them.
+        Smpp = "smpp",
+        /// Binds to operators and owns their queues.
+        Delivery = "delivery",
+        /// Serves the whole admin API; without it, health and metrics only.
+        Http = "http",
+        /// May do the work that one node does for all.
+        Janitor = "janitor",
+    }
+}
+
+section! {
+    /// `[cluster]`: this node among those that share a PostgreSQL store.
+    pub struct Cluster {
+        /// What this node does.
+        roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor],
+        /// A node that the database has not heard of for this time is dead.
+        lease: Duration = 10 * SECOND,
+        /// A node stops this long before its lease ends; others wait as long after it.
+        margin: Duration = 2 * SECOND,
+        /// How often the lease is renewed, and a node looks at the others without being told to.
+        heartbeat: Duration = SECOND,
+        /// How often a node looks for work from other nodes, should a wake-up have been lost.
+        poll: Duration = SECOND,
+    }
+}
+
+section! {
+    /// `[queue]`: the queue of every destination.
+    pub struct Queue {
+        /// Messages of a queue whose bodies are in RAM, ready to go, for each priority; each account may have
+        /// four more, and half as many may be of those that came last.
+        page: usize = 4_096,
+        /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
+        max_waiting: u64 = 20_000_000,
+        /// Share of `max_waiting` that the messages of one account may take of one queue, in percent; more of its messages are refused with ESME_RMSGQFUL.
+        account_share: u32 = 90,
+        /// Share of a queue's messages that go from lower priorities while there are higher ones, in percent; at 0 the lower ones wait until there are no higher ones.
+        low_share: u32 = 5,
+        /// Ids of waiting messages kept in RAM per queue; the rest stays in the store.
+        memory_items: usize = 4_000_000,
+        /// Messages move to the next target of their route when theirs has been unavailable for this time.
+        failover_after: Duration = 30 * SECOND,
+        /// How often each node compares what is stored with its queues, slowly, and puts back what none of them knows.
+        compare_every: Duration = 300 * SECOND,
+    }
+}
+
+impl Queue {
+    /// Most messages of one account that may wait in a queue that it shares with others.
+    pub fn most_of_one(&self) -> u64 {
+        let share = u128::from(self.max_waiting) * u128::from(self.account_share) / 100;
+        u64::try_from(share).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+section! {
+    /// `[validity]`: how long messages live.
+    pub struct Validity {
+        /// For messages that name no validity_period.
+        default: Duration = 10 * DAY,
+        /// Longer wishes are cut to this.
+        max: Duration = 10 * DAY,
+        /// How long a receipt waits for an account that binds no receiver, or does not acknowledge it, after its message has ended; then it is given up. "0s" keeps it for ever.
+        receipts: Duration = 7 * DAY,
+    }
+}
+
+impl Validity {
+    /// Until when a receipt is kept whose message ended then; Unix milliseconds.
+    pub fn of_receipt(&self, ended_at: i64) -> i64 {
+        match i64::try_from(self.receipts.as_millis()) {
+            Ok(0) | Err(_) => i64::MAX,
+            Ok(kept) => ended_at.saturating_add(kept),
+        }
+    }
+}
+
+choice! {
+    /// What a command_status means for the next attempt.
+    pub enum RetryClass {
+        /// Try again later.
+        Temporary = "temporary",
+        /// Never again: REJECTED.
+        Permanent = "permanent",
+        /// Wait; it does not count as an attempt.
+        Throttled = "throttled",
+    }
+}
+
+section! {
+    /// `[[retry.status]]`: one command_status treated differently.
+    pub struct RetryStatus {
+        /// The command_status, by name or number.
+        @required status: u32 as Status = 0,
+        /// What it means.
+        class: RetryClass = RetryClass::Temporary,
+        /// Pauses of its own instead of `retry.delays`.
+        delays: Option<Vec<Duration>> = None,
+    }
+}
+
+section! {
+    /// `[retry]`: when a refused message is tried again.
+    pub struct Retry {
+        /// Pauses after the first, second, … attempt; the last one repeats.
+        delays: Vec<Duration> = vec![30 * MINUTE],
+        /// Pause of a message after an operator answered that it is throttled, and of all others to it when its `adaptive` is false.
+        throttled_delay: Duration = Duration::from_millis(500),
+        /// Attempts before a temporary refusal is final; without it, until the message expires.
+        max_attempts: Option<u32> = None,
+        /// Statuses that mean something else than usual.
+        status: Vec<RetryStatus> = Vec::new(),
+    }
+}
+
+section! {
+    /// `[correlation]`: from an operator's message id back to the message.
+    pub struct Correlation {
+        /// How long a handed-over message waits for its receipt before it ends UNKNOWN.
+        ttl: Duration = 72 * HOUR,
+        /// How often outdated correlations are removed, and rows of `smpp.message_correlations` that
+        /// have had their time.
+        sweep: Duration = 15 * MINUTE,
+        /// Correlations in RAM; older ones are found in the index file.
+        memory: usize = 2_000_000,
+        /// How long a receipt that matches nothing is held in RAM before it is parked in the store.
+        early_hold: Duration = Duration::from_millis(200),
+        /// Most parked receipts; the oldest are dropped and counted.
+        parked_max: usize = 1_000_000,
+        /// Messages handed over lately whose bodies stay in memory for their receipts.
+        cache: usize = 50_000,
+    }
+}
+
+section! {
+    /// `[cdr]`: call detail records, one JSON object per line.
+    pub struct Cdr {
+        /// Write them.
+        enabled: bool = true,
+        /// Their folder; without it, `cdr` in the data folder.
+        dir: Option<PathBuf> = None,
+        /// A new file after this many MiB.
+        rotate_mib: u64 = 256,
+        /// A new file after this time.
+        rotate_every: Duration = HOUR,
+        /// Files to keep; 0 keeps all.
+        keep: u32 = 168,
+        /// The group of a file may read it (0640), for whoever collects them from a `dir` of its own, which then stays as it is; without it they are their owner's alone (0600).
+        group_may_read: bool = false,
+    }
+}
+
+section! {
+    /// `[runtime]`: threads.
+    pub struct Runtime {
+        /// Threads that read and write SMPP sessions; 0 means one per core.
+        session_threads: usize = 0,
+    }
+}
+
+/// Who opens a few binds at once must not be taken for somebody who keeps others out.
+const LEAST_UNBOUND: usize = 32;
+
+// === impl Smpp ===
+
+impl Smpp {
+    /// Connections of one origin that may wait for their bind.
+    pub fn max_unbound_per_address(&self) -> usize {
+        let share = || (self.max_connections / 4).max(LEAST_UNBOUND);
+        self.max_unbound_per_address.unwrap_or_else(share)
+    }
+}
+
+// === impl Runtime ===
+
+impl Runtime {
+    /// The number of session threads, at least 1.
+    pub fn session_threads(&self) -> usize {
+        match self.session_threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads => threads,
+        }
+    }
+}
+
+// === impl RetryClass ===
+
+impl RetryClass {
+    /// Every class.
+    pub const ALL: [Self; 3] = [Self::Temporary, Self::Permanent, Self::Throttled];
+
+    /// The class of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
+    /// As the domain has it.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Temporary => Class::Temporary,
+            Self::Permanent => Class::Permanent,
+            Self::Throttled => Class::Throttled,
+        }
+    }
+}
+
+// === impl Retry ===
+
+impl Retry {
+    /// The schedule as the domain uses it.
+    pub fn policy(&self) -> RetryPolicy {
+        let rules = self.status.iter().map(|rule| {
+            let class = rule.class.class();
+            let delays = rule.delays.clone().unwrap_or_default();
+            (rule.status, Rule { class, delays })
+        });
+        RetryPolicy {
+            delays: self.delays.clone(),
+            throttled_delay: self.throttled_delay,
+            max_attempts: self.max_attempts,
+            rules: rules.collect(),
+            classes: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! What types cannot say: ranges, references between tables, duplicates.
+//!
+//! Each check names the key and what to write instead; all of them run, so that one start tells
+//! everything. Warnings are for what works but is probably not meant.
+
+mod cluster;
+mod listeners;
+mod peers;
+mod policy;
+mod prices;
+mod redis;
+mod resolver;
+mod rewrite;
+mod routes;
+mod sharing;
+mod words;
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+
+use super::outputs::is_host_and_port;
+use super::problem::{ConfigError, Problem};
+use super::setting::join;
+use super::{Config, Http, Keyring, Retry, Telemetry, show_duration};
+use smsc_domain::allow::Network;
+
+/// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
+const MAX_SYSTEM_ID: usize = 15;
+/// password: 9 octets with the closing NUL (SMPP 3.4 §5.2.2).
+const MAX_PASSWORD: usize = 8;
+/// system_type: 13 octets with the closing NUL (SMPP 3.4 §5.2.3).
+const MAX_SYSTEM_TYPE: usize = 12;
+/// address_range: 41 octets with the closing NUL (SMPP 3.4 §5.2.7).
+const MAX_ADDRESS_RANGE: usize = 40;
+/// About a gigabyte.
+const MAX_DUPLICATE_ENTRIES: usize = 10_000_000;
+/// Beyond it a window no longer bounds anything.
+const MAX_WINDOW: u32 = 65_535;
+
+/// Problems and warnings while they are found.
+#[derive(Default)]
+struct Findings {
+    problems: Vec<Problem>,
+    warnings: Vec<Problem>,
+}
+
+/// Checks everything.
+///
+/// # Errors
+/// [`ConfigError::Invalid`] with all problems; the warnings otherwise.
+pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
+    let mut found = Findings::default();
+    check_server(config, &mut found);
+    listeners::check_listeners(config, &mut found);
+    cluster::check_cluster(config, &mut found);
+    redis::check_redis(config, &mut found);
+    resolver::check_resolver(config, &mut found);
+    check_retry(&config.retry, "retry", &mut found);
+    prices::check_prices(config, &mut found);
+    peers::check_accounts(config, &mut found);
+    peers::check_operators(config, &mut found);
+    routes::check_routes(config, &mut found);
+    policy::check_policy(config, &mut found);
+    if found.problems.is_empty() {
+        Ok(found.warnings)
+    } else {
+        Err(ConfigError::Invalid(found.problems))
+    }
+}
+
+fn check_server(config: &Config, found: &mut Findings) {
+    let Config {
+        smpp,
+        http,
+        store,
+        queue,
+        ..
+    } = config;
+    found.require(
+        "log.level",
+        !config.log.level.trim().is_empty(),
+        "is empty; write \"info\"",
+    );
+
+    if let Err(message) = Keyring::new(&config.secrets) {
+        found.problem("secrets.key", message);
+    }
+    check_telemetry(&config.telemetry, found);
+    let statsd = &config.statsd;
+    found.check_positive("statsd.interval", statsd.interval);
+    let named = statsd.address.as_deref().is_none_or(is_host_and_port);
+    found.require(
+        "statsd.address",
+        named,
+        "is no address; write \"host:port\"",
+    );
+    let octets = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    found.require(
+        "statsd.prefix",
+        !statsd.prefix.is_empty() && statsd.prefix.chars().all(octets),
+        "must be letters, digits, `-`, `_` and `.`",
+    );
+
+    found.check_text("smpp.system_id", &smpp.system_id, MAX_SYSTEM_ID);
+    found.at_least_one("smpp.max_connections", smpp.max_connections as u64);
+    if let Some(most) = smpp.max_unbound_per_address {
+        found.at_least_one("smpp.max_unbound_per_address", most as u64);
+        if most >= smpp.max_connections {
+            let message = "is not below smpp.max_connections: one address can take all of them";
+            found.warn("smpp.max_unbound_per_address", message);
+        }
+    }
+    if smpp.bind_refusal_delay * 2 > smpp.session_init_timeout {
+        let message = "is more than half of smpp.session_init_timeout, which ends the connection; half \
+                       of it is what counts";
+        found.warn("smpp.bind_refusal_delay", message);
+    }
+    let sensible_pdu = (1_024..=1 << 20).contains(&smpp.max_pdu);
+    found.require(
+        "smpp.max_pdu",
+        sensible_pdu,
+        "must be between 1024 and 1048576 octets",
+    );
+    found.at_least_one("smpp.write_buffer_kib", smpp.write_buffer_kib as u64);
+    found.check_positive("smpp.session_init_timeout", smpp.session_init_timeout);
+    found.check_positive("smpp.enquire_link_timeout", smpp.enquire_link_timeout);
+    found.check_positive("smpp.response_timeout", smpp.response_timeout);
+    found.check_positive("smpp.takeover_timeout", smpp.takeover_timeout);
+    if smpp.no_route_status == 0 {
+        let message = "must not be ESME_ROK: the message would be lost; write \"ESME_RINVDSTADR\"";
+        found.problem("smpp.no_route_status", message);
+    }
+    if smpp.duplicate_status == 0 {
+        let message = "must not be ESME_ROK: nobody would know the message again; write \
+                       \"ESME_RSUBMITFAIL\", or `duplicates = \"same_id\"` at the account";
+        found.problem("smpp.duplicate_status", message);
+    }
+    found.require(
+        "smpp.duplicate_entries",
+        (1..=MAX_DUPLICATE_ENTRIES).contains(&smpp.duplicate_entries),
+        "must be between 1 and 10000000",
+    );
+    let inactivity = smpp.inactivity_timeout;
+    if !inactivity.is_zero() && inactivity < smpp.enquire_link_interval {
+        let interval = show_duration(smpp.enquire_link_interval);
+        let message =
+            format!("is shorter than smpp.enquire_link_interval ({interval}), which never fires");
+        found.warn("smpp.inactivity_timeout", message);
+    }
+    let token = http.admin_token.as_ref();
+    if token.is_some_and(|token| token.expose_secret().is_empty()) {
+        let message = "is empty; remove it to have one generated";
+        found.problem("http.admin_token", message);
+    }
+    warn_open_doors(http, found);
+    found.at_least_one("http.strangers", http.strangers as u64);
+    for (at, entry) in http.proxy_from.iter().enumerate() {
+        if let Err(error) = entry.parse::<Network>() {
+            found.problem(format!("http.proxy_from[{at}]"), error.to_string());
+        }
+    }
+    if http
+        .health_listen
+        .is_some_and(|own| own == http.listen && own.port() != 0)
+    {
+        found.problem("http.health_listen", "is http.listen; choose another port");
+    }
+    found.at_least_one("http.workers", http.workers as u64);
+    found.at_least_one("http.max_requests", http.max_requests as u64);
+    found.check_positive("http.audit_retention", http.audit_retention);
+    match (&http.tls_cert, &http.tls_key) {
+        (Some(_), None) => found.problem("http.tls_key", "is missing; set it beside http.tls_cert"),
+        (None, Some(_)) => found.problem("http.tls_cert", "is missing; set it beside http.tls_key"),
+        _ => {}
+    }
+
+    found.at_least_one(
+        "store.wal_autocheckpoint",
+        u64::from(store.wal_autocheckpoint),
+    );
+    let sensible_batch = (1..=100_000).contains(&store.batch_rows);
+    found.require(
+        "store.batch_rows",
+        sensible_batch,
+        "must be between 1 and 100000",
+    );
+    let short = store.linger <= Duration::from_secs(1);
+    found.require(
+        "store.linger",
+        short,
+        "must be at most \"1s\": every answer waits for it",
+    );
+    found.check_positive("store.retention", store.retention);
+    if let Some(text) = store.text_retention {
+        found.check_positive("store.text_retention", text);
+        found.require(
+            "store.text_retention",
+            text <= store.retention,
+            "must be at most store.retention: the message goes with its text then",
+        );
+    }
+
+    found.at_least_one("queue.page", queue.page as u64);
+    found.at_least_one("queue.max_waiting", queue.max_waiting);
+    found.require(
+        "queue.account_share",
+        (1..=100).contains(&queue.account_share),
+        "must be from 1 to 100",
+    );
+    found.require(
+        "queue.low_share",
+        queue.low_share <= 50,
+        "must be at most 50: the higher priorities come first",
+    );
+    let holds_a_page = queue.memory_items >= queue.page;
+    found.require(
+        "queue.memory_items",
+        holds_a_page,
+        "must be at least queue.page",
+    );
+
+    found.check_positive("queue.compare_every", queue.compare_every);
+
+    let validity = &config.validity;
+    found.check_positive("validity.default", validity.default);
+    found.check_positive("validity.max", validity.max);
+    if validity.default > validity.max {
+        let max = show_duration(validity.max);
+        found.problem(
+            "validity.default",
+            format!("is longer than validity.max ({max})"),
+        );
+    }
+    found.check_positive("correlation.ttl", config.correlation.ttl);
+    let content = &config.content;
+    found.check_positive("content.reassembly_timeout", content.reassembly_timeout);
+    found.at_least_one("content.reassembly_parts", content.reassembly_parts.into());
+    found.check_positive("correlation.sweep", config.correlation.sweep);
+    found.at_least_one("correlation.memory", config.correlation.memory as u64);
+    found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);
+    found.check_positive("cdr.rotate_every", config.cdr.rotate_every);
+}
+
+/// Tokens are sent with every request: fewer characters than this are guessed.
+const SHORT_TOKEN: usize = 8;
+
+/// What works, and lets in more people than are meant.
+fn warn_open_doors(http: &Http, found: &mut Findings) {
+    let token = http.admin_token.as_ref().map(|token| token.expose_secret());
+    if token.is_some_and(|token| (1..SHORT_TOKEN).contains(&token.len())) {
+        let message = format!(
+            "has fewer than {SHORT_TOKEN} characters and can be guessed; remove it to have one generated"
+        );
+        found.warn("http.admin_token", message);
+    }
+    if http.listen.ip().is_loopback() {
+        return;
+    }
+    if http.tls_cert.is_none() && http.proxy_from.is_empty() {
+        let message = format!(
+            "tokens and numbers cross the network in clear at {}; set http.tls_cert and http.tls_key, \
+             listen on 127.0.0.1, or name the balancer that speaks HTTPS in http.proxy_from",
+            http.listen
+        );
+        found.warn("http.listen", message);
+    }
+}
+
+fn check_telemetry(telemetry: &Telemetry, found: &mut Findings) {
+    found.check_share("telemetry.trace_ratio", telemetry.trace_ratio);
+    found.check_positive("telemetry.trace_link_after", telemetry.trace_link_after);
+    if let Some(url) = &telemetry.trace_url {
+        found.require(
+            "telemetry.trace_url",
+            url.contains("{trace_id}"),
+            "names no {trace_id}, which is where the trace's id goes",
+        );
+    }
+}
+
+fn check_retry(retry: &Retry, key: &str, found: &mut Findings) {
+    found.check_delays(&join(key, "delays"), &retry.delays);
+    found.check_positive(&join(key, "throttled_delay"), retry.throttled_delay);
+    if let Some(attempts) = retry.max_attempts {
+        found.at_least_one(&join(key, "max_attempts"), u64::from(attempts));
+    }
+    for (index, rule) in retry.status.iter().enumerate() {
+        let key = join(key, &format!("status[{index}]"));
+        let status_key = join(&key, "status");
+        found.require(
+            &status_key,
+            rule.status != 0,
+            "is missing; write a status other than ESME_ROK",
+        );
+        if let Some(delays) = &rule.delays {
+            found.check_delays(&join(&key, "delays"), delays);
+        }
+        let first = retry
+            .status
+            .iter()
+            .position(|other| other.status == rule.status);
+        if let Some(first) = first.filter(|first| *first < index) {
+            found.problem(
+                status_key,
+                format!("is already in status[{first}]; remove one"),
+            );
+        }
+    }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    fn problem(&mut self, key: impl Into<String>, message: impl Into<String>) {
+        self.problems.push(Problem::new(key, message));
+    }
+
+    fn warn(&mut self, key: impl Into<String>, message: impl Into<String>) {
+        self.warnings.push(Problem::new(key, message));
+    }
+
+    fn require(&mut self, key: &str, holds: bool, otherwise: &str) {
+        if !holds {
+            self.problem(key, otherwise);
+        }
+    }
+
+    fn at_least_one(&mut self, key: &str, value: u64) {
+        self.require(key, value >= 1, "must be at least 1");
+    }
+
+    fn check_share(&mut self, key: &str, share: f64) {
+        self.require(
+            key,
+            (0.0..=1.0).contains(&share),
+            "must be between 0 (none) and 1 (all)",
+        );
+    }
+
+    fn check_positive(&mut self, key: &str, duration: Duration) {
+        self.require(key, !duration.is_zero(), "must be longer than \"0s\"");
+    }
+
+    fn check_delays(&mut self, key: &str, delays: &[Duration]) {
+        self.require(
+            key,
+            !delays.is_empty(),
+            "is empty; write at least one pause, such as [\"30m\"]",
+        );
+        for (index, delay) in delays.iter().enumerate() {
+            self.check_positive(&format!("{key}[{index}]"), *delay);
+        }
+    }
+
+    /// A C-octet string of the standard: printable, not too long.
+    fn check_text(&mut self, key: &str, text: &str, max: usize) {
+        if text.len() > max {
+            self.problem(
+                key,
+                format!("has {} octets; the standard allows {max}", text.len()),
+            );
+        }
+        if !text.bytes().all(|octet| (0x20..0x7F).contains(&octet)) {
+            self.problem(key, "must be printable ASCII");
+        }
+    }
+
+    fn check_window(&mut self, key: &str, window: u32) {
+        if !(1..=MAX_WINDOW).contains(&window) {
+            self.problem(key, format!("must be between 1 and {MAX_WINDOW}"));
+        }
+    }
+
+    fn check_rate(&mut self, key: &str, rate: Option<f64>, burst: Option<u32>) {
+        let rate_key = join(key, "rate");
+        if rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+            self.problem(rate_key, "must be above 0; remove the key for no limit");
+        }
+        if let Some(burst) = burst {
+            let burst_key = join(key, "burst");
+            self.at_least_one(&burst_key, u64::from(burst));
+            self.require(
+                &burst_key,
+                rate.is_some(),
+                "means nothing without `rate`; set both",
+            );
+        }
+    }
+}

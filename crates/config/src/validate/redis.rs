@@ -1,0 +1,47 @@
+//! Checks of `[redis]`. The URL holds a password, so no message repeats any of it.
+
+use std::time::Duration;
+
+use deadpool_redis::redis::IntoConnectionInfo;
+use secrecy::ExposeSecret;
+
+use super::Findings;
+use crate::{Config, LimitMode};
+
+pub(super) fn check_redis(config: &Config, found: &mut Findings) {
+    let redis = &config.redis;
+    found.check_positive("redis.retry_in", redis.retry_in);
+    found.check_positive("redis.timeout", redis.timeout);
+    found.require(
+        "redis.timeout",
+        redis.timeout <= Duration::from_secs(1),
+        "must be at most \"1s\": the tokens of a second are worth nothing after it",
+    );
+    let Some(url) = &redis.url else {
+        return;
+    };
+    let key = match redis.url_file {
+        Some(_) => "redis.url_file",
+        None => "redis.url",
+    };
+    let url = url.expose_secret();
+    if redis.ca_file.is_some() && !url.starts_with("rediss:") {
+        found.problem(
+            "redis.ca_file",
+            "means nothing without TLS; write the URL with \"rediss://\", or remove it",
+        );
+    }
+    if url.into_connection_info().is_err() {
+        let message = "is no URL of a Redis; write \"redis://:password@redis.example:6379/0\"";
+        found.problem(key, message);
+    }
+    if redis.limit == LimitMode::Fixed {
+        for (index, operator) in config.operator.iter().enumerate() {
+            if operator.burst.is_some() {
+                let message = "means nothing while Redis counts by the second; \
+                               remove it, or set redis.limit = \"strict\"";
+                found.warn(format!("operator[{index}].burst"), message);
+            }
+        }
+    }
+}

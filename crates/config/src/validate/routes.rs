@@ -1,0 +1,185 @@
+//! Checks of routes: every target exists and can be sent to, no two routes are the same.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Findings;
+use crate::problem::did_you_mean;
+use crate::{BindKind, Config, Route, TEST_TARGETS};
+use smsc_domain::address;
+
+/// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
+const MAX_PREFIX: usize = 20;
+
+/// Longest name of a route: it is part of a path.
+const MAX_NAME: usize = 64;
+
+/// What a target is, as far as routes care.
+#[derive(Clone, Copy)]
+enum Target {
+    Usable,
+    Disabled,
+    ReceiveOnly,
+}
+
+pub(super) fn check_routes(config: &Config, found: &mut Findings) {
+    let targets = targets(config);
+    let accounts: HashSet<&str> = config
+        .account
+        .iter()
+        .map(|a| a.system_id.as_str())
+        .collect();
+    let mut seen = HashMap::new();
+    let mut names = HashMap::new();
+    for (index, route) in config.route.iter().enumerate() {
+        let base = format!("route[{index}]");
+        let prefix = address::normalise(route.prefix.as_bytes());
+        if !(prefix.is_empty() || address::is_digits(prefix)) || prefix.len() > MAX_PREFIX {
+            let message = format!(
+                "{:?} must be up to {MAX_PREFIX} digits, or empty",
+                route.prefix
+            );
+            found.problem(format!("{base}.prefix"), message);
+        }
+        check_name(&base, route, &mut names, index, found);
+        if let Some(source) = &route.source_prefix {
+            found.check_text(&format!("{base}.source_prefix"), source, MAX_PREFIX);
+        }
+        if let Some(account) = &route.account
+            && !accounts.contains(account.as_str())
+        {
+            let mut known: Vec<&str> = accounts.iter().copied().collect();
+            known.sort_unstable();
+            let message = format!(
+                "there is no account \"{account}\", {}",
+                did_you_mean(account, &known)
+            );
+            found.problem(format!("{base}.account"), message);
+        }
+        if route.mobile_originated && route.account.is_some() {
+            found.problem(
+                format!("{base}.account"),
+                "cannot be together with mobile_originated: what operators bring is of no account",
+            );
+        }
+        super::resolver::check_network(config, &base, route, found);
+        let source = route.source_prefix.as_deref().unwrap_or_default();
+        let conditions = (
+            prefix,
+            address::normalise(source.as_bytes()),
+            &route.account,
+            &route.network,
+            &route.matches,
+            &route.source_matches,
+            route.mobile_originated,
+        );
+        let first = *seen.entry(conditions).or_insert(index);
+        if first != index {
+            let message = format!("has the same conditions as route[{first}]; join their targets");
+            found.problem(base.clone(), message);
+        }
+        check_targets(&base, route, &targets, found);
+        super::sharing::check_route(config, &base, route, found);
+    }
+    if config.route.is_empty() && !config.account.is_empty() {
+        found.warn(
+            "route",
+            "there is none: every message is refused; add a [[route]]",
+        );
+    }
+}
+
+/// A name is one that no route has by its conditions.
+fn check_name<'a>(
+    base: &str,
+    route: &'a Route,
+    names: &mut HashMap<&'a str, usize>,
+    index: usize,
+    found: &mut Findings,
+) {
+    let Some(name) = &route.name else { return };
+    let key = format!("{base}.name");
+    let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(allowed) {
+        let message = format!("must be up to {MAX_NAME} letters, digits, `-`, `_` or `.`");
+        found.problem(key, message);
+    } else if name == "explain" {
+        found.problem(key, "is the path of `smsc route explain`; choose another");
+    } else if name == "default" || address::is_digits(name.as_bytes()) {
+        let message = format!(
+            "{name:?} is what a route without a name is called by its prefix; choose a word, or \
+             leave it out (then this one is {:?})",
+            route.conditions()
+        );
+        found.problem(key, message);
+    } else {
+        let first = *names.entry(name).or_insert(index);
+        if first != index {
+            found.problem(key, format!("\"{name}\" is already route[{first}]"));
+        }
+    }
+}
+
+fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, found: &mut Findings) {
+    let key = format!("{base}.to");
+    found.require(
+        &key,
+        !route.to.is_empty(),
+        "is missing; write a list of targets",
+    );
+    let mut used: Vec<&str> = Vec::new();
+    for (at, step) in route.to.iter().enumerate() {
+        let key = format!("{key}[{at}]");
+        if step.shares.iter().all(|share| share.weight == 0) {
+            found.problem(key.clone(), "has no weight above 0");
+        }
+        for share in &step.shares {
+            let target = share.target.as_str();
+            if used.contains(&target) {
+                found.problem(key.clone(), format!("\"{target}\" is in this route twice"));
+            }
+            used.push(target);
+            match targets.get(target) {
+                Some(Target::Usable) => {}
+                Some(Target::Disabled) => {
+                    found.warn(key.clone(), format!("\"{target}\" is not enabled"));
+                }
+                Some(Target::ReceiveOnly) => {
+                    let message = format!("\"{target}\" binds as receiver and cannot send");
+                    found.problem(key.clone(), message);
+                }
+                None => {
+                    let mut known: Vec<&str> = targets.keys().copied().collect();
+                    known.sort_unstable();
+                    let hint = did_you_mean(target, &known);
+                    let message = format!("there is no target \"{target}\", {hint}");
+                    found.problem(key.clone(), message);
+                }
+            }
+        }
+    }
+}
+
+fn targets(config: &Config) -> HashMap<&str, Target> {
+    let operators = config.operator.iter().map(|operator| {
+        let target = match (operator.bind, operator.enabled) {
+            (BindKind::Receiver, _) => Target::ReceiveOnly,
+            (_, false) => Target::Disabled,
+            (_, true) => Target::Usable,
+        };
+        (operator.id.as_str(), target)
+    });
+    let accounts = config.account.iter().map(|account| {
+        let target = if account.enabled {
+            Target::Usable
+        } else {
+            Target::Disabled
+        };
+        (account.system_id.as_str(), target)
+    });
+    let built_in = TEST_TARGETS.into_iter().map(|name| (name, Target::Usable));
+    operators
+        .chain(accounts)
+        .chain(built_in)
+        .filter(|(name, _)| !name.is_empty())
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! Checks of what is said about sharing: expressions and policies of routes, costs, patience and
+//! breakers of operators.
+
+use super::Findings;
+use crate::{Config, Operator, Route, Sharing};
+use smsc_domain::address;
+use smsc_domain::route::check_expression;
+
+/// Longest prefix of a cost, as of a route.
+const MAX_PREFIX: usize = 20;
+
+pub(super) fn check_route(config: &Config, base: &str, route: &Route, found: &mut Findings) {
+    let both = [
+        ("matches", &route.matches),
+        ("source_matches", &route.source_matches),
+    ];
+    for (name, expression) in both {
+        let Some(expression) = expression else {
+            continue;
+        };
+        if let Err(error) = check_expression(expression) {
+            found.problem(format!("{base}.{name}"), error);
+        }
+    }
+    if route.to_domain().has_expression() && route.name.is_none() {
+        let message = "is missing; a route with an expression needs one";
+        found.problem(format!("{base}.name"), message);
+    }
+    if route.share != Sharing::LeastCost {
+        return;
+    }
+    for share in route.to.iter().flat_map(|step| &step.shares) {
+        let operator = config.operator.iter().find(|one| one.id == share.target);
+        if operator.is_some_and(|one| one.cost.is_none() && one.costs.is_empty()) {
+            let message = format!(
+                "\"{}\" has no `cost`, so it is taken last; write one in its [[operator]]",
+                share.target
+            );
+            found.warn(format!("{base}.share"), message);
+        }
+    }
+}
+
+pub(super) fn check_operator(base: &str, operator: &Operator, found: &mut Findings) {
+    let key = |name: &str| format!("{base}.{name}");
+    let sensible = |cost: f64| cost.is_finite() && cost >= 0.0;
+    if operator.cost.is_some_and(|cost| !sensible(cost)) {
+        found.problem(key("cost"), "must be a number from 0 up");
+    }
+    for (prefix, cost) in operator.costs.iter() {
+        let digits = address::normalise(prefix.as_bytes());
+        if digits.is_empty() || digits.len() > MAX_PREFIX || !address::is_digits(digits) {
+            let message =
+                format!("{prefix:?} must be up to {MAX_PREFIX} digits; write `cost` for the rest");
+            found.problem(key("costs"), message);
+        }
+        if !sensible(cost) {
+            let message = format!("{cost} for {prefix:?} must be a number from 0 up");
+            found.problem(key("costs"), message);
+        }
+    }
+    found.check_share(&key("breaker_share"), operator.breaker_share);
+    if operator.breaker_failures > 0 || operator.breaker_share > 0.0 {
+        found.check_positive(&key("breaker_pause"), operator.breaker_pause);
+    }
+}

@@ -1,0 +1,496 @@
+//! The kinds of single values: numbers, texts, durations, addresses, secrets, statuses, steps.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use figment::value::Value;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value as Json;
+
+use super::setting::Leaf;
+use smsc_domain::command_status;
+use smsc_domain::route::{Share, Step};
+
+/// A command_status by name or number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Status(u32);
+
+/// A number that people write in hexadecimal.
+#[derive(Debug, Clone, Copy)]
+pub struct Hex(u8);
+
+/// Distribution lists of an account, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lists(BTreeMap<String, Vec<String>>);
+
+/// Text as a TOML string.
+pub(super) fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
+macro_rules! whole_numbers {
+    ($($number:ty),+) => { $(
+        impl Leaf for $number {
+            const EXAMPLE: &'static str = "a number without quotes";
+
+            fn kind() -> String {
+                // Only a narrow bound is worth telling; the sensible ranges are in the checks.
+                if <$number>::MAX as u64 > u64::from(u8::MAX) {
+                    "a whole number".to_owned()
+                } else {
+                    format!("a whole number up to {}", <$number>::MAX)
+                }
+            }
+
+            fn parse(value: &Value) -> Option<Self> {
+                let Value::Num(_, number) = value else {
+                    return None;
+                };
+                let whole = number.to_u128().or_else(|| number.to_i128()?.try_into().ok())?;
+                Self::try_from(whole).ok()
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+ };
+}
+
+whole_numbers!(u8, u32, u64, usize);
+
+impl Leaf for f64 {
+    const EXAMPLE: &'static str = "a number without quotes";
+
+    fn kind() -> String {
+        "a number".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        let Value::Num(_, number) = value else {
+            return None;
+        };
+        let whole = || number.to_i128().map(|whole| whole as f64);
+        // JSON's numbers are unsigned where they can be.
+        let unsigned = || number.to_u128().map(|whole| whole as f64);
+        number.to_f64().or_else(whole).or_else(unsigned)
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Leaf for bool {
+    const EXAMPLE: &'static str = "true or false, without quotes";
+
+    fn kind() -> String {
+        "true or false".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value.to_bool()
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Leaf for String {
+    const EXAMPLE: &'static str = "it in quotes";
+
+    fn kind() -> String {
+        "text".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+
+    fn json(&self) -> Json {
+        Json::from(self.as_str())
+    }
+}
+
+impl Leaf for PathBuf {
+    const EXAMPLE: &'static str = "it in quotes";
+
+    fn kind() -> String {
+        "a path".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value
+            .as_str()
+            .filter(|text| !text.is_empty())
+            .map(Self::from)
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.to_string_lossy())
+    }
+
+    fn json(&self) -> Json {
+        Json::from(self.to_string_lossy())
+    }
+}
+
+impl Leaf for SocketAddr {
+    const EXAMPLE: &'static str = "\"127.0.0.1:2775\" or \"[::]:2775\"";
+
+    fn kind() -> String {
+        "an IP address with port".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value.as_str()?.trim().parse().ok()
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+impl Leaf for SecretString {
+    const EXAMPLE: &'static str = "it in quotes";
+    const SECRET: bool = true;
+
+    fn kind() -> String {
+        "secret text".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value.as_str().map(Self::from)
+    }
+
+    fn show(&self) -> String {
+        if self.expose_secret().is_empty() {
+            return quoted("");
+        }
+        quoted("***")
+    }
+
+    fn json(&self) -> Json {
+        Json::from(self.expose_secret())
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.expose_secret() == other.expose_secret()
+    }
+}
+
+// === Duration ===
+
+/// Units, the longest first, in milliseconds.
+const UNITS: [(&str, u64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("m", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
+
+/// Days are shown from here on; below, hours are what people say ("72h").
+const DAYS_FROM_MS: u64 = 5 * 86_400_000;
+
+impl Leaf for Duration {
+    const EXAMPLE: &'static str = "\"500ms\", \"30s\", \"15m\", \"72h\" or \"10d\"";
+
+    fn kind() -> String {
+        "a duration".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        parse_duration(value.as_str()?)
+    }
+
+    fn show(&self) -> String {
+        quoted(&show_duration(*self))
+    }
+}
+
+/// `90s`, `1h30m`, `0s`: numbers with units one after another; `0` needs no unit.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    if rest == "0" {
+        return Some(Duration::ZERO);
+    }
+    let mut total: u64 = 0;
+    let mut parts = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: u64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let unit_ends = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (_, factor) = UNITS.iter().find(|(unit, _)| *unit == &rest[..unit_ends])?;
+        total = total.checked_add(number.checked_mul(*factor)?)?;
+        rest = &rest[unit_ends..];
+        parts += 1;
+    }
+    (parts > 0).then(|| Duration::from_millis(total))
+}
+
+/// The shortest exact form with one unit: `90s`, `15m`, `72h`, `10d`.
+pub fn show_duration(duration: Duration) -> String {
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    if millis == 0 {
+        return "0s".to_owned();
+    }
+    let fits = |(unit, factor): &(&str, u64)| {
+        millis.is_multiple_of(*factor) && (*unit != "d" || millis >= DAYS_FROM_MS)
+    };
+    let (unit, factor) = UNITS.into_iter().find(fits).unwrap_or(("ms", 1));
+    format!("{}{unit}", millis / factor)
+}
+
+// === Status ===
+
+impl From<Status> for u32 {
+    fn from(status: Status) -> Self {
+        status.0
+    }
+}
+
+impl From<u32> for Status {
+    fn from(status: u32) -> Self {
+        Self(status)
+    }
+}
+
+impl Leaf for Status {
+    const EXAMPLE: &'static str = "\"ESME_RTHROTTLED\", 0x58 or 88";
+
+    fn kind() -> String {
+        "a command_status (name or number)".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        match value {
+            Value::Num(..) => <u32 as Leaf>::parse(value).map(Self),
+            _ => command_status::parse(value.as_str()?).map(Self),
+        }
+    }
+
+    fn show(&self) -> String {
+        match command_status::name(self.0) {
+            Some(name) => quoted(name),
+            None => format!("{:#x}", self.0),
+        }
+    }
+}
+
+// === Hex ===
+
+impl From<Hex> for u8 {
+    fn from(hex: Hex) -> Self {
+        hex.0
+    }
+}
+
+impl From<u8> for Hex {
+    fn from(number: u8) -> Self {
+        Self(number)
+    }
+}
+
+impl Leaf for Hex {
+    const EXAMPLE: &'static str = "0x34 or 52, without quotes";
+
+    fn kind() -> String {
+        <u8 as Leaf>::kind()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        <u8 as Leaf>::parse(value).map(Self)
+    }
+
+    fn show(&self) -> String {
+        format!("{:#04x}", self.0)
+    }
+
+    fn json(&self) -> Json {
+        Json::from(self.0)
+    }
+}
+
+// === Step of a route ===
+
+impl Leaf for Step<String> {
+    const EXAMPLE: &'static str = "\"name\" or { name = 70, other = 30 }";
+
+    fn kind() -> String {
+        "a target, or a table of targets with weights".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        if let Some(target) = value.as_str() {
+            return Some(Self::single(target.to_owned()));
+        }
+        let shares = value
+            .as_dict()?
+            .iter()
+            .map(|(target, weight)| {
+                Some(Share {
+                    target: target.clone(),
+                    weight: <u32 as Leaf>::parse(weight)?,
+                })
+            })
+            .collect::<Option<Vec<_>>>()?;
+        (!shares.is_empty()).then_some(Self { shares })
+    }
+
+    fn show(&self) -> String {
+        if let [only] = self.shares.as_slice() {
+            return quoted(&only.target);
+        }
+        let shares: Vec<String> = self
+            .shares
+            .iter()
+            .map(|share| format!("{} = {}", quoted(&share.target), share.weight))
+            .collect();
+        format!("{{ {} }}", shares.join(", "))
+    }
+
+    fn json(&self) -> Json {
+        if let [only] = self.shares.as_slice() {
+            return Json::from(only.target.as_str());
+        }
+        let share = |share: &Share<String>| (share.target.clone(), Json::from(share.weight));
+        self.shares.iter().map(share).collect()
+    }
+}
+
+// === Lists ===
+
+impl Lists {
+    /// The addresses of a list.
+    pub fn members(&self, name: &str) -> Option<&[String]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    /// Every list, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.0
+            .iter()
+            .map(|(name, members)| (name.as_str(), members.as_slice()))
+    }
+}
+
+impl Leaf for Lists {
+    const EXAMPLE: &'static str = "{ name = [\"447700900001\", \"447700900002\"] }";
+
+    fn kind() -> String {
+        "a table of lists of text".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        let list = |members: &Value| {
+            let members = members.as_array()?.iter();
+            members
+                .map(|member| member.as_str().map(str::to_owned))
+                .collect::<Option<Vec<_>>>()
+        };
+        value
+            .as_dict()?
+            .iter()
+            .map(|(name, members)| Some((name.clone(), list(members)?)))
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+
+    fn show(&self) -> String {
+        let list = |(name, members): (&String, &Vec<String>)| {
+            let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
+            format!("{} = [{}]", quoted(name), members.join(", "))
+        };
+        match self.0.is_empty() {
+            true => "{}".to_owned(),
+            false => {
+                let lists: Vec<String> = self.0.iter().map(list).collect();
+                format!("{{ {} }}", lists.join(", "))
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        let list = |(name, members): (&String, &Vec<String>)| {
+            let members: Vec<Json> = members.iter().map(|one| Json::from(one.as_str())).collect();
+            (name.clone(), Json::from(members))
+        };
+        self.0.iter().map(list).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_go_both_ways() {
+        let cases = [
+            ("500ms", 500, "500ms"),
+            ("30s", 30_000, "30s"),
+            ("150s", 150_000, "150s"),
+            ("120s", 120_000, "2m"),
+            ("15m", 900_000, "15m"),
+            ("72h", 259_200_000, "72h"),
+            ("3d", 259_200_000, "72h"),
+            ("10d", 864_000_000, "10d"),
+            ("1h30m", 5_400_000, "90m"),
+            ("0s", 0, "0s"),
+            ("0", 0, "0s"),
+            (" 5s ", 5_000, "5s"),
+        ];
+        for (text, millis, shown) in cases {
+            let duration = parse_duration(text).unwrap();
+            assert_eq!(duration, Duration::from_millis(millis), "{text}");
+            assert_eq!(show_duration(duration), shown, "{text}");
+        }
+        for wrong in [
+            "",
+            "s",
+            "30",
+            "30 s",
+            "-1s",
+            "1.5s",
+            "10x",
+            "99999999999999999999s",
+            "1s2",
+        ] {
+            assert_eq!(parse_duration(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn statuses_by_name_or_number() {
+        let read = |value: Value| <Status as Leaf>::parse(&value).map(u32::from);
+        assert_eq!(read(Value::from("ESME_RTHROTTLED")), Some(0x58));
+        assert_eq!(read(Value::from("0x401")), Some(0x401));
+        assert_eq!(read(Value::from(1025)), Some(0x401));
+        assert_eq!(read(Value::from(-1)), None);
+        assert_eq!(read(Value::from("nonsense")), None);
+        assert_eq!(Leaf::show(&Status(0x0B)), "\"ESME_RINVDSTADR\"");
+        assert_eq!(Leaf::show(&Status(0x401)), "0x401");
+    }
+
+    #[test]
+    fn numbers_stay_in_range() {
+        assert_eq!(<u8 as Leaf>::parse(&Value::from(255)), Some(255));
+        assert_eq!(<u8 as Leaf>::parse(&Value::from(256)), None);
+        assert_eq!(<u32 as Leaf>::parse(&Value::from(-1)), None);
+        assert_eq!(<u32 as Leaf>::parse(&Value::from("1")), None);
+        assert_eq!(<f64 as Leaf>::parse(&Value::from(30)), Some(30.0));
+        assert_eq!(<f64 as Leaf>::parse(&Value::from(30u64)), Some(30.0));
+        assert_eq!(<f64 as Leaf>::parse(&Value::from(0.5)), Some(0.5));
+    }
+}

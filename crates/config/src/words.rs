@@ -1,0 +1,97 @@
+//! A table of text whose keys people choose: `statuses` and `receipt_states` of an operator.
+//!
+//! Read as it is written; what the words mean is checked in `validate/words.rs`, key by key, and
+//! used by the plan through [`Operator::classes`] and [`Operator::own_states`].
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use figment::value::Value;
+use serde_json::Value as Json;
+
+use super::setting::Leaf;
+use super::value::quoted;
+use super::{Operator, RetryClass};
+use smsc_domain::command_status::{self, Class};
+use smsc_domain::receipt_states::ReceiptStates;
+use smsc_domain::state;
+
+/// Words by key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words(BTreeMap<String, String>);
+
+// === impl Words ===
+
+impl Words {
+    /// Every key with its word.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(key, word)| (key.as_str(), word.as_str()))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Leaf for Words {
+    const EXAMPLE: &'static str = "{ \"key\" = \"word\" }";
+
+    fn kind() -> String {
+        "a table of text".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        value
+            .as_dict()?
+            .iter()
+            .map(|(key, word)| Some((key.clone(), word.as_str()?.to_owned())))
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+
+    fn show(&self) -> String {
+        let pairs: Vec<String> = self
+            .iter()
+            .map(|(key, word)| format!("{} = {}", quoted(key), quoted(word)))
+            .collect();
+        match pairs.is_empty() {
+            true => "{}".to_owned(),
+            false => format!("{{ {} }}", pairs.join(", ")),
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.iter()
+            .map(|(key, word)| (key.to_owned(), Json::from(word)))
+            .collect()
+    }
+}
+
+// === impl Operator ===
+
+impl Operator {
+    /// `statuses`, the narrowest range first.
+    pub fn classes(&self) -> Vec<(RangeInclusive<u32>, Class)> {
+        let mut classes: Vec<_> = self
+            .statuses
+            .iter()
+            .filter_map(|(key, word)| {
+                Some((
+                    command_status::parse_range(key)?,
+                    RetryClass::of(word)?.class(),
+                ))
+            })
+            .collect();
+        classes.sort_by_key(|(range, _)| range.end() - range.start());
+        classes
+    }
+
+    /// `receipt_states`, for reading its receipts.
+    pub fn own_states(&self) -> ReceiptStates {
+        let entry = |(key, word)| Some((key, state::from_exact_name(word)?));
+        ReceiptStates::new(self.receipt_states.iter().filter_map(entry))
+    }
+}

@@ -1,0 +1,224 @@
+//! What is inside a message as it is stored: its characters, its place in a longer text, how many
+//! short messages it takes.
+//!
+//! Pure, between the fields of SMPP and [`smsc_sms`]. Used by ingest, sessions, queues, traces, the
+//! admin API and exports, so that all of them read the same text.
+
+pub mod pdu;
+pub mod peer;
+
+use bytes::Bytes;
+
+use smsc_proto as pb;
+
+use smsc_proto::Message;
+use smsc_smpp::{Tlvs, tag};
+use smsc_sms::coding::{Coding, coding};
+use smsc_sms::convert::{self, Alphabet};
+use smsc_sms::segment::{self, Units};
+use smsc_sms::udh::{Concat, Header};
+
+/// esm_class: the user data begins with a header (SMPP 3.4 §5.2.12).
+pub const UDHI: u32 = 0x40;
+
+/// The text of a message with what frames it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Without a concatenation element.
+    pub header: Header,
+    /// Which part it is, by header or by TLVs.
+    pub part: Option<Concat>,
+    /// Without the header.
+    pub body: Bytes,
+    pub coding: Coding,
+    /// What the default alphabet means in `body`.
+    pub alphabet: Alphabet,
+}
+
+// === impl Content ===
+
+impl Content {
+    /// Reads a message. A header that is none is text: what a peer sent is passed on, not judged.
+    pub fn read(message: &Message) -> Self {
+        let alphabet = alphabet_of(message);
+        let coding = coding(message.data_coding.to_le_bytes()[0]);
+        let octets = payload(message);
+        let framed = match message.esm_class & UDHI != 0 {
+            true => Header::split(&octets).ok(),
+            false => None,
+        };
+        let (mut header, mut body) = framed.unwrap_or_else(|| (Header::default(), octets));
+        if coding == Coding::Default && alphabet == Alphabet::GsmPacked {
+            body = unpacked(&header, &body);
+        }
+        let part = header.concat().or_else(|| sar(message));
+        header.set_concat(None);
+        Self {
+            header,
+            part,
+            body,
+            coding,
+            alphabet: match alphabet {
+                Alphabet::GsmPacked => Alphabet::Gsm,
+                other => other,
+            },
+        }
+    }
+
+    /// The characters, `None` for what is no text.
+    pub fn text(&self) -> Option<String> {
+        let alphabet = match self.coding {
+            Coding::Default => self.alphabet,
+            Coding::Ascii => Alphabet::Ascii,
+            Coding::Latin1 => Alphabet::Latin1,
+            Coding::Ucs2 => Alphabet::Ucs2,
+            Coding::Octets | Coding::Other(_) => return None,
+        };
+        Some(convert::decode(alphabet, &self.body, self.header.shifts()))
+    }
+
+    /// How much of a short message `body` takes, as a handset gets it. A text that is neither in the
+    /// GSM alphabet nor in UCS-2 is counted as what it becomes.
+    pub fn units(&self) -> (Bytes, Units) {
+        match (self.coding, self.alphabet) {
+            (Coding::Default, Alphabet::Gsm) => (self.body.clone(), Units::Septets),
+            (Coding::Ucs2, _) | (Coding::Default, Alphabet::Ucs2) => {
+                (self.body.clone(), Units::Ucs2)
+            }
+            (Coding::Octets | Coding::Other(_), _) => (self.body.clone(), Units::Octets),
+            _ => {
+                let text = self.text().unwrap_or_default();
+                match convert::encode(&text, Alphabet::Gsm, self.header.shifts()) {
+                    Ok(septets) => (septets.into(), Units::Septets),
+                    Err(_) => (smsc_sms::ucs2::encode(&text).into(), Units::Ucs2),
+                }
+            }
+        }
+    }
+}
+
+/// What data_coding 0 means in a message.
+pub fn alphabet_of(message: &Message) -> Alphabet {
+    alphabet(message.alphabet())
+}
+
+/// An alphabet as it is stored.
+pub fn alphabet(stored: pb::Alphabet) -> Alphabet {
+    match stored {
+        pb::Alphabet::Gsm => Alphabet::Gsm,
+        pb::Alphabet::GsmPacked => Alphabet::GsmPacked,
+        pb::Alphabet::Latin1 => Alphabet::Latin1,
+        pb::Alphabet::Ascii => Alphabet::Ascii,
+        pb::Alphabet::Utf8 => Alphabet::Utf8,
+        pb::Alphabet::Ucs2 => Alphabet::Ucs2,
+    }
+}
+
+/// The other way.
+pub fn as_stored(alphabet: Alphabet) -> pb::Alphabet {
+    match alphabet {
+        Alphabet::Gsm => pb::Alphabet::Gsm,
+        Alphabet::GsmPacked => pb::Alphabet::GsmPacked,
+        Alphabet::Latin1 => pb::Alphabet::Latin1,
+        Alphabet::Ascii => pb::Alphabet::Ascii,
+        Alphabet::Utf8 => pb::Alphabet::Utf8,
+        Alphabet::Ucs2 => pb::Alphabet::Ucs2,
+    }
+}
+
+/// short_message, or message_payload when that is empty (SMPP 3.4 §5.3.2.32).
+pub fn payload(message: &Message) -> Bytes {
+    if !message.short_message.is_empty() || message.tlvs.is_empty() {
+        return message.short_message.clone();
+    }
+    Tlvs::from_raw(message.tlvs.clone())
+        .get_bytes(tag::MESSAGE_PAYLOAD)
+        .unwrap_or_default()
+}
+
+/// Which part of a longer text a message is, by its header or by its sar_ parameters.
+pub fn part_of(message: &Message) -> Option<Concat> {
+    // The common case first.
+    if message.esm_class & UDHI == 0 && message.tlvs.is_empty() {
+        return None;
+    }
+    Content::read(message).part
+}
+
+/// The characters of a message; `None` when its octets are no text, or were erased.
+pub fn text_of(message: &Message) -> Option<String> {
+    match message.text_erased {
+        true => None,
+        false => Content::read(message).text(),
+    }
+}
+
+/// Whether a message carries a part of a longer one that was divided here.
+pub fn is_part(message: &Message) -> bool {
+    parent_of(message).is_some()
+}
+
+/// The message that this one is a part of.
+pub fn parent_of(message: &Message) -> Option<u64> {
+    let composition = message.composition.as_ref()?;
+    (composition.parent != 0).then_some(composition.parent)
+}
+
+/// How many short messages carry this one.
+pub fn parts(message: &Message) -> u32 {
+    let composition = message.composition.as_ref();
+    composition.map_or(1, |composition| composition.sent_as.len().max(1) as u32)
+}
+
+/// Whether a message exists only inside: a part of one that was divided here, or a whole that was
+/// put together from messages that are accounted for by themselves.
+pub fn is_internal(message: &Message) -> bool {
+    let internal =
+        |composition: &pb::Composition| composition.parent != 0 || !composition.made_of.is_empty();
+    message.composition.as_deref().is_some_and(internal)
+}
+
+/// How many short messages a handset gets for this message: what rates and quotas count.
+pub fn segments(message: &Message) -> u32 {
+    if message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty() {
+        return 1;
+    }
+    let content = Content::read(message);
+    if content.part.is_some() {
+        return 1;
+    }
+    let (octets, units) = content.units();
+    let count = segment::count(&octets, units, &content.header, segment::Form::Eight);
+    u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
+
+/// Which part a message is by its sar_ parameters (SMPP 3.4 §5.3.2.22-24).
+fn sar(message: &Message) -> Option<Concat> {
+    if message.tlvs.is_empty() {
+        return None;
+    }
+    let tlvs = Tlvs::from_raw(message.tlvs.clone());
+    let octet = |tag| tlvs.get(tag)?.first().copied();
+    let reference = tlvs.get(tag::SAR_MSG_REF_NUM)?;
+    let (total, sequence) = (
+        octet(tag::SAR_TOTAL_SEGMENTS)?,
+        octet(tag::SAR_SEGMENT_SEQNUM)?,
+    );
+    (1..=total).contains(&sequence).then_some(Concat {
+        reference: u16::from_be_bytes([*reference.first()?, *reference.get(1)?]),
+        wide: true,
+        total,
+        sequence,
+    })
+}
+
+/// Septets, one per octet, of a packed body behind its header.
+fn unpacked(header: &Header, body: &Bytes) -> Bytes {
+    use smsc_sms::pack;
+    if header.is_empty() {
+        return pack::unpack_text(body).into();
+    }
+    let fill = pack::fill_bits(header.octets());
+    let count = (body.len() * 8).saturating_sub(usize::from(fill)) / 7;
+    pack::unpack(body, fill, count).into()
+}

@@ -1,0 +1,138 @@
+//! How peers want texts written and long ones carried, and what has to be done with a message for
+//! that.
+//!
+//! Ingest asks [`way`] and divides what needs it ([`divide`]); sessions write each message as their
+//! peer wants it ([`shape`]); the assembly actor puts parts together ([`gather`]). Keeps true that a
+//! message that needs none of it costs a few comparisons, and that nothing is cut: what cannot be
+//! written is changed by the policy of its peer, or refused.
+
+pub mod divide;
+pub mod gather;
+pub mod references;
+pub mod shape;
+
+use crate::{Content, UDHI, is_part};
+use smsc_config::{Account, LongMessages, Operator, Unrepresentable};
+use smsc_proto::Message;
+use smsc_smpp::tag;
+use smsc_sms::Language;
+use smsc_sms::convert::Alphabet;
+use smsc_sms::segment;
+
+/// Longest short_message (SMPP 3.4 §5.2.22).
+pub const SHORT_MESSAGE: usize = 254;
+/// TLVs that number or carry a text; a message that is written anew gets its own.
+pub const CARRIERS: &[u16] = &[
+    tag::SAR_MSG_REF_NUM,
+    tag::SAR_TOTAL_SEGMENTS,
+    tag::SAR_SEGMENT_SEQNUM,
+    tag::MESSAGE_PAYLOAD,
+];
+
+/// How a peer wants its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerEncoding {
+    /// What data_coding 0 means to it.
+    pub alphabet: Alphabet,
+    pub long: LongMessages,
+    pub policy: Unrepresentable,
+    pub languages: Vec<Language>,
+}
+
+/// What has to be done with a message before it can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// It is sent as one message.
+    Single,
+    /// It is too long for one.
+    Divide,
+    /// It is a part, and its peer wants the whole, or other parts.
+    Gather,
+}
+
+// === impl PeerEncoding ===
+
+impl Default for PeerEncoding {
+    /// Of a peer that has said nothing.
+    fn default() -> Self {
+        Self {
+            alphabet: Alphabet::Gsm,
+            long: LongMessages::AsIs,
+            policy: Unrepresentable::Ucs2,
+            languages: Vec::new(),
+        }
+    }
+}
+
+impl PeerEncoding {
+    pub fn of_operator(operator: &Operator) -> Self {
+        Self {
+            alphabet: operator.alphabet.into(),
+            long: operator.long_messages,
+            policy: operator.unrepresentable,
+            languages: operator
+                .languages
+                .iter()
+                .filter_map(|name| name.parse().ok())
+                .collect(),
+        }
+    }
+
+    pub fn of_account(account: &Account) -> Self {
+        Self {
+            alphabet: account.alphabet.map_or(Alphabet::Gsm, Alphabet::from),
+            long: account.long_messages,
+            policy: account.unrepresentable,
+            languages: Vec::new(),
+        }
+    }
+}
+
+/// What to do with a message to a peer with this encoding.
+pub fn way(message: &Message, to: &PeerEncoding) -> Way {
+    let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
+    // The common cases, without a look at the text.
+    if to.long == LongMessages::AsIs || is_part(message) {
+        return Way::Single;
+    }
+    if simple && message.short_message.len() <= always_one(to) {
+        return Way::Single;
+    }
+    let content = Content::read(message);
+    if content.part.is_some() {
+        return match shape::fits_as_part(message, &content, to) {
+            true => Way::Single,
+            false => Way::Gather,
+        };
+    }
+    match to.long == LongMessages::Payload || parts_of(&content, to) <= 1 {
+        true => Way::Single,
+        false => Way::Divide,
+    }
+}
+
+/// Octets that are one short message whatever they say.
+fn always_one(to: &PeerEncoding) -> usize {
+    match to.long {
+        LongMessages::Payload => usize::MAX,
+        // Each character of one octet may need two in UCS-2.
+        _ => segment::USER_DATA / 2,
+    }
+}
+
+/// How many parts a text becomes for a peer.
+fn parts_of(content: &Content, to: &PeerEncoding) -> usize {
+    match divide::written(content, to) {
+        Ok(written) => segment::count(
+            &written.octets,
+            written.units,
+            &written.header,
+            divide::form(to.long),
+        ),
+        // Refused when it is divided.
+        Err(_) => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! One long message as several short ones.
+//!
+//! Called by Ingest and by the assembly actor, before anything is durable. Keeps true that the parts
+//! together are the text, that no part is longer than a handset takes, and that every other field of
+//! the message is in every part.
+
+use bytes::Bytes;
+
+use super::{CARRIERS, PeerEncoding};
+use crate::{Content, UDHI, alphabet_of};
+use smsc_config::{LongMessages, Unrepresentable};
+use smsc_proto as pb;
+use smsc_proto::{Composition, Message};
+use smsc_smpp::{Tlvs, tag};
+use smsc_sms::coding::{Coding, with_charset};
+use smsc_sms::convert::{self, Alphabet, Choice};
+use smsc_sms::segment::{self, Form, Units};
+use smsc_sms::udh::{Concat, Header};
+use smsc_sms::{gsm7, ucs2};
+
+/// Why a message cannot be sent as its peer wants it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// By the policy `refuse`.
+    #[error("its alphabet does not have {character:?}")]
+    Character { character: char },
+    #[error("it needs more than 255 parts")]
+    TooLong,
+}
+
+/// A text as it is divided: in the GSM alphabet, one septet per octet, in UCS-2 or as octets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    pub header: Header,
+    pub octets: Bytes,
+    pub units: Units,
+    pub coding: Coding,
+    /// Characters that were replaced.
+    pub changed: usize,
+}
+
+/// How the parts are numbered.
+pub fn form(long: LongMessages) -> Form {
+    match long {
+        LongMessages::Udh16 => Form::Sixteen,
+        LongMessages::Sar => Form::Fields,
+        LongMessages::AsIs | LongMessages::Udh | LongMessages::Payload => Form::Eight,
+    }
+}
+
+/// Writes a text for a peer in one of the three ways that can be divided.
+pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused> {
+    let as_it_is = |units, coding| {
+        Ok(Written {
+            header: content.header.clone(),
+            octets: content.body.clone(),
+            units,
+            coding,
+            changed: 0,
+        })
+    };
+    let text = match (content.coding, content.alphabet) {
+        (Coding::Ucs2, _) => return as_it_is(Units::Ucs2, Coding::Ucs2),
+        (Coding::Octets | Coding::Other(_), _) => return as_it_is(Units::Octets, content.coding),
+        (Coding::Default, Alphabet::Gsm) if is_gsm(to.alphabet) => {
+            return as_it_is(Units::Septets, Coding::Default);
+        }
+        _ => content.text().unwrap_or_default(),
+    };
+    let shifts = content.header.shifts();
+    let Err(unrepresentable) = convert::encode(&text, to.alphabet, shifts) else {
+        return Ok(in_septets(content, &text, 0).unwrap_or_else(|| in_ucs2(content, &text)));
+    };
+    match to.policy {
+        Unrepresentable::Ucs2 => {
+            Ok(in_a_language(content, &text, to).unwrap_or_else(|| in_ucs2(content, &text)))
+        }
+        Unrepresentable::Refuse => Err(Refused::Character {
+            character: unrepresentable.character,
+        }),
+        policy => {
+            let forced = convert::force(&text, to.alphabet, shifts, policy.into());
+            let text = convert::decode(to.alphabet, &forced.octets, shifts);
+            let changed = forced.changed;
+            let written = in_septets(content, &text, changed);
+            Ok(written.unwrap_or_else(|| Written {
+                changed,
+                ..in_ucs2(content, &text)
+            }))
+        }
+    }
+}
+
+/// Whether a message may be sent to a peer that refuses what its alphabet does not have.
+///
+/// # Errors
+/// [`Refused::Character`].
+pub fn check(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
+    if to.policy != Unrepresentable::Refuse || alphabet_of(message) == to.alphabet {
+        return Ok(());
+    }
+    written(&Content::read(message), to).map(drop)
+}
+
+pub fn is_gsm(alphabet: Alphabet) -> bool {
+    matches!(alphabet, Alphabet::Gsm | Alphabet::GsmPacked)
+}
+
+fn in_septets(content: &Content, text: &str, changed: usize) -> Option<Written> {
+    let septets = gsm7::encode(text, content.header.shifts()).ok()?;
+    Some(Written {
+        header: content.header.clone(),
+        octets: septets.into(),
+        units: Units::Septets,
+        coding: Coding::Default,
+        changed,
+    })
+}
+
+fn in_ucs2(content: &Content, text: &str) -> Written {
+    let mut header = content.header.clone();
+    header.set_shifts(Default::default());
+    Written {
+        header,
+        octets: ucs2::encode(text).into(),
+        units: Units::Ucs2,
+        coding: Coding::Ucs2,
+        changed: 0,
+    }
+}
+
+/// With the national tables that the peer takes, when that is shorter than UCS-2.
+fn in_a_language(content: &Content, text: &str, to: &PeerEncoding) -> Option<Written> {
+    if to.languages.is_empty() || !is_gsm(to.alphabet) {
+        return None;
+    }
+    let Choice::Gsm(shifts) = convert::choose(text, &to.languages) else {
+        return None;
+    };
+    let mut header = content.header.clone();
+    header.set_shifts(shifts);
+    Some(Written {
+        header,
+        octets: gsm7::encode(text, shifts).ok()?.into(),
+        units: Units::Septets,
+        coding: Coding::Default,
+        changed: 0,
+    })
+}
+
+/// The parts of a message for a peer, without ids, and how many characters were changed.
+/// `reference` numbers them; an 8-bit form takes its low octet.
+///
+/// # Errors
+/// See [`Refused`].
+pub fn divide(
+    message: &Message,
+    to: &PeerEncoding,
+    reference: u16,
+) -> Result<(Vec<Message>, usize), Refused> {
+    let written = written(&Content::read(message), to)?;
+    let form = form(to.long);
+    let bodies = segment::split(&written.octets, written.units, &written.header, form)
+        .map_err(|_| Refused::TooLong)?;
+    let total = u8::try_from(bodies.len()).map_err(|_| Refused::TooLong)?;
+    let others = Tlvs::from_raw(message.tlvs.clone()).without(CARRIERS);
+    let data_coding = with_charset(message.data_coding.to_le_bytes()[0], written.coding);
+    let parts = (1..=total).zip(bodies).map(|(sequence, body)| {
+        let mut tlvs = others.clone();
+        let mut header = written.header.clone();
+        if form == Form::Fields {
+            tlvs.push(tag::SAR_MSG_REF_NUM, &reference.to_be_bytes());
+            tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[total]);
+            tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[sequence]);
+        } else {
+            let wide = form == Form::Sixteen;
+            header.set_concat(Some(Concat {
+                reference: if wide { reference } else { reference & 0xFF },
+                wide,
+                total,
+                sequence,
+            }));
+        }
+        let mut octets = header.encode();
+        octets.extend_from_slice(&body);
+        Message {
+            id: 0,
+            esm_class: match header.is_empty() {
+                true => message.esm_class & !UDHI,
+                false => message.esm_class | UDHI,
+            },
+            data_coding: data_coding.into(),
+            short_message: octets.into(),
+            tlvs: tlvs.raw().clone(),
+            alphabet: pb::Alphabet::Gsm.into(),
+            composition: Some(Box::new(Composition {
+                parent: message.id,
+                ..Composition::default()
+            })),
+            ..message.clone()
+        }
+    });
+    Ok((parts.collect(), written.changed))
+}

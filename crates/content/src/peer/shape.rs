@@ -1,0 +1,195 @@
+//! A message as its peer wants it: its text in the peer's alphabet, its part numbered the peer's
+//! way, its octets where the peer looks for them.
+//!
+//! Called by the sessions for each message they send. What is stored stays as it came, so that a
+//! message that fails over to another peer is written anew for that one.
+
+use bytes::Bytes;
+
+use super::divide::{self, is_gsm};
+use super::{CARRIERS, PeerEncoding, SHORT_MESSAGE};
+use crate::{Content, UDHI, alphabet_of};
+use smsc_config::{LongMessages, Unrepresentable};
+use smsc_proto::Message;
+use smsc_smpp::{SubmitSm, tag};
+use smsc_sms::coding::{Coding, coding, with_charset};
+use smsc_sms::convert::{self, Alphabet};
+use smsc_sms::segment::{self, USER_DATA};
+use smsc_sms::udh::{Concat, Header};
+use smsc_sms::{pack, ucs2};
+
+/// Message type bits of esm_class; what is a receipt or an acknowledgement is not written anew.
+const MESSAGE_TYPE: u32 = 0x3C;
+
+/// Writes a message for a peer with this encoding, into the PDU that was made of it. Says how many
+/// characters were changed.
+pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize {
+    let is_text = coding(pdu.data_coding) == Coding::Default;
+    let alphabet_differs = is_text && alphabet_of(message) != to.alphabet;
+    let framed = message.esm_class & UDHI != 0 || !message.tlvs.is_empty();
+    let form_may_differ = framed && to.long != LongMessages::AsIs;
+    if !(alphabet_differs || form_may_differ) || message.esm_class & MESSAGE_TYPE != 0 {
+        return 0;
+    }
+    let content = Content::read(message);
+    let numbering = numbering_for(&content, pdu, to.long);
+    let whole_elsewhere = to.long == LongMessages::Payload && pdu.short_message.is_empty();
+    if !alphabet_differs && numbering == Numbering::AsItIs && !whole_elsewhere {
+        return 0;
+    }
+    let mut header = content.header.clone();
+    let (body, coding, changed) = match alphabet_differs {
+        true => in_alphabet(&content, &mut header, to),
+        false => (content.body.clone(), content.coding, 0),
+    };
+    if coding != content.coding {
+        pdu.data_coding = with_charset(pdu.data_coding, coding);
+    }
+    let mut tlvs = std::mem::take(&mut pdu.tlvs);
+    if !tlvs.is_empty() {
+        tlvs = tlvs.without(CARRIERS);
+    }
+    match (content.part, numbering) {
+        (None, _) => {}
+        (Some(part), Numbering::InFields) => {
+            tlvs.push(tag::SAR_MSG_REF_NUM, &part.reference.to_be_bytes());
+            tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[part.total]);
+            tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[part.sequence]);
+        }
+        (Some(part), numbering) => {
+            let part = match numbering {
+                Numbering::InHeader { wide } => numbered(part, wide),
+                _ => part,
+            };
+            header.set_concat(Some(part));
+        }
+    }
+    let octets = framed_body(
+        &header,
+        body,
+        coding == Coding::Default && to.alphabet == Alphabet::GsmPacked,
+    );
+    pdu.esm_class = match header.is_empty() {
+        true => pdu.esm_class & !(UDHI as u8),
+        false => pdu.esm_class | UDHI as u8,
+    };
+    if octets.len() <= SHORT_MESSAGE {
+        pdu.short_message = octets;
+    } else {
+        pdu.short_message = Bytes::new();
+        tlvs.push(tag::MESSAGE_PAYLOAD, &octets);
+    }
+    pdu.tlvs = tlvs;
+    changed
+}
+
+/// How a part's place has to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbering {
+    AsItIs,
+    InHeader { wide: bool },
+    InFields,
+}
+
+fn numbering_for(content: &Content, pdu: &SubmitSm, long: LongMessages) -> Numbering {
+    let Some(part) = content.part else {
+        return Numbering::AsItIs;
+    };
+    let in_fields = pdu.tlvs.get(tag::SAR_MSG_REF_NUM).is_some();
+    match long {
+        LongMessages::Sar => Numbering::InFields,
+        LongMessages::Udh if in_fields || part.wide => Numbering::InHeader { wide: false },
+        LongMessages::Udh16 if in_fields || !part.wide => Numbering::InHeader { wide: true },
+        _ if in_fields => Numbering::InFields,
+        _ => Numbering::AsItIs,
+    }
+}
+
+fn numbered(part: Concat, wide: bool) -> Concat {
+    Concat {
+        reference: if wide {
+            part.reference
+        } else {
+            part.reference & 0xFF
+        },
+        wide,
+        ..part
+    }
+}
+
+/// The text in the peer's alphabet, or as its policy says.
+fn in_alphabet(
+    content: &Content,
+    header: &mut Header,
+    to: &PeerEncoding,
+) -> (Bytes, Coding, usize) {
+    if content.alphabet == Alphabet::Gsm && is_gsm(to.alphabet) {
+        return (content.body.clone(), content.coding, 0);
+    }
+    let text = content.text().unwrap_or_default();
+    let shifts = header.shifts();
+    // Septets are packed behind the header, when that is known.
+    let alphabet = match to.alphabet {
+        Alphabet::GsmPacked => Alphabet::Gsm,
+        other => other,
+    };
+    if let Ok(octets) = convert::encode(&text, alphabet, shifts) {
+        return (octets.into(), Coding::Default, 0);
+    }
+    let as_ucs2 = || (Bytes::from(ucs2::encode(&text)), Coding::Ucs2, 0);
+    match to.policy {
+        Unrepresentable::Ucs2 => match divide::written(content, to) {
+            Ok(written) => {
+                *header = written.header;
+                (written.octets, written.coding, 0)
+            }
+            Err(_) => as_ucs2(),
+        },
+        // Refused when it was accepted; here it has come by another way, and has to go.
+        policy => {
+            let policy = match policy {
+                Unrepresentable::Refuse => Unrepresentable::Replace,
+                policy => policy,
+            };
+            let forced = convert::force(&text, alphabet, shifts, policy.into());
+            (forced.octets.into(), Coding::Default, forced.changed)
+        }
+    }
+}
+
+fn framed_body(header: &Header, body: Bytes, packed: bool) -> Bytes {
+    let body = match (packed, header.is_empty()) {
+        (false, true) => return body,
+        (false, false) => body,
+        (true, true) => return pack::pack_text(&body).into(),
+        (true, false) => pack::pack(&body, pack::fill_bits(header.octets())).into(),
+    };
+    let mut octets = header.encode();
+    octets.extend_from_slice(&body);
+    octets.into()
+}
+
+/// Whether a part can be sent to a peer by itself, written and numbered the way the peer wants.
+pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> bool {
+    let Some(part) = content.part else {
+        return true;
+    };
+    if to.long == LongMessages::Payload {
+        return false;
+    }
+    let unchanged = message.short_message.len() <= USER_DATA
+        && (coding(message.data_coding.to_le_bytes()[0]) != Coding::Default
+            || content.alphabet == to.alphabet);
+    let Ok(written) = divide::written(content, to) else {
+        return true;
+    };
+    let mut header = written.header;
+    header.set_concat(Some(numbered(part, to.long == LongMessages::Udh16)));
+    // One that is too long already is not made worse by passing it on as it is.
+    let same_form = match to.long {
+        LongMessages::Udh => !part.wide,
+        LongMessages::Udh16 => part.wide,
+        _ => false,
+    };
+    (same_form && unchanged) || segment::fits(written.octets.len(), written.units, header.octets())
+}

@@ -1,0 +1,447 @@
+//! Users as accounts, SMPP client connectors as operators.
+
+use std::collections::BTreeMap;
+
+use super::read::{Captured, Record};
+use crate::draft::{Draft, Table, list};
+use crate::{Notes, Place};
+
+/// A user in filters.
+#[derive(Debug)]
+pub(super) struct User {
+    pub uid: String,
+    pub gid: String,
+    /// Its account.
+    pub system_id: String,
+}
+
+/// The operator of each connector.
+pub(super) type Connectors = BTreeMap<String, Connector>;
+
+/// A connector in routes.
+#[derive(Debug)]
+pub(super) struct Connector {
+    /// The name of its operator.
+    pub id: String,
+    /// It does not only receive.
+    pub sends: bool,
+}
+
+/// Keys of a connector that are taken over, or that say nothing about messages.
+const CONNECTOR_USED: &[&str] = &[
+    "cid",
+    "host",
+    "port",
+    "username",
+    "password",
+    "systype",
+    "bind",
+    "bind_to",
+    "res_to",
+    "elink_interval",
+    "con_loss_delay",
+    "addr_range",
+    "dlr_expiry",
+    "dlr_msgid",
+    "submit_throughput",
+    "con_fail_delay",
+    "pdu_red_to",
+    "logfile",
+    "loglevel",
+    "ssl",
+    "logrotate",
+    "logprivacy",
+];
+
+/// Other keys: the value that changes nothing, and what to do about another one.
+const CONNECTOR_INSTEAD: &[(&str, &str, &str)] = &[
+    (
+        "con_loss_retry",
+        "yes",
+        "it is always bound again; disable the operator to stop that",
+    ),
+    (
+        "con_fail_retry",
+        "yes",
+        "it is always bound again; disable the operator to stop that",
+    ),
+    (
+        "trx_to",
+        "300",
+        "binds stay; enquire_link_interval tells when they are asked for life",
+    ),
+    (
+        "requeue_delay",
+        "120",
+        "set `retry` of the operator: pauses after temporary refusals",
+    ),
+    ("src_addr", "", "senders are set by the application"),
+    (
+        "src_ton",
+        "2",
+        "types of numbers pass as the ESME sets them",
+    ),
+    (
+        "src_npi",
+        "1",
+        "types of numbers pass as the ESME sets them",
+    ),
+    (
+        "dst_ton",
+        "1",
+        "types of numbers pass as the ESME sets them",
+    ),
+    (
+        "dst_npi",
+        "1",
+        "types of numbers pass as the ESME sets them",
+    ),
+    ("bind_ton", "0", "binds carry 0, unknown"),
+    ("bind_npi", "1", "binds carry 0, unknown"),
+    (
+        "validity",
+        "",
+        "set validity.default: the validity of messages that name none",
+    ),
+    ("priority", "0", "priority_flag passes as the ESME sets it"),
+    ("proto_id", "", "protocol_id passes as the ESME sets it"),
+    (
+        "coding",
+        "0",
+        "data_coding passes as the ESME sets it; `alphabet` says what 0 means to the operator",
+    ),
+    (
+        "def_msg_id",
+        "0",
+        "sm_default_msg_id passes as the ESME sets it",
+    ),
+    (
+        "ripf",
+        "0",
+        "replace_if_present_flag passes as the ESME sets it",
+    ),
+    (
+        "custom_tlvs",
+        "",
+        "optional parameters pass as the ESME sets them",
+    ),
+];
+
+/// Keys of a user: the value that changes nothing, and what to do about another one.
+const USER_INSTEAD: &[(&str, &str, &str)] = &[
+    (
+        "mt_messaging_cred quota balance",
+        "",
+        "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`",
+    ),
+    (
+        "mt_messaging_cred quota sms_count",
+        "",
+        "set `prepaid = true` and `smsc balance add`, or `quota_per_day`",
+    ),
+    (
+        "mt_messaging_cred quota early_percent",
+        "",
+        "a message is paid for when it is accepted",
+    ),
+    (
+        "mt_messaging_cred quota http_throughput",
+        "",
+        "messages come in by SMPP: set `rate`",
+    ),
+    (
+        "mt_messaging_cred valuefilter src_addr",
+        ".*",
+        "set `senders` of the account: prefixes (4477*) and expressions (/^[A-Z]+$/)",
+    ),
+    (
+        "mt_messaging_cred valuefilter dst_addr",
+        ".*",
+        "set `destinations` of the account: prefixes (4477*) and expressions (/^44/)",
+    ),
+    (
+        "mt_messaging_cred valuefilter content",
+        ".*",
+        "content is not looked at",
+    ),
+    (
+        "mt_messaging_cred valuefilter priority",
+        "^[0-3]$",
+        "set `priority_max`",
+    ),
+    (
+        "mt_messaging_cred valuefilter validity_period",
+        "^\\d+$",
+        "set validity.max",
+    ),
+    (
+        "mt_messaging_cred defaultvalue src_addr",
+        "",
+        "senders are set by the application",
+    ),
+    (
+        "mt_messaging_cred authorization smpps_send",
+        "True",
+        "set `enabled = false`, or give it no route",
+    ),
+    (
+        "mt_messaging_cred authorization src_addr",
+        "True",
+        "senders are set by the application",
+    ),
+    (
+        "mt_messaging_cred authorization priority",
+        "True",
+        "set `priority_max = 0`",
+    ),
+    (
+        "mt_messaging_cred authorization validity_period",
+        "True",
+        "set validity.max",
+    ),
+    (
+        "mt_messaging_cred authorization dlr_level",
+        "True",
+        "receipts are for whoever asks",
+    ),
+];
+
+/// What to do about a record of another module.
+pub(super) fn instead_of(kind: &str) -> &'static str {
+    match kind {
+        "httpccm" => "nothing is sent to URLs: bind the application as an account with `addresses`",
+        _ => "there are no scripts in the path of a message; let the application or a proxy do it",
+    }
+}
+
+/// Adds the accounts; those that are only listed, with what the list says.
+pub(super) fn accounts(captured: &Captured, draft: &mut Draft, notes: &mut Notes) -> Vec<User> {
+    let mut users = Vec::new();
+    for record in &captured.users {
+        let gid = record.get("gid").unwrap_or_default();
+        let username = record.get("username").unwrap_or(&record.name);
+        let mut table = Table::of(&record.place, "user");
+        if let Some(rate) = positive(record, "mt_messaging_cred quota smpps_throughput") {
+            table.set("rate", rate);
+        }
+        if let Some(binds) = record.given("smpps_cred quota max_bindings") {
+            match binds.parse::<u32>() {
+                Ok(binds) if binds > 0 => table.set("max_binds", binds),
+                // Zero binds in Jasmin: it may not bind.
+                _ => table.set("enabled", "false"),
+            }
+        }
+        if is_refused(record, "smpps_cred authorization bind") {
+            table.set("enabled", "false");
+        }
+        note_others(record, username, USER_INSTEAD, notes);
+        let password = record.given("password").unwrap_or_default();
+        add(
+            draft,
+            &mut users,
+            (&record.name, gid, username),
+            (password, table),
+            &record.place,
+            notes,
+        );
+    }
+    for row in &captured.user_rows {
+        let words: Vec<&str> = row.text.split_whitespace().collect();
+        let [uid, gid, username, ..] = words.as_slice() else {
+            continue;
+        };
+        // A disabled user is shown with an exclamation mark.
+        let disabled = uid.starts_with('!');
+        let uid = uid.trim_start_matches('!');
+        if let Some(user) = users.iter().find(|user| user.uid == uid) {
+            if let Some(table) = draft.account_mut(&user.system_id).filter(|_| disabled) {
+                table.set("enabled", "false");
+            }
+            continue;
+        }
+        let mut table = Table::of(&row.place, "user");
+        let throughput = words.last().and_then(|last| last.split_once('/'));
+        if let Some(rate) = throughput.and_then(|(_, smpp)| smpp.parse::<f64>().ok())
+            && rate > 0.0
+        {
+            table.set("rate", rate);
+        }
+        if disabled {
+            table.set("enabled", "false");
+        }
+        let what = format!("the user {uid:?} is only listed");
+        notes.add(
+            &row.place,
+            what,
+            format!("capture `user -s {uid}` for its limits"),
+        );
+        add(
+            draft,
+            &mut users,
+            (uid, gid, username),
+            ("", table),
+            &row.place,
+            notes,
+        );
+    }
+    users
+}
+
+fn add(
+    draft: &mut Draft,
+    users: &mut Vec<User>,
+    (uid, gid, username): (&str, &str, &str),
+    (password, table): (&str, Table),
+    place: &Place,
+    notes: &mut Notes,
+) {
+    if !draft.account(username, password, table, place, notes) {
+        return;
+    }
+    if password.is_empty() {
+        let what = format!("the password of {username:?} is not shown by jcli");
+        let instead = "write it into `password` and remove `enabled = false`";
+        notes.add(place, what, instead);
+    }
+    users.push(User {
+        uid: uid.to_owned(),
+        gid: gid.trim_start_matches('!').to_owned(),
+        system_id: username.to_owned(),
+    });
+}
+
+/// Adds the operators.
+pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Notes) -> Connectors {
+    let stopped: Vec<&str> = captured
+        .connector_rows
+        .iter()
+        .filter(|row| row.text.split_whitespace().nth(1) == Some("stopped"))
+        .filter_map(|row| row.text.split_whitespace().next())
+        .collect();
+    let mut connectors = Connectors::new();
+    for record in &captured.connectors {
+        if connectors.contains_key(&record.name) {
+            continue;
+        }
+        let id = draft.operator_id(&record.name);
+        if id != record.name {
+            let what = format!("the connector {:?} is called {id:?} here", record.name);
+            notes.add(&record.place, what, "use that name in routes and commands");
+        }
+        let mut table = operator_table(record, notes);
+        if stopped.contains(&record.name.as_str()) {
+            table.set("enabled", "false");
+        }
+        note_others(record, &record.name, CONNECTOR_INSTEAD, notes);
+        // What Jasmin itself takes for a connector that was added without them.
+        let or = |key: &str, default: &'static str| record.get(key).unwrap_or(default).to_owned();
+        let (host, port) = (or("host", "127.0.0.1"), or("port", "2775"));
+        let username = or("username", "smppclient");
+        if draft.operator(&id, (&host, &port), &username, table, &record.place, notes) {
+            let sends = record.given("bind") != Some("receiver");
+            connectors.insert(record.name.clone(), Connector { id, sends });
+        }
+    }
+    for row in &captured.connector_rows {
+        let name = row.text.split_whitespace().next().unwrap_or_default();
+        if !captured.connectors.iter().any(|record| record.name == name) {
+            let what = format!("the connector {name:?} is only listed");
+            notes.add(&row.place, what, format!("capture `smppccm -s {name}` too"));
+        }
+    }
+    connectors
+}
+
+fn operator_table(record: &Record, notes: &mut Notes) -> Table {
+    let mut table = Table::of(&record.place, "smppccm");
+    table.text("password", record.get("password").unwrap_or("password"));
+    if let Some(system_type) = record.given("systype") {
+        table.system_type(system_type, record.place_of("systype"), notes);
+    }
+    match record.given("bind") {
+        Some("transmitter") => table.text("bind", "transmitter"),
+        Some("receiver") => table.text("bind", "receiver"),
+        _ => {}
+    }
+    let ssl = record.given("ssl").unwrap_or("no");
+    if ["yes", "true", "1"].contains(&ssl.to_lowercase().as_str()) {
+        table.set("tls", "true");
+        notes.add(
+            record.place_of("ssl"),
+            format!(
+                "{}: ssl {ssl}: the operator's certificate is verified here",
+                record.name
+            ),
+            "set tls_ca_file where the machine does not trust its authority, tls_name where it is \
+             for another name",
+        );
+    }
+    // Jasmin's own default is one message per second; 0 is without a limit.
+    let throughput = record.get("submit_throughput").unwrap_or("1");
+    if let Ok(rate) = throughput.parse::<f64>()
+        && rate > 0.0
+    {
+        table.set("rate", rate);
+    }
+    if let Some(range) = record.given("addr_range") {
+        table.text("address_range", range);
+    }
+    let seconds = |key: &str| {
+        record
+            .given(key)
+            .and_then(|value| value.parse::<f64>().ok())
+    };
+    for (key, ours) in [
+        ("res_to", "response_timeout"),
+        ("bind_to", "bind_timeout"),
+        ("elink_interval", "enquire_link_interval"),
+        ("dlr_expiry", "correlation_ttl"),
+    ] {
+        if let Some(value) = seconds(key).filter(|value| *value >= 1.0) {
+            table.seconds(ours, value as u64);
+        }
+    }
+    if let Some(value) = seconds("con_loss_delay").filter(|value| *value >= 1.0) {
+        table.set("reconnect", list(&[format!("{}s", value as u64)]));
+    }
+    match record.given("dlr_msgid") {
+        Some("1") => table.text("message_id", "decimal"),
+        Some("2") => table.text("message_id", "hex"),
+        _ => {}
+    }
+    table
+}
+
+/// Notes keys whose value is not the one that changes nothing.
+fn note_others(record: &Record, name: &str, known: &[(&str, &str, &str)], notes: &mut Notes) {
+    for (key, value, place) in &record.keys {
+        let found = known.iter().find(|(known, ..)| known == key);
+        let value = match value.as_str() {
+            "None" | "none" | "ND" => "",
+            value => value,
+        };
+        let is_user = record.kind == "user"
+            || record.get("username").is_some() && record.get("cid").is_none();
+        match found {
+            Some((_, harmless, _)) if value == *harmless => {}
+            Some((_, _, instead)) => notes.add(place, format!("{name}: {key} {value}"), *instead),
+            // What else a user has concerns HTTP or was taken over.
+            None if is_user || CONNECTOR_USED.contains(&key.as_str()) => {}
+            None => notes.add(
+                place,
+                format!("{name}: {key} {value}"),
+                "it has no counterpart",
+            ),
+        }
+    }
+}
+
+fn positive(record: &Record, key: &str) -> Option<f64> {
+    let value: f64 = record.given(key)?.parse().ok()?;
+    (value > 0.0).then_some(value)
+}
+
+fn is_refused(record: &Record, key: &str) -> bool {
+    let value = record.get(key).unwrap_or_default().to_lowercase();
+    ["false", "0", "f", "n", "no"].contains(&value.as_str())
+}

@@ -1,0 +1,342 @@
+//! The MT router as routes, the MO router as addresses of accounts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::filters::{self, Filter};
+use super::peers::{Connectors, User};
+use super::read::{Captured, Record, Row};
+use crate::draft::{Draft, list};
+use crate::routes::{Rule, Steps, settle};
+use crate::{Notes, Place};
+
+/// A route of either router, from a row or from an addition.
+struct JasminRoute {
+    order: u64,
+    kind: String,
+    /// `smppc(up)` as its two words.
+    connectors: Vec<(String, String)>,
+    filters: Vec<Filter>,
+    place: Place,
+}
+
+/// Who and where to, as far as filters say; `None` is everybody, everywhere.
+#[derive(Default)]
+struct Conditions {
+    accounts: Option<BTreeSet<String>>,
+    numbers: Option<filters::Numbers>,
+}
+
+/// Routes for messages to operators.
+pub(super) fn mobile_terminated(
+    captured: &Captured,
+    users: &[User],
+    connectors: &Connectors,
+    notes: &mut Notes,
+) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for route in routes(&captured.mt_rows, &captured.mt_routes, captured, notes) {
+        let Some(conditions) = conditions(&route, users, notes) else {
+            continue;
+        };
+        let known = senders(&route, connectors, notes);
+        if known.is_empty() {
+            continue;
+        }
+        let to: Steps = match route.kind.starts_with("RandomRoundrobin") {
+            true => vec![known],
+            // One connector, or those of a FailoverMTRoute in their order.
+            false => known.into_iter().map(|id| vec![id]).collect(),
+        };
+        let everybody = BTreeSet::from([None]);
+        let accounts = conditions.accounts.map_or(everybody, |accounts| {
+            accounts.into_iter().map(Some).collect()
+        });
+        let everywhere = BTreeSet::from([String::new()]);
+        let prefixes = conditions.numbers.map_or(everywhere, |numbers| {
+            if numbers.whole || numbers.counted {
+                let what = format!("route {}: its filter counts digits", route.order);
+                let instead = "it is a prefix here, so longer numbers follow it too";
+                notes.add(&route.place, what, instead);
+            }
+            numbers.starts
+        });
+        for account in &accounts {
+            for prefix in &prefixes {
+                rules.push(Rule {
+                    prefix: prefix.clone(),
+                    account: account.clone(),
+                    to: to.clone(),
+                    place: route.place.clone(),
+                });
+            }
+        }
+    }
+    let (kept, unreached) = settle(&rules);
+    for index in unreached {
+        let rule = &rules[index];
+        let what = format!("no message reaches the route for {:?}", rule.prefix);
+        let instead = "a route of higher order takes them all, in Jasmin too; left out";
+        notes.add(&rule.place, what, instead);
+    }
+    kept
+}
+
+/// The operators of a route's connectors; those that only receive send nothing in Jasmin either.
+fn senders(route: &JasminRoute, connectors: &Connectors, notes: &mut Notes) -> Vec<String> {
+    let mut senders = Vec::new();
+    for (kind, name) in &route.connectors {
+        let found = connectors.get(name).filter(|_| kind == "smppc");
+        let (what, instead) = match found {
+            Some(connector) if connector.sends => {
+                senders.push(connector.id.clone());
+                continue;
+            }
+            Some(_) => (
+                format!("route {}: smppc({name}) binds as receiver", route.order),
+                "left out of it: nothing can be sent there; set its `bind` to \"transceiver\" and \
+                 name it in `to`, if messages shall go there"
+                    .to_owned(),
+            ),
+            None => (
+                format!(
+                    "route {}: there is no connector {kind}({name})",
+                    route.order
+                ),
+                format!("capture `smppccm -s {name}` too"),
+            ),
+        };
+        notes.add(&route.place, what, instead);
+    }
+    senders
+}
+
+/// Addresses of accounts, from the routes of mobile-originated messages.
+pub(super) fn mobile_originated(
+    captured: &Captured,
+    users: &[User],
+    draft: &mut Draft,
+    notes: &mut Notes,
+) {
+    let mut addresses: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for route in routes(&captured.mo_rows, &captured.mo_routes, captured, notes) {
+        let Some(conditions) = conditions(&route, users, notes) else {
+            continue;
+        };
+        let wanted: Vec<String> = match conditions.numbers {
+            None => vec!["*".to_owned()],
+            Some(numbers) if numbers.whole => numbers.starts.into_iter().collect(),
+            Some(numbers) => numbers
+                .starts
+                .iter()
+                .map(|start| format!("{start}*"))
+                .collect(),
+        };
+        let mut accounts = route.connectors.iter().filter(|(kind, _)| kind == "smpps");
+        if let Some((kind, name)) = route.connectors.iter().find(|(kind, _)| kind != "smpps") {
+            let what = format!("MO route {} leads to {kind}({name})", route.order);
+            let instead =
+                "nothing is sent to URLs: bind the application as an account with `addresses`";
+            notes.add(&route.place, what, instead);
+        }
+        let Some((_, owner)) = accounts.next() else {
+            continue;
+        };
+        if accounts.next().is_some() {
+            let what = format!("MO route {} leads to several users", route.order);
+            let instead = "an address belongs to one account, which may bind many times: the first one has it";
+            notes.add(&route.place, what, instead);
+        }
+        if !users.iter().any(|user| user.system_id == *owner) {
+            let what = format!("MO route {}: there is no user {owner:?}", route.order);
+            notes.add(&route.place, what, format!("capture `user -s {owner}` too"));
+            continue;
+        }
+        for address in wanted {
+            if taken.insert(address.clone()) {
+                addresses.entry(owner.clone()).or_default().push(address);
+            } else {
+                let what = format!(
+                    "MO route {}: {address:?} belongs to another user",
+                    route.order
+                );
+                notes.add(
+                    &route.place,
+                    what,
+                    "the route of higher order has it, as in Jasmin",
+                );
+            }
+        }
+    }
+    for (owner, addresses) in addresses {
+        if let Some(table) = draft.account_mut(&owner) {
+            table.set("addresses", list(&addresses));
+        }
+    }
+}
+
+/// All routes, the highest order first, as Jasmin asks them.
+fn routes(
+    rows: &[Row],
+    added: &[Record],
+    captured: &Captured,
+    notes: &mut Notes,
+) -> Vec<JasminRoute> {
+    let mut routes: Vec<JasminRoute> = rows.iter().filter_map(of_row).collect();
+    let listed: BTreeSet<u64> = routes.iter().map(|route| route.order).collect();
+    let of_records = added
+        .iter()
+        .map(|record| of_record(record, captured, notes));
+    routes.extend(of_records.filter(|route| !listed.contains(&route.order)));
+    routes.sort_by_key(|route| std::cmp::Reverse(route.order));
+    routes
+}
+
+/// `20 RandomRoundrobinMTRoute 0 (!) smppc(a), smppc(b) <DA (dst_addr=^44)>`
+fn of_row(row: &Row) -> Option<JasminRoute> {
+    let (front, filters) = match row.text.find('<') {
+        Some(at) => row.text.split_at(at),
+        None => (row.text.as_str(), ""),
+    };
+    let mut words = front.split_whitespace();
+    Some(JasminRoute {
+        order: words.next()?.parse().ok()?,
+        kind: words.next()?.to_owned(),
+        connectors: connectors(front),
+        filters: filters::of_row(filters),
+        place: row.place.clone(),
+    })
+}
+
+fn of_record(record: &Record, captured: &Captured, notes: &mut Notes) -> JasminRoute {
+    let named = record.get("filters").unwrap_or_default().split(';');
+    let filters = named
+        .map(str::trim)
+        .filter(|fid| !fid.is_empty())
+        .map(|fid| {
+            filter_called(fid, captured).unwrap_or_else(|| {
+                let what = format!("the filter {fid:?} is not known");
+                notes.add(record.place_of("filters"), what, "capture `filter -l` too");
+                Filter::Other(fid.to_owned())
+            })
+        })
+        .collect();
+    let to = record.get("connectors").or(record.get("connector"));
+    JasminRoute {
+        order: record
+            .get("order")
+            .and_then(|order| order.parse().ok())
+            .unwrap_or(0),
+        kind: record.get("type").unwrap_or_default().to_owned(),
+        connectors: connectors(to.unwrap_or_default()),
+        filters,
+        place: record.place.clone(),
+    }
+}
+
+/// A filter by its id, from `filter -l` or as it was added.
+fn filter_called(fid: &str, captured: &Captured) -> Option<Filter> {
+    let added = captured.filters.iter().find(|record| record.name == fid);
+    if let Some(record) = added {
+        let value = ["uid", "gid", "destination_addr"]
+            .into_iter()
+            .find_map(|key| record.get(key));
+        return Some(filters::of_type(
+            record.get("type")?,
+            value.unwrap_or_default(),
+        ));
+    }
+    let row = captured
+        .filter_rows
+        .iter()
+        .find(|row| row.text.split_whitespace().next() == Some(fid))?;
+    filters::of_row(&row.text[row.text.find('<')?..]).pop()
+}
+
+/// Every `word(name)` of a text.
+fn connectors(text: &str) -> Vec<(String, String)> {
+    text.split([' ', ',', ';'])
+        .filter_map(|word| {
+            let (kind, name) = word.split_once('(')?;
+            let known = ["smppc", "smpps", "http"].contains(&kind);
+            known.then(|| (kind.to_owned(), name.trim_end_matches(')').to_owned()))
+        })
+        .collect()
+}
+
+/// What the filters say together; `None` when one of them cannot be asked here.
+fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<Conditions> {
+    let mut found = Conditions::default();
+    let mut refuse = |what: String, instead: &str| {
+        let what = format!("route {}: {what}", route.order);
+        notes.add(
+            &route.place,
+            what,
+            format!("the route is left out; {instead}"),
+        );
+    };
+    for filter in &route.filters {
+        match filter {
+            Filter::Everything => {}
+            Filter::User(uid) => {
+                let account = users.iter().find(|user| user.uid == *uid);
+                let Some(account) = account else {
+                    refuse(
+                        format!("there is no user {uid:?}"),
+                        "capture `user -s` of it too",
+                    );
+                    return None;
+                };
+                narrow(
+                    &mut found.accounts,
+                    BTreeSet::from([account.system_id.clone()]),
+                );
+            }
+            Filter::Group(gid) => {
+                let members: BTreeSet<String> = users
+                    .iter()
+                    .filter(|user| user.gid == *gid)
+                    .map(|user| user.system_id.clone())
+                    .collect();
+                narrow(&mut found.accounts, members);
+            }
+            Filter::Destination(expression) => {
+                let Some(numbers) = filters::numbers(expression) else {
+                    let what = format!("{expression:?} is more than the beginning of a number");
+                    refuse(what, "write the prefixes that it stands for");
+                    return None;
+                };
+                if found.numbers.is_some() {
+                    refuse(
+                        "two filters of the destination".to_owned(),
+                        "write the prefixes that fit both",
+                    );
+                    return None;
+                }
+                found.numbers = Some(numbers);
+            }
+            Filter::Other(what) => {
+                refuse(
+                    format!("the filter {what:?} has no counterpart"),
+                    "routes know destination, source and account",
+                );
+                return None;
+            }
+        }
+    }
+    if found.accounts.as_ref().is_some_and(BTreeSet::is_empty) {
+        refuse(
+            "no user fits its filters".to_owned(),
+            "capture `user -s` of its users too",
+        );
+        return None;
+    }
+    Some(found)
+}
+
+fn narrow(accounts: &mut Option<BTreeSet<String>>, to: BTreeSet<String>) {
+    *accounts = Some(match accounts.take() {
+        None => to,
+        Some(before) => before.intersection(&to).cloned().collect(),
+    });
+}

@@ -1,0 +1,270 @@
+//! Who sends: the logins of an opensmppbox, and the users of the HTTP interface, both as accounts.
+
+use super::groups::Group;
+use super::note_rest;
+use crate::draft::{Draft, Table, list};
+use crate::{Notes, Place, Reader};
+
+/// An account in routes.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub system_id: String,
+    /// The connection that its messages ask for.
+    pub smsc_id: Option<String>,
+    /// What `smsbox-route` calls it.
+    box_id: String,
+    pub place: Place,
+}
+
+const BOX_USED: &[&str] = &[
+    "opensmppbox-port",
+    "smppbox-port",
+    "our-system-id",
+    "route-to-smsc",
+    "smpp-logins",
+    "enquire-link-interval",
+    "use-systemid-as-smsboxid",
+    "opensmppbox-id",
+    "smppbox-id",
+];
+
+const BOX_INSTEAD: &[(&str, &str)] = &[
+    ("bearerbox-host", "it is one process; nothing to set"),
+    ("bearerbox-port", "it is one process; nothing to set"),
+    (
+        "timeout",
+        "set smpp.response_timeout and smpp.inactivity_timeout",
+    ),
+    (
+        "log-file",
+        "lines go to standard error; let the service manager keep them",
+    ),
+    ("log-level", "set log.level (\"info\" is the default)"),
+    (
+        "alt-charset",
+        "set `alphabet` of the accounts: what data_coding 0 means in what they send and get",
+    ),
+    (
+        "mo-recode",
+        "set `alphabet` of the accounts: texts are written in it",
+    ),
+    ("validityperiod", "set validity.default"),
+    ("throughput", "set `rate` of each account"),
+];
+
+const USER_USED: &[&str] = &[
+    "username",
+    "password",
+    "forced-smsc",
+    "default-smsc",
+    "user-allow-ip",
+    "user-deny-ip",
+    "name",
+];
+
+const USER_INSTEAD: &[(&str, &str)] = &[
+    ("faked-sender", "senders are set by the application"),
+    ("default-sender", "senders are set by the application"),
+    (
+        "max-messages",
+        "set long_messages of the operators: they get long texts in parts",
+    ),
+    (
+        "concatenation",
+        "set long_messages of the operators: they get long texts in parts",
+    ),
+    (
+        "dlr-url",
+        "receipts come to the account by SMPP: ask with registered_delivery",
+    ),
+    (
+        "allowed-prefix",
+        "set `destinations` of the account: 4477* is a prefix",
+    ),
+    (
+        "denied-prefix",
+        "set `blocked_destinations` of the account: 4477* is a prefix",
+    ),
+];
+
+/// `group = opensmppbox` with its list of logins.
+pub(super) fn smpp_box(
+    group: &Group,
+    draft: &mut Draft,
+    senders: &mut Vec<Sender>,
+    read: &mut Reader<'_>,
+    notes: &mut Notes,
+) {
+    note_rest(group, BOX_USED, BOX_INSTEAD, notes);
+    let port = group.number("opensmppbox-port", notes);
+    if let Some(port) = port.or_else(|| group.number("smppbox-port", notes)) {
+        draft.smpp.text("listen", &format!("0.0.0.0:{port}"));
+    }
+    match group.text("our-system-id") {
+        "" => {}
+        name if name.len() <= 15 => draft.smpp.text("system_id", name),
+        name => {
+            let place = group.place_of("our-system-id");
+            notes.add(
+                place,
+                format!("our-system-id {name:?}"),
+                "left out: at most 15 octets",
+            );
+        }
+    }
+    if let Some(seconds) = group.number("enquire-link-interval", notes) {
+        draft.smpp.seconds("enquire_link_interval", seconds);
+    }
+    let Some(logins) = group.get("smpp-logins") else {
+        notes.add(
+            &group.place,
+            "no smpp-logins",
+            "no account is made; write [[account]]s",
+        );
+        return;
+    };
+    let source = match read(&logins.value, &logins.place.file) {
+        Ok(source) => source,
+        Err(error) => {
+            let what = format!("smpp-logins {:?}: {error}", logins.value);
+            notes.add(
+                &logins.place,
+                what,
+                "put that file beside this one and convert again",
+            );
+            return;
+        }
+    };
+    for (index, line) in source.text.lines().enumerate() {
+        let place = Place {
+            file: source.name.clone(),
+            line: index + 1,
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [system_id, password, system_type, rest @ ..] = words.as_slice() else {
+            if !words.is_empty() && !line.trim_start().starts_with('#') {
+                let what = "a login without system_id, password and system_type";
+                notes.add(&place, what, "left out");
+            }
+            continue;
+        };
+        if system_id.starts_with('#') {
+            continue;
+        }
+        let mut table = Table::of(&place, "smpp-logins");
+        table.system_type(system_type, &place, notes);
+        allow(
+            rest.first().copied().unwrap_or_default(),
+            &mut table,
+            &place,
+            notes,
+        );
+        if draft.account(system_id, password, table, &place, notes) {
+            let route = group.text("route-to-smsc");
+            senders.push(Sender {
+                system_id: (*system_id).to_owned(),
+                smsc_id: (!route.is_empty()).then(|| route.to_owned()),
+                box_id: match group.is_set("use-systemid-as-smsboxid") {
+                    true => (*system_id).to_owned(),
+                    false => (*system_type).to_owned(),
+                },
+                place,
+            });
+        }
+    }
+}
+
+/// `group = sendsms-user`.
+pub(super) fn http_user(
+    group: &Group,
+    draft: &mut Draft,
+    senders: &mut Vec<Sender>,
+    notes: &mut Notes,
+) {
+    note_rest(group, USER_USED, USER_INSTEAD, notes);
+    let mut table = Table::of(&group.place, "group = sendsms-user");
+    match (group.text("user-deny-ip"), group.get("user-allow-ip")) {
+        ("*.*.*.*", Some(allowed)) => allow(&allowed.value, &mut table, &allowed.place, notes),
+        ("", _) => {}
+        _ => notes.add(
+            group.place_of("user-deny-ip"),
+            "user-deny-ip",
+            "write in `allow` of the account from where it may come",
+        ),
+    }
+    let name = group.text("username");
+    if !draft.account(name, group.text("password"), table, &group.place, notes) {
+        return;
+    }
+    notes.add(
+        &group.place,
+        format!("{name:?} sends by HTTP"),
+        "it is an account here: the application binds by SMPP with the same name and password",
+    );
+    let smsc_id = match group.text("forced-smsc") {
+        "" => group.text("default-smsc"),
+        forced => forced,
+    };
+    senders.push(Sender {
+        system_id: name.to_owned(),
+        smsc_id: (!smsc_id.is_empty()).then(|| smsc_id.to_owned()),
+        box_id: String::new(),
+        place: group.place.clone(),
+    });
+}
+
+/// `group = smsbox-route`: short codes whose mobile-originated messages go to a box.
+pub(super) fn short_codes(group: &Group, draft: &mut Draft, senders: &[Sender], notes: &mut Notes) {
+    let (box_id, codes) = (group.text("smsbox-id"), group.list("shortcode"));
+    let owner = senders
+        .iter()
+        .find(|sender| !box_id.is_empty() && sender.box_id == box_id)
+        .and_then(|sender| draft.account_mut(&sender.system_id));
+    match owner {
+        Some(table) if !codes.is_empty() => {
+            table.set("addresses", list(&codes));
+            if group.get("smsc-id").is_some() {
+                let what = "short codes of one connection only";
+                let instead = "they are the account's whichever operator they come from";
+                notes.add(group.place_of("smsc-id"), what, instead);
+            }
+        }
+        Some(_) => notes.add(
+            &group.place,
+            "all messages of a connection go to one box",
+            "write the numbers in `addresses` of the account",
+        ),
+        None => notes.add(
+            &group.place,
+            format!("messages go to the box {box_id:?}, which is no account"),
+            "bind the application as an account and write the numbers in its `addresses`",
+        ),
+    }
+}
+
+/// `10.0.0.*;192.168.1.5` as networks; everywhere is no restriction.
+fn allow(patterns: &str, table: &mut Table, place: &Place, notes: &mut Notes) {
+    let mut networks = Vec::new();
+    for pattern in patterns.split([';', ',']).map(str::trim) {
+        let parts: Vec<&str> = pattern.split('.').collect();
+        let fixed = parts.iter().take_while(|part| **part != "*").count();
+        let numbers = parts[..fixed].iter().all(|part| part.parse::<u8>().is_ok());
+        let open = parts[fixed..].iter().all(|part| *part == "*");
+        match (pattern, parts.len()) {
+            ("", _) => {}
+            (_, 4) if numbers && open && fixed == 0 => return,
+            (_, 4) if numbers && fixed == 4 => networks.push(pattern.to_owned()),
+            (_, 4) if numbers && open => {
+                let address = pattern.replace('*', "0");
+                networks.push(format!("{address}/{}", fixed * 8));
+            }
+            _ => {
+                let what = format!("{pattern:?} is no address with * for its last parts");
+                notes.add(place, what, "write it in `allow` of the account");
+            }
+        }
+    }
+    if !networks.is_empty() {
+        table.set("allow", list(&networks));
+    }
+}

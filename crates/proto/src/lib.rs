@@ -1,0 +1,120 @@
+//! The protobuf structs of `proto/smsc/v1`, and the one table that makes them actix messages.
+//!
+//! They move between actors as structs, unencoded; the same types are the payload in the store.
+//! A row of the table reads "sending this to an actor is answered with that".
+
+#![allow(missing_docs, clippy::all)]
+
+include!(concat!(env!("OUT_DIR"), "/smsc.v1.rs"));
+
+macro_rules! actix_messages {
+    ($($request:ty => $answer:ty;)*) => {
+        $(impl actix::Message for $request { type Result = $answer; })*
+    };
+}
+
+actix_messages! {
+    Enqueue => ();
+    ReleasePartitions => ();
+    DisownPartitions => ();
+    FlushCorrelation => ();
+    SlotsChanged => ();
+    LeaveCluster => ();
+    ListNodes => NodeList;
+    Credit => ();
+    DeliverBatch => ();
+    SettleBatch => ();
+    SessionDown => ();
+    ReportHeld => ();
+    Held => ();
+    QueueCommand => QueueCommandReply;
+    SentBatch => ();
+    ReceiptBatch => ();
+    ResolvedBatch => ();
+    ReceiptReply => ();
+    FinalBatch => ();
+    TakeTokens => TakenTokens;
+    BindCommand => ();
+    PlanChanged => ();
+    ForwardAlert => ();
+    ListQueues => QueueList;
+    ListBinds => BindList;
+    ListOperators => OperatorList;
+    CheckReadiness => Readiness;
+    CollectSnapshots => NodeSnapshot;
+    FindMessage => Result<MessageView, Refusal>;
+    SearchMessages => Result<MessageList, Refusal>;
+    EraseSubscriber => Result<ErasedMessages, Refusal>;
+    Order => ();
+    CommandQueue => Result<Commanded, Refusal>;
+    CommandOperator => Result<Commanded, Refusal>;
+    CommandMessage => Result<Commanded, Refusal>;
+    MoveMessages => Result<Commanded, Refusal>;
+    ListTokens => Result<TokenList, Refusal>;
+    AddToken => Result<AddedToken, Refusal>;
+    RemoveToken => Result<RemovedToken, Refusal>;
+    NoteAudit => Result<NotedAudit, Refusal>;
+    ListAudit => Result<AuditList, Refusal>;
+    ListOptOuts => Result<OptOutList, Refusal>;
+    ChangeOptOut => Result<ChangedOptOut, Refusal>;
+    CommandDrain => DrainView;
+    ReadBalance => Result<BalanceView, Refusal>;
+    AddCredits => Result<AddedCredits, Refusal>;
+    ListTopUps => Result<TopUpList, Refusal>;
+    ListFailed => Result<MessageList, Refusal>;
+    ReplayMessage => Result<Replayed, Refusal>;
+    ReplayMessages => Result<ReplayReport, Refusal>;
+    ListUnmatched => Result<UnmatchedList, Refusal>;
+    MatchReceipt => Result<MessageView, Refusal>;
+    DropReceipt => Result<Commanded, Refusal>;
+    ForgetParked => ();
+}
+
+impl Refusal {
+    fn new(reason: refusal::Reason, detail: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            detail: detail.into(),
+        }
+    }
+
+    /// Nothing has that name or number.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(refusal::Reason::NotFound, detail)
+    }
+
+    /// It cannot be done as things are.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(refusal::Reason::Conflict, detail)
+    }
+
+    /// What would do it does not answer; it may succeed later.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(refusal::Reason::Unavailable, detail)
+    }
+}
+
+impl QueueItem {
+    /// Interned name of who sent it.
+    pub fn sent_by(&self) -> u32 {
+        (self.message.as_ref()).map_or(self.sender, |message| message.sender)
+    }
+}
+
+impl Message {
+    /// Since when it waits to be delivered, in Unix milliseconds.
+    pub fn waits_since(&self) -> i64 {
+        self.accepted_at.max(self.due_at)
+    }
+}
+
+impl BindSnapshot {
+    /// The other side has answered: moves the mean towards this answer by a sixteenth.
+    pub fn answered(&mut self, after: std::time::Duration) {
+        let after = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).max(1);
+        self.answer_us = match self.answer_us {
+            0 => after,
+            mean => (mean - mean / 16).saturating_add(after / 16).max(1),
+        };
+    }
+}

@@ -1,0 +1,214 @@
+//! What a session does with what the peer says (SMPP 3.4 §2.2, §4).
+//!
+//! Part of [`Session`]: decides by header and state first, and decodes a body only when somebody will
+//! look at it.
+
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+
+use super::types::{BindType, CloseReason, Event, Role, State};
+use super::{FIRST_VERSION_WITH_TLVS, Pending, Session};
+use crate::codec::{BadLength, Decoded, decode};
+use crate::encode::{encode_empty_resp, encode_error_resp, encode_generic_nack};
+use crate::timers::Phase;
+use crate::{Body, CommandId, CommandStatus, Header, Pdu, tag};
+
+impl<T: Clone> Session<T> {
+    /// Takes one frame as cut by `next_frame`; writes the answers that need no decision.
+    pub fn on_frame(&mut self, now: Instant, frame: Bytes, out: &mut BytesMut) -> Event<T> {
+        self.watch.received(now);
+        let Some(header) = Header::parse(&frame) else {
+            return Event::Nothing;
+        };
+        if header.command_id.is_response() {
+            return self.on_response(now, &header, &frame);
+        }
+        match header.command_id {
+            CommandId::ENQUIRE_LINK => {
+                encode_empty_resp(
+                    out,
+                    CommandId::ENQUIRE_LINK_RESP,
+                    header.sequence,
+                    CommandStatus::ESME_ROK,
+                );
+                Event::Nothing
+            }
+            CommandId::UNBIND => self.on_unbind(&header, out),
+            CommandId::BIND_TRANSMITTER
+            | CommandId::BIND_RECEIVER
+            | CommandId::BIND_TRANSCEIVER => self.on_bind(&header, &frame, out),
+            command_id if !command_id.is_known() => {
+                refuse(&header, CommandStatus::ESME_RINVCMDID, out)
+            }
+            _ => self.on_request(&header, &frame, out),
+        }
+    }
+
+    /// Answers a frame that cannot be cut (§4.3) and ends the session: flush, then close.
+    pub fn on_bad_length(&mut self, bad: BadLength, out: &mut BytesMut) -> CloseReason {
+        let sequence = bad.header.map_or(0, |header| header.sequence);
+        encode_generic_nack(out, sequence, CommandStatus::ESME_RINVCMDLEN);
+        self.close();
+        CloseReason::BadLength(bad.length)
+    }
+
+    fn on_bind(&mut self, header: &Header, frame: &Bytes, out: &mut BytesMut) -> Event<T> {
+        if self.config.role == Role::Client {
+            return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
+        }
+        match self.state {
+            State::Open => {}
+            State::Binding | State::Bound(_) => {
+                return refuse(header, CommandStatus::ESME_RALYBND, out);
+            }
+            State::Unbinding | State::Leaving | State::Closed => {
+                return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
+            }
+        }
+        let pdu = match decode(frame, &self.config.leniency) {
+            Decoded::Pdu(pdu) => pdu,
+            Decoded::Malformed(malformed) => return refuse(header, malformed.status, out),
+        };
+        let (bind_type, bind) = match pdu.body {
+            Body::BindTransmitter(bind) => (BindType::Transmitter, bind),
+            Body::BindReceiver(bind) => (BindType::Receiver, bind),
+            Body::BindTransceiver(bind) => (BindType::Transceiver, bind),
+            _ => return refuse(header, CommandStatus::ESME_RINVCMDID, out),
+        };
+        self.peer_version = bind.interface_version;
+        self.pending = Some(Pending::Bind {
+            sequence: pdu.sequence,
+            bind_type,
+        });
+        self.state = State::Binding;
+        Event::Bind {
+            sequence: pdu.sequence,
+            bind_type,
+            bind,
+        }
+    }
+
+    fn on_unbind(&mut self, header: &Header, out: &mut BytesMut) -> Event<T> {
+        if !matches!(self.state, State::Bound(_) | State::Unbinding) {
+            return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
+        }
+        self.pending = Some(Pending::PeerUnbind {
+            sequence: header.sequence,
+        });
+        self.state = State::Leaving;
+        // It has no reason to say anything more, and is not asked whether it lives.
+        self.watch.stop();
+        Event::Unbind
+    }
+
+    fn on_request(&mut self, header: &Header, frame: &Bytes, out: &mut BytesMut) -> Event<T> {
+        if !self.may_receive(header.command_id) {
+            if !header.command_id.has_response() {
+                self.counters.dropped += 1;
+                return Event::Nothing;
+            }
+            return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
+        }
+        match decode(frame, &self.config.leniency) {
+            Decoded::Pdu(pdu) => Event::Request(pdu),
+            Decoded::Malformed(malformed) if header.command_id.has_response() => {
+                refuse(header, malformed.status, out)
+            }
+            Decoded::Malformed(_) => {
+                self.counters.dropped += 1;
+                Event::Nothing
+            }
+        }
+    }
+
+    fn on_response(&mut self, now: Instant, header: &Header, frame: &Bytes) -> Event<T> {
+        match self.pending {
+            Some(Pending::Unbind { sequence }) if sequence == header.sequence => {
+                self.close();
+                return Event::Close(CloseReason::UnbindDone);
+            }
+            Some(Pending::Bind { sequence, .. })
+                if sequence == header.sequence && self.config.role == Role::Client =>
+            {
+                return self.on_bind_resp(now, header, frame);
+            }
+            _ => {}
+        }
+        // Any PDU has told the watch that the peer lives, so the answer has no more to say.
+        if header.command_id == CommandId::ENQUIRE_LINK_RESP {
+            return Event::Nothing;
+        }
+        let (entry, late) = match self.window.take(header.sequence) {
+            Some(entry) => (entry, false),
+            None => match self.late.take(header.sequence) {
+                Some(entry) => (entry, true),
+                None => {
+                    self.counters.unsolicited += 1;
+                    return Event::Nothing;
+                }
+            },
+        };
+        Event::Response {
+            pdu: self.read_response(header, frame),
+            context: entry.item,
+            sent_at: entry.sent_at,
+            late,
+        }
+    }
+
+    fn on_bind_resp(&mut self, now: Instant, header: &Header, frame: &Bytes) -> Event<T> {
+        let Some(bind_type) = self.take_pending_bind(header.sequence) else {
+            return Event::Nothing;
+        };
+        let resp = match self.read_response(header, frame).body {
+            Body::BindTransmitterResp(resp)
+            | Body::BindReceiverResp(resp)
+            | Body::BindTransceiverResp(resp) => Some(resp),
+            _ => None,
+        };
+        // Only a bind_resp can say yes: a stray response with status 0 on this number cannot.
+        let status = match &resp {
+            None if header.status.is_ok() => CommandStatus::ESME_RBINDFAIL,
+            _ => header.status,
+        };
+        if !status.is_ok() {
+            self.state = State::Open;
+            self.watch.enter(Phase::Opening, now);
+            return Event::BindResult { status, resp };
+        }
+        let version = resp
+            .as_ref()
+            .and_then(|resp| resp.tlvs.get_uint(tag::SC_INTERFACE_VERSION));
+        self.peer_version = match version {
+            Some(version) => u8::try_from(version).unwrap_or(FIRST_VERSION_WITH_TLVS),
+            None => FIRST_VERSION_WITH_TLVS,
+        }
+        // What we did not bind with we do not speak.
+        .min(self.config.interface_version);
+        self.state = State::Bound(bind_type);
+        self.watch.enter(Phase::Bound, now);
+        Event::BindResult { status, resp }
+    }
+
+    /// A response is worth its status even if its body is not readable: the request is settled.
+    fn read_response(&mut self, header: &Header, frame: &Bytes) -> Pdu {
+        match decode(frame, &self.config.leniency) {
+            Decoded::Pdu(pdu) => pdu,
+            Decoded::Malformed(_) => {
+                self.counters.unreadable_responses += 1;
+                let body = Body::empty(header.command_id).unwrap_or(Body::GenericNack);
+                Pdu::response(header.status, header.sequence, body)
+            }
+        }
+    }
+}
+
+/// Answers a request with an error and tells what was answered.
+fn refuse<T>(header: &Header, status: CommandStatus, out: &mut BytesMut) -> Event<T> {
+    encode_error_resp(out, header.command_id, header.sequence, status);
+    Event::Answered {
+        command_id: header.command_id,
+        status,
+    }
+}

@@ -1,0 +1,106 @@
+//! The balance port: the purses that accounts are charged from, and what was put into them.
+//!
+//! Used by `actors/billing/balance.rs`. A charge is a [`ChargeRow`] of the batch that stores its message, so
+//! both are durable or neither. Keeps true that a charge counts only if its message was written, and
+//! that no balance is ever corrected below zero.
+//!
+//! `left` of a quota counts down from 0: that of a day on which 30 segments were taken is -30, and
+//! the configured quota is how far down it may go. So a quota may change in the middle of a day.
+
+use super::Reply;
+use smsc_domain::price::Purse;
+
+/// What a message takes from a purse, in the transaction that stores the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargeRow {
+    /// The message; when its row is rejected, nothing is charged.
+    pub id: u64,
+    pub purse: Purse,
+    /// Credits, or segments of a quota; below zero for what is given back.
+    pub amount: i64,
+    /// The membership under which it was reserved; 0 with a store of one node. See
+    /// [`Membership`](super::cluster::Membership).
+    pub epoch: u64,
+}
+
+/// What is in a purse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PurseRow {
+    pub purse: Purse,
+    /// What no node has reserved.
+    pub left: i64,
+    /// What is left of the blocks that nodes have taken; 0 with a store of one node.
+    pub reserved: i64,
+}
+
+/// What was added to a balance, or taken from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopUpRow {
+    /// From the sequence of message ids: it carries the time.
+    pub id: u64,
+    /// Interned name of the account.
+    pub account: u32,
+    /// Credits; below zero for a correction.
+    pub amount: i64,
+    /// Unique among those of the account, where there is one.
+    pub reference: Option<String>,
+    /// Who ordered it.
+    pub by: String,
+}
+
+/// What became of a top-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToppedUp {
+    /// It is in the balance.
+    Done,
+    /// There is one with this reference already; nothing was changed.
+    Repeated(TopUpRow),
+    /// The balance would be below zero; nothing was changed.
+    TooLow,
+}
+
+/// A change of a node's block of a purse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockOrder {
+    pub purse: Purse,
+    /// The membership of the node. An order for another one is refused with
+    /// [`StoreError::Fenced`](super::StoreError::Fenced).
+    pub epoch: u64,
+    /// Ascends by purse and membership: what comes behind a higher one only looks.
+    pub number: i64,
+    pub change: BlockChange,
+}
+
+/// What a [`BlockOrder`] does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockChange {
+    /// Nothing; the answer is wanted.
+    Look,
+    /// Takes more: `want` while that is a small part of what is left, `lack` while that is there, else
+    /// all there is above `floor`.
+    Take { lack: i64, want: i64, floor: i64 },
+    /// Gives back.
+    Give { amount: i64 },
+}
+
+/// What a store of many nodes does for blocks. Calls never block.
+pub trait BlockStore {
+    /// Carries an order out; answers what this membership has taken of the purse less what it gave
+    /// back.
+    fn order_block(&self, order: BlockOrder) -> Reply<i64>;
+}
+
+/// What a store does for balances. Calls never block.
+pub trait BalanceStore {
+    /// Every purse of an account, or of all: balances, and the quotas of the last days.
+    fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>>;
+
+    /// Adds to a balance, or takes what no node has reserved, if at least `floor` is left then.
+    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<ToppedUp>;
+
+    /// Top-ups of an account below an id, newest first.
+    fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>>;
+
+    /// Forgets the quotas of the days before this one.
+    fn forget_quotas(&self, day: u32) -> Reply<()>;
+}

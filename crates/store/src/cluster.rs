@@ -1,0 +1,332 @@
+//! The cluster port: what nodes that share a store ask of it beyond [`Store`](super::Store).
+//!
+//! A node is a row with a lease; its *epoch* is new at every join. Everything that only one node may
+//! have (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
+//! names its holder by node and epoch. A holder that is no live node holds nothing: whoever wants a
+//! resource of a dead node first [buries](ClusterStore::bury) that node, which waits for the writes
+//! that it has under way and makes every later one fail with [`StoreError::Fenced`], and then
+//! [claims](ClusterStore::claim) by compare-and-set. Lease ends are the database's time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use prost::Message as _;
+use tokio::sync::Notify;
+
+use super::balance::BlockStore;
+use super::{Active, Reply, StoreError};
+use smsc_proto::{Enqueue, QueueItem};
+
+/// One partition of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Partition {
+    /// Interned name of the queue.
+    pub queue: u32,
+    /// Below [`smsc_domain::partition::PARTITIONS`], or [`smsc_domain::partition::WHOLE`].
+    pub part: u8,
+}
+
+/// Something that one node at a time may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Resource {
+    Queue(Partition),
+    /// One of the binds that an operator is configured with.
+    Bind {
+        /// Interned name of the operator.
+        operator: u32,
+        slot: u32,
+    },
+    /// Sweeps, retention, the low-water mark.
+    Janitor,
+}
+
+/// What a node says of itself with every beat.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct NodeCard {
+    /// Host name and process, for people.
+    pub name: String,
+    pub version: String,
+    pub roles: Vec<String>,
+    /// Address of its admin API.
+    pub http: String,
+    /// Addresses of its SMPP listeners.
+    pub smpp: Vec<String>,
+    /// Interned names of the queues that it has sessions for.
+    pub serving: Vec<u32>,
+    /// Those of them that a circuit breaker keeps it from sending to.
+    pub tripped: Vec<u32>,
+    /// Messages that wait or are unanswered, by queue; queues without any are left out.
+    pub to_do: Vec<(u32, u64)>,
+    /// It is stopping: it gives its resources back and takes no more.
+    pub draining: bool,
+    /// For those who look at the whole cluster.
+    pub figures: Figures,
+}
+
+/// The figures of a node at one moment. Counters are since the start of its process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Figures {
+    /// Queues with anything to show.
+    pub queues: Vec<QueueFigures>,
+    /// Operators of which it has a bind, up or not.
+    pub operators: Vec<OperatorFigures>,
+    /// Bound ESMEs.
+    pub esmes: u64,
+    pub accepted: u64,
+    pub refused: u64,
+    pub delivered: u64,
+    pub failed: u64,
+    pub told: u64,
+}
+
+/// One queue of [`Figures`]. In a card, short names: there are many, and they are written with every beat.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct QueueFigures {
+    /// Interned name.
+    #[serde(rename = "q")]
+    pub queue: u32,
+    #[serde(rename = "w", skip_serializing_if = "is_zero")]
+    pub waiting: u64,
+    #[serde(rename = "s", skip_serializing_if = "is_zero")]
+    pub scheduled: u64,
+    #[serde(rename = "i", skip_serializing_if = "is_zero")]
+    pub in_flight: u64,
+    #[serde(rename = "n", skip_serializing_if = "is_zero")]
+    pub sessions: u64,
+    #[serde(rename = "m", skip_serializing_if = "is_zero")]
+    pub room: u64,
+    /// Unix milliseconds, 0 when nothing waits.
+    #[serde(rename = "o", skip_serializing_if = "is_zero")]
+    pub oldest_at: i64,
+    #[serde(rename = "d", skip_serializing_if = "is_zero")]
+    pub delivered: u64,
+    #[serde(rename = "f", skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    #[serde(rename = "r", skip_serializing_if = "is_zero")]
+    pub retried: u64,
+    #[serde(rename = "e", skip_serializing_if = "is_zero")]
+    pub expired: u64,
+    #[serde(rename = "h", skip_serializing_if = "is_zero")]
+    pub suspended: bool,
+}
+
+/// The binds to one operator of [`Figures`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct OperatorFigures {
+    /// Interned name.
+    pub operator: u32,
+    pub binds: u32,
+    pub bound: u32,
+    pub paused: u32,
+    pub last_error: String,
+}
+
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// This process as a member of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// 0-255, part of every message id made here.
+    pub node: u8,
+    /// Greater than every epoch before it.
+    pub epoch: u64,
+}
+
+/// A node as all see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeView {
+    pub node: u8,
+    pub epoch: u64,
+    pub card: NodeCard,
+    /// Until its lease ends by the database's clock; `None` when that is past.
+    pub lives_for: Option<Duration>,
+    /// How long ago its lease ended, zero while it lives.
+    pub dead_for: Duration,
+    /// When it joined, Unix milliseconds of the database.
+    pub since: i64,
+}
+
+/// A resource and who holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    pub resource: Resource,
+    pub node: u8,
+    pub epoch: u64,
+}
+
+/// The cluster at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct View {
+    /// Living ones and those that nobody has buried yet, by number.
+    pub nodes: Vec<NodeView>,
+    /// Resources that exist and are held by one of `nodes`.
+    pub held: Vec<Held>,
+    /// The database's clock, Unix milliseconds.
+    pub now: i64,
+}
+
+/// What a row of the hand-off table has for a queue of this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handed {
+    /// Interned name of the queue.
+    pub queue: u32,
+    /// [`Enqueue`] in protobuf.
+    octets: Bytes,
+}
+
+/// What a node is woken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// The hand-off table has something for it.
+    HandOff,
+    /// An order waits for it.
+    Orders,
+    /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
+    Shares,
+}
+
+// === impl QueueFigures ===
+
+impl QueueFigures {
+    /// Those of a queue in which nothing is and nothing ever was.
+    pub fn nothing(queue: u32) -> Self {
+        Self {
+            queue,
+            ..Self::default()
+        }
+    }
+}
+
+// === impl Handed ===
+
+impl Handed {
+    pub fn new(queue: u32, octets: impl Into<Bytes>) -> Self {
+        Self {
+            queue,
+            octets: octets.into(),
+        }
+    }
+
+    /// As they would have come in memory, in the order of their ids. Called where they are used: what
+    /// one thread allocates and another frees costs both of them more.
+    pub fn into_items(self) -> Vec<QueueItem> {
+        let Self { queue, octets } = self;
+        let decoded = Enqueue::decode(octets);
+        decoded.map_or_else(
+            |error| {
+                // Its messages are active still: the next takeover of the partition finds them.
+                tracing::error!(%error, queue, "a row of the hand-off table cannot be read");
+                Vec::new()
+            },
+            |batch| batch.items,
+        )
+    }
+}
+
+// === impl Hint ===
+
+impl Hint {
+    pub const ALL: [Self; 3] = [Self::HandOff, Self::Orders, Self::Shares];
+}
+
+/// What has become of attempts in `smpp.message_correlations`, on this node since its start.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct CorrelationCounts {
+    /// Rows that an operator's reused id took over.
+    pub taken_over: u64,
+    /// Attempts without a row, because the row of their id still waits for its receipt.
+    pub in_use: u64,
+    /// Attempts without a row, because the operator's id is longer than the column.
+    pub too_long: u64,
+    /// Rows whose time was over before their receipt came.
+    pub expired: u64,
+    /// Rows deleted at the end of their retention.
+    pub deleted: u64,
+}
+
+/// A store that several nodes share. Calls never block unless they say so.
+pub trait ClusterStore: BlockStore + Send + Sync + 'static {
+    /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
+    /// are refused before the first join and after being fenced, until the next. Blocks.
+    fn join(
+        &self,
+        card: NodeCard,
+        lease: Duration,
+        preferred: Option<u8>,
+    ) -> Result<Membership, StoreError>;
+
+    /// Renews the lease and says what the cluster looks like. [`StoreError::Fenced`] when this node
+    /// has been buried.
+    fn beat(&self, card: NodeCard) -> Reply<View>;
+
+    /// Ends a node whose lease has been over for `margin`: resolves when none of its writes can
+    /// happen any more. False when it lives, or is gone already.
+    fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool>;
+
+    /// Makes resources known, so that they can be claimed; known ones stay as they are.
+    fn declare(&self, resources: Vec<Resource>) -> Reply<()>;
+
+    /// Takes those that no node of the cluster holds; answers the ones that are this node's now.
+    fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
+
+    /// Gives resources back. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
+    /// in their name.
+    fn release(&self, resources: Vec<Resource>) -> Reply<()>;
+
+    /// Takes one of the `most` binds that an account may have over all nodes; `None` when living nodes
+    /// have taken them all. A node that is buried, or leaves, gives its permits back by that.
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>>;
+
+    /// Gives a permit of this node back; asked for is enough, the answer need not be waited for.
+    fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()>;
+
+    /// Everything active in partitions that this node holds now, except what waits for an operator's
+    /// receipt, and takes what the hand-off table has for them: both as of one moment, so that each message
+    /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
+    fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
+
+    /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first.
+    fn collect(&self, limit: usize) -> Reply<Vec<Handed>>;
+
+    /// Resolves when every write that was asked for before this call has ended.
+    fn barrier(&self) -> Reply<()>;
+
+    /// Ends the rows of `smpp.message_correlations` whose time is over and deletes those that ended before
+    /// `before` (Unix ms); says how many rows that were. For one node of all.
+    fn sweep_correlations(&self, before: i64) -> Reply<u64>;
+
+    /// Tells nodes what to look at; a hint that may get lost.
+    fn wake(&self, nodes: &[u8], hint: Hint);
+
+    /// Notified when this node is given that hint.
+    fn woken(&self, hint: Hint) -> Arc<Notify>;
+
+    /// Leaves an encoded [`smsc_proto::Order`] for each of these nodes; wake them with [`Hint::Orders`]
+    /// afterwards.
+    fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()>;
+
+    /// Takes the orders that were left for this node, oldest first.
+    fn orders(&self) -> Reply<Vec<Vec<u8>>>;
+
+    /// Adds what this node has accepted of accounts less what it has ended, since it said so last;
+    /// answers how many unfinished messages each account has on all nodes.
+    fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>>;
+
+    /// Counts the unfinished messages of these accounts; answers by how many there are more of each than
+    /// [`ClusterStore::count_unfinished`] says. What nodes have not said yet is part of it. Reads
+    /// everything active.
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>>;
+
+    /// Corrects what [`ClusterStore::count_unfinished`] answers by so many of each account.
+    fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()>;
+
+    /// Gives back everything and stops being a member; the others are told to look. Blocks.
+    fn leave(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,259 @@
+//! The port for what went wrong: messages that ended in a failure, and receipts that match nothing.
+//!
+//! Called by the admin API; each adapter implements it beside [`super::Store`]. Keeps true that one
+//! request reads a bounded number of rows, and that a page says where the next one begins even when
+//! nothing on it fits.
+
+use bytes::Bytes;
+
+use super::{ChangeKind, ChangeRow, Found, History, ParkedRow, Reply, Search, Stored};
+use smsc_domain::address::normalise;
+use smsc_proto::MessageState;
+
+/// Messages looked at per request.
+pub const MAX_LOOKED: usize = 20_000;
+/// Messages loaded at once.
+pub const PAGE: usize = 500;
+
+/// States that nobody wanted: what the list of failed messages shows unless it is asked for another.
+/// DELETED is not among them, because somebody ordered it.
+pub const FAILURES: [MessageState; 4] = [
+    MessageState::Expired,
+    MessageState::Undeliverable,
+    MessageState::Unknown,
+    MessageState::Rejected,
+];
+
+/// Which failed messages to list, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedSearch {
+    /// Addresses, sender, times and paging. `state` is one final state, `None` for [`FAILURES`].
+    pub which: Search,
+    /// Interned name of the operator that reported the end, or of the queue that the message was in.
+    pub operator: Option<u32>,
+    /// The error code of the end, as it was written.
+    pub error: Option<Bytes>,
+    /// Only those that were, or were not, sent again.
+    pub replayed: Option<bool>,
+}
+
+/// Which parked receipts to list, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParkedSearch {
+    /// Only this one.
+    pub id: Option<u64>,
+    /// Interned name.
+    pub operator: Option<u32>,
+    /// Only ids below this one (paging).
+    pub before: Option<u64>,
+    pub limit: usize,
+}
+
+/// What a store tells of failures.
+pub trait FailedStore {
+    /// Failed messages, newest accepted first.
+    fn failed(&self, search: FailedSearch) -> Reply<Found>;
+
+    /// Messages with all that happened to them, in the order asked; `None` for an unknown id.
+    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>>;
+
+    /// Parked receipts, newest first.
+    fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>>;
+}
+
+// === impl FailedSearch ===
+
+impl FailedSearch {
+    /// The wanted states as the numbers that the tables have, for `state IN (…)`.
+    pub fn states(&self) -> String {
+        let one = self.which.state.as_ref().map(std::slice::from_ref);
+        let states = one.unwrap_or(&FAILURES);
+        let numbers: Vec<String> = states
+            .iter()
+            .map(|state| i32::from(*state).to_string())
+            .collect();
+        numbers.join(", ")
+    }
+
+    /// Whether a message of one of the states is among those wanted.
+    pub fn fits(&self, stored: &Stored) -> bool {
+        let Some(fin) = &stored.fin else { return false };
+        let message = &stored.message;
+        let is_at = |wanted: &Option<String>, address: &[u8]| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| normalise(address) == wanted.as_bytes())
+        };
+        self.which.covers(message)
+            && is_at(&self.which.to, &message.destination)
+            && is_at(&self.which.from, &message.source)
+            && self.which.sender.is_none_or(|one| one == message.sender)
+            && self
+                .operator
+                .is_none_or(|one| one == fin.operator || one == stored.queue)
+            && self.error.as_ref().is_none_or(|error| *error == fin.error)
+            && self
+                .replayed
+                .is_none_or(|wanted| wanted == (stored.replayed_as != 0))
+    }
+
+    /// The page that is made of what was loaded, ids descending: `looked_upto` is the lowest id that
+    /// was looked at, `None` when there is nothing below.
+    pub fn page(&self, mut found: Vec<Stored>, looked_upto: Option<u64>) -> Found {
+        let next_before = match found.len() > self.which.limit {
+            true => found
+                .get(self.which.limit.saturating_sub(1))
+                .map(|last| last.message.id),
+            false => looked_upto,
+        };
+        found.truncate(self.which.limit);
+        Found {
+            messages: found,
+            next_before,
+        }
+    }
+}
+
+// === impl ChangeRow ===
+
+impl ChangeRow {
+    /// A message is sent again as a new one, in the batch that accepts that.
+    pub fn replayed(id: u64, at: i64, by: &str, replay: u64) -> Self {
+        Self {
+            id,
+            at,
+            kind: ChangeKind::Replay,
+            queue: 0,
+            by: by.to_owned(),
+            expires_at: 0,
+            body: Bytes::copy_from_slice(&replay.to_be_bytes()),
+        }
+    }
+
+    /// The new message of a [`ChangeKind::Replay`]; 0 for any other kind.
+    pub fn replay(&self) -> u64 {
+        match (self.kind, self.body.as_ref().try_into()) {
+            (ChangeKind::Replay, Ok(octets)) => u64::from_be_bytes(octets),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FinRow;
+    use smsc_proto::Message;
+
+    fn stored() -> Stored {
+        Stored {
+            message: Message {
+                id: 9,
+                sender: 1,
+                source: Bytes::from_static(b"ACME"),
+                destination: Bytes::from_static(b"+4179"),
+                ..Message::default()
+            },
+            queue: 2,
+            fin: Some(FinRow {
+                id: 9,
+                at: 5,
+                state: MessageState::Undeliverable,
+                error: Bytes::from_static(b"069"),
+                operator: 3,
+                tell: 0,
+                done_at: 0,
+                remote_item: Bytes::new(),
+            }),
+            attempts: 1,
+            replayed_as: 0,
+        }
+    }
+
+    #[test]
+    fn each_criterion_counts() {
+        let all = FailedSearch::default();
+        assert!(all.fits(&stored()));
+        let by_which = |which: Search| FailedSearch {
+            which,
+            ..FailedSearch::default()
+        };
+        let to = |to: &str| {
+            by_which(Search {
+                to: Some(to.to_owned()),
+                ..Search::default()
+            })
+        };
+        let sender = |sender| {
+            by_which(Search {
+                sender: Some(sender),
+                ..Search::default()
+            })
+        };
+        let operator = |operator| FailedSearch {
+            operator: Some(operator),
+            ..FailedSearch::default()
+        };
+        let error = |error: &'static str| FailedSearch {
+            error: Some(Bytes::from_static(error.as_bytes())),
+            ..FailedSearch::default()
+        };
+        let replayed = |replayed| FailedSearch {
+            replayed: Some(replayed),
+            ..FailedSearch::default()
+        };
+        for (search, fits) in [
+            (to("4179"), true),
+            (to("417"), false),
+            (sender(1), true),
+            (sender(2), false),
+            (operator(2), true),
+            (operator(3), true),
+            (operator(1), false),
+            (error("069"), true),
+            (error("69"), false),
+            (replayed(false), true),
+            (replayed(true), false),
+        ] {
+            assert_eq!(search.fits(&stored()), fits, "{search:?}");
+        }
+        let mut open = stored();
+        open.fin = None;
+        assert!(!all.fits(&open), "not final");
+    }
+
+    #[test]
+    fn a_page_says_where_the_next_one_begins() {
+        let search = FailedSearch {
+            which: Search {
+                limit: 2,
+                ..Search::default()
+            },
+            ..FailedSearch::default()
+        };
+        let found = |ids: &[u64]| -> Vec<Stored> {
+            let one = |id: &u64| {
+                let mut one = stored();
+                one.message.id = *id;
+                one
+            };
+            ids.iter().map(one).collect()
+        };
+        let more = search.page(found(&[9, 7, 5]), Some(3));
+        assert_eq!((more.messages.len(), more.next_before), (2, Some(7)));
+        let sparse = search.page(found(&[9]), Some(3));
+        assert_eq!((sparse.messages.len(), sparse.next_before), (1, Some(3)));
+        assert_eq!(search.page(found(&[9, 7]), None).next_before, None);
+    }
+
+    #[test]
+    fn a_replay_is_told_by_its_row() {
+        let row = ChangeRow::replayed(7, 1, "somebody", 1 << 60);
+        assert_eq!(row.replay(), 1 << 60);
+        let other = ChangeRow {
+            kind: ChangeKind::Replace,
+            ..row
+        };
+        assert_eq!(other.replay(), 0);
+    }
+}

@@ -1,0 +1,338 @@
+//! The store ports: what the actors may ask of durable storage, and nothing about how it is kept.
+//!
+//! Adapters live below (`sqlite`); each passes the behaviour suite in `tests/store_behaviour.rs`.
+//! The rules that every adapter keeps:
+//!
+//! - A [`Ticket`] resolves only after the rows are durable (fsync or synchronous commit).
+//! - Rows are inserted, not changed: the state of a message follows from which rows exist
+//!   (`msg`, `sent`, `retry`, `fin`, `told`, `change`).
+//! - `fin` is written once per message; a second one is reported as lost and changes nothing.
+//! - One bad row never fails its batch mates.
+
+pub mod access;
+pub mod archive;
+pub mod balance;
+pub mod cluster;
+pub mod failed;
+pub mod forms;
+mod gauges;
+mod low_water;
+pub mod moving;
+pub mod opt_out;
+pub mod postgres;
+mod record;
+pub mod redis;
+mod rows;
+mod search;
+pub mod settings;
+pub mod sqlite;
+
+use std::future::Future;
+use std::ops::Range;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use self::search::MAX_SCAN;
+use smsc_domain::id::Aside;
+use smsc_proto::{Message, Refusal};
+
+pub use self::gauges::{CommitHistograms, Histogram};
+pub use self::low_water::CARRY_LIMIT;
+pub use self::rows::{
+    ChangeKind, ChangeRow, FinRow, ParkedRow, Rejected, RemoteItem, RetryRow, SentRow, TryRow,
+    WriteBatch, Written, hand_off_octets,
+};
+pub use self::search::{Found, Search};
+
+/// Why a request to the store failed as a whole. Nothing of it was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// New messages are refused: free space is below the floor. Results are still written.
+    #[error(
+        "disk space is below the floor of {floor_mib} MiB: free space in the data folder or lower store.min_free_mib"
+    )]
+    Full { floor_mib: u64 },
+    /// The store has stopped.
+    #[error("the store is closed")]
+    Closed,
+    /// Another node has taken this one for dead: nothing is written in its name any more.
+    #[error("this node's lease has been taken over")]
+    Fenced,
+    /// The request could not be carried out.
+    #[error("store: {0}")]
+    Failed(String),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::unavailable(error.to_string())
+    }
+}
+
+/// Resolves when the request is durable (writes) or answered (reads).
+#[derive(Debug)]
+pub struct Reply<T>(oneshot::Receiver<Result<T, StoreError>>);
+
+/// The answer to a write.
+pub type Ticket = Reply<Written>;
+
+/// A message with what has become of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    pub message: Message,
+    /// The queue that owns it now, after moves.
+    pub queue: u32,
+    pub fin: Option<FinRow>,
+    /// Attempts counted so far.
+    pub attempts: u32,
+    /// The message that it was sent again as, the last one if several; 0 for none.
+    pub replayed_as: u64,
+}
+
+/// One active message, found when the store is read at start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Active {
+    pub id: u64,
+    pub sender: u32,
+    /// The queue that owns it now, after moves.
+    pub queue: u32,
+    /// Its partition there; [`smsc_domain::partition::WHOLE`] with a store of one node.
+    pub part: u8,
+    pub priority: u32,
+    /// Unix milliseconds, 0 for now.
+    pub due_at: i64,
+    pub expires_at: i64,
+    pub attempts: u32,
+    pub stage: Stage,
+}
+
+/// Some of the active messages.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct ActivePage {
+    pub active: Vec<Active>,
+    /// Where the next page begins; `None` after the last one.
+    pub next: Option<u64>,
+}
+
+/// How far an active message has come.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Waits in its queue.
+    Waiting,
+    /// A `try` row without a `sent` row: it may or may not have reached the operator.
+    OutcomeUnknown,
+    /// Handed over and waiting for its receipt.
+    Sent {
+        /// Unix milliseconds of the last attempt that was answered with ESME_ROK.
+        at: i64,
+        /// `(operator, operator's message id)` of every attempt answered with ESME_ROK.
+        ids: Vec<(u32, Bytes)>,
+    },
+    /// Final, but its sender has not acknowledged the receipt.
+    Untold {
+        tell: u32,
+        /// Since when, Unix milliseconds.
+        at: i64,
+    },
+}
+
+/// Everything known about one message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    pub stored: Stored,
+    pub attempts: Vec<SentRow>,
+    pub retry: Option<RetryRow>,
+    pub told: bool,
+    pub changes: Vec<ChangeRow>,
+}
+
+impl History {
+    /// The attempt that the destination took.
+    pub fn accepted_attempt(&self) -> Option<&SentRow> {
+        let mut latest_first = self.attempts.iter().rev();
+        latest_first.find(|attempt| attempt.status == 0)
+    }
+
+    /// When a message that waits is due, Unix milliseconds.
+    pub fn due_at(&self) -> i64 {
+        let retry = self.retry.as_ref();
+        retry.map_or(self.stored.message.due_at, |retry| retry.due_at)
+    }
+}
+
+/// Ids that a wrong clock has left in the future, set aside for good or to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetAside {
+    pub ids: Aside,
+    /// Messages and parked receipts that have them.
+    pub rows: u64,
+}
+
+/// What the store says of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StoreStats {
+    pub commits: u64,
+    pub rows: u64,
+    /// Seconds spent in commits in total.
+    pub commit_seconds: f64,
+    /// Rows waiting for the writer now.
+    pub waiting: u64,
+    pub free_mib: u64,
+    pub below_floor: bool,
+    /// See [`Store::is_stalled`].
+    pub stalled: bool,
+    /// Messages that the search index does not know yet.
+    pub index_lag: u64,
+    pub quarantined: u64,
+    /// How the commits went, in buckets.
+    pub histograms: Option<CommitHistograms>,
+    /// What has become of the rows of `smpp.message_correlations`, where it is kept.
+    pub correlations: Option<cluster::CorrelationCounts>,
+}
+
+/// The durable side of the SMSC.
+///
+/// Calls never block: work is done on the store's own threads. The exceptions say so.
+pub trait Store:
+    access::AccessStore
+    + archive::Archive
+    + opt_out::OptOutStore
+    + balance::BalanceStore
+    + failed::FailedStore
+    + forms::FormStore
+    + settings::SettingsStore
+    + Send
+    + Sync
+    + 'static
+{
+    /// Makes a batch durable. Batches of one caller are written in the order of the calls.
+    fn write(&self, batch: WriteBatch) -> Ticket;
+
+    /// Resolves when every write that was asked for before this call has ended.
+    fn barrier(&self) -> Reply<()>;
+
+    /// Messages by id, in the order asked; `None` for an unknown id.
+    fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
+
+    /// Calls `each` for every active message in id order, for one queue or all. Blocks.
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError>;
+
+    /// Active messages in id order, a page of those with ids in the range. One request reads a bounded
+    /// number of rows: a page may be short, or empty, although there are more.
+    fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage>;
+
+    /// Parked receipts in id order. Blocks.
+    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError>;
+
+    /// The highest id ever used by a message or a parked receipt, 0 when empty; those that were set
+    /// aside do not count. Blocks.
+    fn highest_id(&self) -> Result<u64, StoreError>;
+
+    /// Ids that `smsc repair-ids` has set aside, the lowest first. Blocks.
+    fn asides(&self) -> Result<Vec<Aside>, StoreError>;
+
+    /// A small number for a name, the same for ever. Blocks; for start and reload.
+    fn intern(&self, name: &str) -> Result<u32, StoreError>;
+
+    /// All interned names. Blocks.
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError>;
+
+    /// One message with all that happened to it.
+    fn history(&self, id: u64) -> Reply<Option<History>>;
+
+    /// Messages, newest first. One request reads a bounded number of rows: a page may be short, or
+    /// empty, although there are more.
+    fn search(&self, search: Search) -> Reply<Found>;
+
+    /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
+    fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
+
+    /// Looks keys up in all hours, newest first; answers in the order asked. A store that finds attempts
+    /// by their own rows prefers those whose message is not final, and need not look at messages that were
+    /// accepted before `since` (Unix ms).
+    fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>>;
+
+    /// Drops the derived correlation tables older than an hour.
+    fn drop_correlations_before(&self, hour: i64) -> Reply<()>;
+
+    /// Writes one block of a queue's waiting list out of memory.
+    fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()>;
+
+    /// Reads a spilled block back. It stays until it is forgotten.
+    fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>>;
+
+    /// Forgets spilled blocks of a queue; the answer need not be waited for.
+    fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()>;
+
+    /// Moves the low-water mark, so that a restart reads only what is near the end. Cheap; call it
+    /// every minute or so.
+    fn advance_low_water(&self) -> Reply<()>;
+
+    /// Deletes up to `limit` messages that were final and told before `before` (Unix
+    /// milliseconds); says how many.
+    fn retire(&self, before: i64, limit: usize) -> Reply<u64>;
+
+    /// An online copy of the store in one file. Blocks.
+    fn backup(&self, to: &Path) -> Result<(), StoreError>;
+
+    /// Whether nothing can be written now: what was asked for waits until the disk has space, or the
+    /// database answers.
+    fn is_stalled(&self) -> bool;
+
+    fn stats(&self) -> StoreStats;
+
+    /// Writes what waits and stops. Blocks.
+    fn close(&self);
+}
+
+// === impl SetAside ===
+
+impl SetAside {
+    /// Adds ids to those of the same node.
+    fn add(all: &mut Vec<Self>, more: Self) {
+        match all.iter_mut().find(|one| one.ids.node == more.ids.node) {
+            Some(one) => {
+                one.ids.first = one.ids.first.min(more.ids.first);
+                one.ids.last = one.ids.last.max(more.ids.last);
+                one.rows += more.rows;
+            }
+            None => all.push(more),
+        }
+    }
+}
+
+// === impl Reply ===
+
+impl<T> Reply<T> {
+    /// A reply and the end that answers it.
+    pub fn pair() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self(receiver))
+    }
+
+    /// An answer that is there already.
+    pub fn ready(answer: Result<T, StoreError>) -> Self {
+        let (sender, reply) = Self::pair();
+        let _ = sender.send(answer);
+        reply
+    }
+
+    /// Waits on a thread that may block.
+    pub fn wait(self) -> Result<T, StoreError> {
+        self.0.blocking_recv().unwrap_or(Err(StoreError::Closed))
+    }
+}
+
+impl<T> Future for Reply<T> {
+    type Output = Result<T, StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(cx)
+            .map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
+    }
+}

@@ -1,0 +1,456 @@
+//! The store that many nodes share: PostgreSQL, written by a few lanes, read through a pool.
+//!
+//! Opened by the composition root and used through [`Store`] and
+//! [`ClusterStore`](super::cluster::ClusterStore). One thread of its own runs everything here.
+//!
+//! ```text
+//! write ─→ write queue ─┬→ lane 0 (results in order) ─┬→ PostgreSQL ←── pool ←── load, history, recover,
+//!                       └→ lane 1… (new messages)   ──┘                          upkeep, cluster
+//! ```
+//!
+//! Keeps true: an answer to a write follows its synchronous commit; nothing is written in the name of
+//! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
+//! written twice; results outlive a database that is away.
+
+mod access;
+mod archive;
+mod asides;
+mod balance;
+mod cluster;
+mod columns;
+mod connect;
+mod correlations;
+mod failed;
+mod failure;
+mod forms;
+mod import;
+mod lane;
+mod opt_out;
+mod options;
+mod reader;
+mod record;
+mod recover;
+mod retention;
+mod schema;
+mod search;
+mod settings;
+mod statements;
+mod transaction;
+mod upkeep;
+mod write_queue;
+
+use std::future::Future;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use self::connect::Connector;
+use self::failure::failed;
+use self::write_queue::WriteQueue;
+use super::cluster::Membership;
+use super::gauges::Gauges;
+use super::{
+    Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
+    Stored, Ticket, WriteBatch,
+};
+
+/// How often new messages that wait for the database are looked at.
+const OVERDUE_TICK: Duration = Duration::from_millis(100);
+
+/// The shared store.
+pub struct PgStore {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the parts of the store share.
+pub(super) struct Shared {
+    /// Readers, and the work of the cluster.
+    pub pool: deadpool_postgres::Pool,
+    /// Of the store's own thread.
+    pub runtime: Handle,
+    /// In whose name is written; `None` before joining and after having been fenced.
+    pub membership: RwLock<Option<Membership>>,
+    /// Makes dedicated connections.
+    pub connect: Connector,
+    cluster: cluster::Cluster,
+    options: PgOptions,
+    write_queue: WriteQueue,
+    counts: Counts,
+    closed: AtomicBool,
+}
+
+/// What the lanes count.
+#[derive(Debug, Default)]
+struct Counts {
+    writes: Gauges,
+    correlations: correlations::Counts,
+}
+use smsc_domain::id::Aside;
+
+pub use self::asides::repair_ids;
+pub use self::import::{Begun, Import};
+pub use self::options::PgOptions;
+
+/// Applies the migrations that the database lacks; says which. Blocks.
+///
+/// # Errors
+/// The database cannot be reached or changed, or is of a newer release.
+pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
+    let connector = Connector::new(options)?;
+    runtime()?.block_on(schema::migrate(&connector))
+}
+
+/// The migrations that the database lacks. Blocks.
+///
+/// # Errors
+/// The database cannot be reached, or is of a newer release.
+pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError> {
+    let connector = Connector::new(options)?;
+    runtime()?.block_on(schema::pending(&connector))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| failed(format!("cannot start a runtime: {error}")))
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Runs something on the store's thread; its result is the answer.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Reply<T> {
+        let (answer, reply) = Reply::pair();
+        if self.closed.load(Ordering::Acquire) {
+            return reply;
+        }
+        self.runtime.spawn(async move {
+            let _ = answer.send(work.await);
+        });
+        reply
+    }
+
+    /// In whose name is written now.
+    pub(super) fn membership(&self) -> Option<Membership> {
+        *self
+            .membership
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection of the pool.
+    async fn reader(&self) -> Result<deadpool_postgres::Object, StoreError> {
+        Ok(self.pool.get().await?)
+    }
+}
+
+// === impl PgStore ===
+
+impl PgStore {
+    /// Connects to a database whose schema is this binary's. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be reached, or its schema is older or newer.
+    pub fn open(options: PgOptions) -> Result<Self, StoreError> {
+        let runtime = runtime()?;
+        let connect = Connector::new(&options)?;
+        let pool = deadpool_postgres::Pool::builder(connect.manager())
+            .max_size(options.readers.max(1))
+            .runtime(deadpool_postgres::Runtime::Tokio1)
+            .wait_timeout(Some(options.statement_timeout))
+            .build()
+            .map_err(|error| failed(format!("cannot make a pool: {error}")))?;
+        let shared = Arc::new(Shared {
+            pool,
+            runtime: runtime.handle().clone(),
+            membership: RwLock::new(None),
+            connect,
+            cluster: cluster::Cluster::default(),
+            write_queue: WriteQueue::new(options.writers.max(1)),
+            counts: Counts::default(),
+            closed: AtomicBool::new(false),
+            options,
+        });
+        let theirs = Arc::clone(&shared);
+        let (opened, result) = mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("store-postgres".to_owned())
+            .spawn(move || runtime.block_on(run(theirs, &opened)))
+            .map_err(|error| failed(format!("cannot start the store's thread: {error}")))?;
+        result.recv().unwrap_or(Err(StoreError::Closed))?;
+        Ok(Self {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Resolves when every write that was asked for before this call has ended.
+    pub fn barrier(&self) -> Reply<()> {
+        let (answer, reply) = Reply::pair();
+        self.shared.write_queue.barrier(answer);
+        reply
+    }
+
+    /// The database's clock, in Unix milliseconds. Blocks.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub fn now_ms(&self) -> Result<i64, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { asides::now_ms(&**shared.reader().await?).await })
+            .wait()
+    }
+}
+
+/// The store's thread.
+async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreError>>) {
+    let ready = prepare(&shared).await;
+    let failed = ready.is_err();
+    let _ = opened.send(ready);
+    if failed {
+        return;
+    }
+    let theirs = Arc::clone(&shared);
+    tokio::spawn(async move {
+        let mut tick = tokio::time::interval(OVERDUE_TICK);
+        loop {
+            tick.tick().await;
+            theirs
+                .write_queue
+                .refuse_overdue(theirs.options.write_timeout);
+        }
+    });
+    let lanes = (0..shared.options.writers.max(1)).map(|lane| lane::run(Arc::clone(&shared), lane));
+    futures_util::future::join_all(lanes).await;
+    shared.pool.close();
+}
+
+/// Checks the database, and what a store of one process needs.
+async fn prepare(shared: &Shared) -> Result<(), StoreError> {
+    let client = shared.connect.driven().await?;
+    schema::check(&client).await?;
+    import::refuse_unfinished(&client).await?;
+    schema::make_days(&client).await?;
+    let commit: String = client
+        .query_one("SELECT current_setting('synchronous_commit')", &[])
+        .await?
+        .try_get(0)?;
+    if commit == "off" {
+        return Err(failed(
+            "synchronous_commit is off for this user or database, so that an answer would promise \
+             what a crash undoes: switch it on",
+        ));
+    }
+    let dead: i64 = client
+        .query_one("SELECT count(*) FROM dead", &[])
+        .await?
+        .try_get(0)?;
+    shared
+        .counts
+        .writes
+        .quarantined
+        .store(dead as u64, Ordering::Relaxed);
+    if shared.options.standalone {
+        let lanes = shared.options.writers.max(1) as i32;
+        client
+            .execute(
+                "INSERT INTO lane SELECT 0, 0, lane, 0 FROM generate_series(0, $1 - 1) lane
+                 ON CONFLICT(node, epoch, lane) DO UPDATE SET seq = 0",
+                &[&lanes],
+            )
+            .await?;
+        client
+            .execute("DELETE FROM spill WHERE node = 0", &[])
+            .await?;
+        let mut membership = shared
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *membership = Some(Membership { node: 0, epoch: 0 });
+    }
+    Ok(())
+}
+
+impl Store for PgStore {
+    fn write(&self, batch: WriteBatch) -> Ticket {
+        let (answer, ticket) = Reply::pair();
+        self.shared.write_queue.push(batch, answer);
+        ticket
+    }
+
+    fn barrier(&self) -> Reply<()> {
+        Self::barrier(self)
+    }
+
+    fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::load(&shared.reader().await?, &ids).await })
+    }
+
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
+        recover::recover(&self.shared, queue, each)
+    }
+
+    fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { recover::page(&shared, ids, limit).await })
+    }
+
+    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::parked(&shared.reader().await?, limit).await })
+            .wait()
+    }
+
+    fn highest_id(&self) -> Result<u64, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { asides::highest_id(&**shared.reader().await?).await })
+            .wait()
+    }
+
+    fn asides(&self) -> Result<Vec<Aside>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { asides::read(&**shared.reader().await?).await })
+            .wait()
+    }
+
+    fn intern(&self, name: &str) -> Result<u32, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        let name = name.to_owned();
+        self.shared
+            .ask(async move { upkeep::intern(&shared.reader().await?, &name).await })
+            .wait()
+    }
+
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::names(&shared.reader().await?).await })
+            .wait()
+    }
+
+    fn history(&self, id: u64) -> Reply<Option<History>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { reader::history(&shared.reader().await?, id).await })
+    }
+
+    fn search(&self, search: Search) -> Reply<Found> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { search::search(&shared.reader().await?, &search).await })
+    }
+
+    /// Does nothing: the `sent` rows are the correlations.
+    fn spill_correlations(&self, _hour: i64, _sorted: Vec<(u128, u64)>) -> Reply<()> {
+        self.shared.ask(async { Ok(()) })
+    }
+
+    fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let ttl = shared.options.correlation_ttl;
+            correlations::find(&shared.reader().await?, &keys, ttl, since).await
+        })
+    }
+
+    /// Does nothing: the look-up leaves out what is older than the TTL.
+    fn drop_correlations_before(&self, _hour: i64) -> Reply<()> {
+        self.shared.ask(async { Ok(()) })
+    }
+
+    fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::spill_block(&shared, queue, block, &octets).await })
+    }
+
+    fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::read_block(&shared, queue, block).await })
+    }
+
+    fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::forget_blocks(&shared, queue, blocks).await })
+    }
+
+    fn advance_low_water(&self) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { upkeep::advance(&shared).await })
+    }
+
+    fn retire(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { retention::retire(&shared, before, limit).await })
+    }
+
+    fn backup(&self, _to: &Path) -> Result<(), StoreError> {
+        Err(failed(
+            "the store is a PostgreSQL database: back it up with pg_dump or pg_basebackup",
+        ))
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.shared.counts.writes.is_stalled()
+    }
+
+    fn stats(&self) -> StoreStats {
+        let counts = &self.shared.counts.writes;
+        StoreStats {
+            commits: counts.commits.load(Ordering::Relaxed),
+            rows: counts.rows.load(Ordering::Relaxed),
+            commit_seconds: counts.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
+            waiting: self.shared.write_queue.rows() as u64,
+            free_mib: 0,
+            below_floor: false,
+            stalled: counts.is_stalled(),
+            index_lag: 0,
+            quarantined: counts.quarantined.load(Ordering::Relaxed),
+            histograms: Some(counts.histograms()),
+            correlations: (self.shared.options.message_correlations)
+                .then(|| self.shared.counts.correlations.read()),
+        }
+    }
+
+    fn close(&self) {
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(thread) = thread else { return };
+        // The lanes end when they have written what waits, and the thread after them.
+        self.shared.write_queue.close();
+        self.shared.closed.store(true, Ordering::Release);
+        if thread.join().is_err() {
+            tracing::error!("the store's thread panicked");
+        }
+    }
+}
+
+impl Drop for PgStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,269 @@
+//! Reads messages out and takes texts and numbers out of them.
+//!
+//! Called by the export, the janitor and the admin API. Keeps true that an active message is never
+//! changed, and that the day that is written to has no further index: the indexes on source and sender
+//! are made per day partition, when its day is over (see `index_closed_days`).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ahash::{AHashMap, AHashSet};
+use deadpool_postgres::Client;
+use tokio_postgres::GenericClient;
+
+use super::reader::load;
+use super::record::{id_at, read_sent, text_of};
+use super::{PgStore, Shared};
+use crate::archive::{
+    Archive, Each, Erased, Exported, first_id, matches, without_address, without_text,
+};
+use crate::record::encode_body;
+use crate::{Reply, SentRow, StoreError};
+use smsc_domain::address::normalise;
+use smsc_proto::Message;
+
+/// Messages read, or changed, at once.
+const PAGE: usize = 1000;
+/// `meta`: below this id only messages in `text_left` have a text that is too old.
+const TEXT_MARK: &str = "text_upto";
+
+impl Archive for PgStore {
+    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
+        let below = ids.end;
+        let mut from = ids.start;
+        loop {
+            let shared = Arc::clone(&self.shared);
+            let (page, last) = self
+                .shared
+                .ask(async move { page(&shared.reader().await?, from, below).await })
+                .wait()?;
+            let Some(last) = last else { return Ok(()) };
+            for exported in page {
+                if each(exported).is_break() {
+                    return Ok(());
+                }
+            }
+            from = last + 1;
+        }
+    }
+
+    fn erase_text(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { erase_texts(&shared, before, limit).await })
+    }
+
+    fn erase_msisdn(&self, digits: String) -> Reply<Erased> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { erase_address(&shared, normalise(digits.as_bytes())).await })
+    }
+}
+
+fn key(id: u64) -> i64 {
+    i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
+    let sql = "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
+    let statement = client.prepare_cached(sql).await?;
+    let rows = client
+        .query(&statement, &[&key(from), &key(below), &(limit as i64)])
+        .await?;
+    rows.iter().map(|row| id_at(row, 0)).collect()
+}
+
+/// The next messages of a range, and the last id that was looked at.
+async fn page(
+    client: &Client,
+    from: u64,
+    below: u64,
+) -> Result<(Vec<Exported>, Option<u64>), StoreError> {
+    let ids = ids(client, from, below, PAGE).await?;
+    let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
+    let sql = "SELECT DISTINCT ON (id) id, attempt, at, operator, status, operator_message_id,
+        latency_ms, correlation, bind FROM sent WHERE id = ANY($1)
+        ORDER BY id, (status = 0) DESC, attempt DESC";
+    let statement = client.prepare_cached(sql).await?;
+    let mut attempts: AHashMap<u64, SentRow> = AHashMap::new();
+    for row in client.query(&statement, &[&keys]).await? {
+        let attempt = read_sent(&row)?;
+        attempts.insert(attempt.id, attempt);
+    }
+    let found = load(client, &ids).await?.into_iter().flatten();
+    let page = found.map(|stored| Exported {
+        attempt: attempts.remove(&stored.message.id),
+        stored,
+    });
+    Ok((page.collect(), ids.last().copied()))
+}
+
+/// Those that are final and told.
+async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64>, StoreError> {
+    let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
+    let sql = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.at < $2
+        AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))";
+    let statement = client.prepare_cached(sql).await?;
+    let rows = client.query(&statement, &[&keys, &before]).await?;
+    rows.iter().map(|row| id_at(row, 0)).collect()
+}
+
+async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
+    let mut client = shared.reader().await?;
+    let mut erased = 0;
+    let mark = "SELECT coalesce((SELECT value FROM meta WHERE key = $1), 0)";
+    let mut next = id_at(&client.query_one(mark, &[&TEXT_MARK]).await?, 0)?;
+    while erased < limit {
+        let step = PAGE.min(limit - erased);
+        let ids = ids(&client, next, first_id(before), step).await?;
+        let Some(&last) = ids.last() else { break };
+        next = last + 1;
+        erased += erase_some(&mut client, &ids, before, Some(next)).await?;
+    }
+    // Once per pass: what it left behind may have ended since.
+    let mut after = 0;
+    while erased < limit {
+        let sql = "SELECT id FROM text_left WHERE id > $1 ORDER BY id LIMIT $2";
+        let step = PAGE.min(limit - erased) as i64;
+        let rows = client.query(sql, &[&key(after), &step]).await?;
+        let left: Vec<u64> = rows
+            .iter()
+            .map(|row| id_at(row, 0))
+            .collect::<Result<_, _>>()?;
+        let Some(&last) = left.last() else { break };
+        after = last;
+        erased += erase_some(&mut client, &left, before, None).await?;
+    }
+    Ok(erased as u64)
+}
+
+/// Erases the texts of those that may lose them; the others go to `text_left`, with the mark.
+async fn erase_some(
+    client: &mut Client,
+    ids: &[u64],
+    before: i64,
+    mark: Option<u64>,
+) -> Result<usize, StoreError> {
+    let ended = ended(client, ids, before).await?;
+    let loaded = load(client, ids).await?;
+    let (mut bare, mut settled, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    for (&id, stored) in ids.iter().zip(loaded) {
+        let Some(mut stored) = stored else {
+            settled.push(key(id));
+            continue;
+        };
+        if !ended.contains(&id) {
+            left.push(key(id));
+            continue;
+        }
+        settled.push(key(id));
+        if without_text(&mut stored.message) {
+            bare.push(stored.message);
+        }
+    }
+    let transaction = client.transaction().await?;
+    rewrite(&*transaction, &bare).await?;
+    let insert = "INSERT INTO text_left SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING";
+    transaction.execute(insert, &[&left]).await?;
+    let delete = "DELETE FROM text_left WHERE id = ANY($1)";
+    transaction.execute(delete, &[&settled]).await?;
+    if let Some(mark) = mark {
+        let set = "INSERT INTO meta VALUES($1, $2) ON CONFLICT(key) DO UPDATE
+            SET value = greatest(meta.value, excluded.value)";
+        transaction.execute(set, &[&TEXT_MARK, &key(mark)]).await?;
+    }
+    transaction.commit().await?;
+    Ok(bare.len())
+}
+
+async fn erase_address(shared: &Shared, digits: &[u8]) -> Result<Erased, StoreError> {
+    let mut client = shared.reader().await?;
+    let with_plus = [b"+", digits].concat();
+    let forms = [
+        text_of(digits).into_owned(),
+        text_of(&with_plus).into_owned(),
+    ];
+    let mut erased = Erased::default();
+    let mut after = 0;
+    loop {
+        let ids = of_address(&mut client, &forms, after).await?;
+        let Some(&last) = ids.last() else {
+            return Ok(erased);
+        };
+        after = last;
+        let ended = ended(&client, &ids, i64::MAX).await?;
+        let mut changed = Vec::new();
+        for mut stored in load(&client, &ids).await?.into_iter().flatten() {
+            if !matches(&stored.message, digits) {
+                continue;
+            }
+            if !ended.contains(&stored.message.id) {
+                erased.active += 1;
+                continue;
+            }
+            without_address(&mut stored.message, digits);
+            changed.push(stored.message);
+        }
+        let transaction = client.transaction().await?;
+        rewrite(&*transaction, &changed).await?;
+        transaction.commit().await?;
+        erased.erased += changed.len() as u64;
+    }
+}
+
+/// The next messages with an address on either side. The source has no index on the current day, so
+/// this may take as long as reading that day.
+async fn of_address(
+    client: &mut Client,
+    forms: &[String],
+    after: u64,
+) -> Result<Vec<u64>, StoreError> {
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
+    let rows = transaction
+        .query(
+            "SELECT id FROM msg WHERE destination = ANY($1) AND id > $2
+             UNION SELECT id FROM msg WHERE source = ANY($1) AND id > $2 ORDER BY id LIMIT $3",
+            &[&forms, &key(after), &(PAGE as i64)],
+        )
+        .await?;
+    transaction.commit().await?;
+    rows.iter().map(|row| id_at(row, 0)).collect()
+}
+
+/// Writes messages over their old rows, in the order of their ids.
+async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<(), StoreError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<i64> = messages.iter().map(|message| key(message.id)).collect();
+    // The messages are as the last replacement made them: what was given then goes as well.
+    client
+        .execute(
+            "UPDATE change SET body = '' WHERE id = ANY($1) AND kind = 4",
+            &[&ids],
+        )
+        .await?;
+    let text = |octets: &[u8]| text_of(octets).into_owned();
+    let sources: Vec<String> = messages.iter().map(|one| text(&one.source)).collect();
+    let destinations: Vec<String> = messages.iter().map(|one| text(&one.destination)).collect();
+    let bodies: Vec<Vec<u8>> = messages
+        .iter()
+        .map(|message| {
+            let mut body = Vec::new();
+            encode_body(message, &mut body);
+            body
+        })
+        .collect();
+    client
+        .execute(
+            "UPDATE msg SET source = u.source, destination = u.destination, body = u.body
+             FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[])
+               u(id, source, destination, body) WHERE msg.id = u.id",
+            &[&ids, &sources, &destinations, &bodies],
+        )
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Ids of a time when a node's clock was wrong: which they are, and how they are set aside.
+//!
+//! Read by whoever joins and by whoever walks ids as if they were times; set aside by
+//! `smsc repair-ids`, also while nodes run. Keeps true that the highest id is one that a right clock
+//! has given, so that the next ids are given by the clock as well.
+
+use tokio_postgres::{Client, GenericClient, Row};
+
+use super::connect::Connector;
+use super::record::id_at;
+use super::{PgOptions, runtime, schema};
+use crate::{SetAside, StoreError};
+use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
+
+/// What has an id: the rows that a node numbers by the clock.
+const NUMBERED: [&str; 2] = ["msg", "parked"];
+/// A row `t` that was set aside.
+const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
+    WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
+const META: &str = "SELECT coalesce((SELECT value FROM meta WHERE key = 'highest_id'), 0)";
+
+/// What was set aside, the lowest first.
+pub async fn read(client: &impl GenericClient) -> Result<Vec<Aside>, StoreError> {
+    let sql = "SELECT node, first, last FROM ids_aside ORDER BY first";
+    let rows = client.query(sql, &[]).await?;
+    rows.iter().map(aside_at).collect()
+}
+
+fn aside_at(row: &Row) -> Result<Aside, StoreError> {
+    Ok(Aside {
+        node: row.try_get::<_, i32>(0)? as u8,
+        first: id_at(row, 1)?,
+        last: id_at(row, 2)?,
+    })
+}
+
+/// The highest id ever used, without those that were set aside.
+pub async fn highest_id(client: &impl GenericClient) -> Result<u64, StoreError> {
+    let mut highest = id_at(&client.query_one(META, &[]).await?, 0)?;
+    let asides = read(client).await?;
+    if asides.iter().any(|aside| aside.contains(highest)) {
+        highest = 0;
+    }
+    let condition = match asides.is_empty() {
+        true => String::new(),
+        false => format!("WHERE NOT {IS_ASIDE}"),
+    };
+    for table in NUMBERED {
+        let sql = format!("SELECT id FROM {table} t {condition} ORDER BY id DESC LIMIT 1");
+        if let Some(row) = client.query_opt(&sql, &[]).await? {
+            highest = highest.max(id_at(&row, 0)?);
+        }
+    }
+    Ok(highest)
+}
+
+/// Sets aside what is ahead of the clock (`now_ms`, Unix ms), or only says what that would be. Blocks.
+///
+/// # Errors
+/// The database cannot be reached, or its schema is not this release's.
+pub fn repair_ids(
+    options: &PgOptions,
+    now_ms: i64,
+    apply: bool,
+) -> Result<Vec<SetAside>, StoreError> {
+    let connector = Connector::new(options)?;
+    runtime()?.block_on(async {
+        let mut client = connector.driven().await?;
+        schema::check(&client).await?;
+        set_aside(&mut client, now_ms, apply).await
+    })
+}
+
+async fn set_aside(
+    client: &mut Client,
+    now_ms: i64,
+    apply: bool,
+) -> Result<Vec<SetAside>, StoreError> {
+    let limit = lowest_at(now_ms + MAX_LEAD_MS + 1);
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
+    let mut found: Vec<SetAside> = Vec::new();
+    for table in NUMBERED {
+        let sql = format!(
+            "SELECT ((id >> 12) & 255)::int, min(id), max(id), count(*) FROM {table} t
+             WHERE id >= $1 AND NOT {IS_ASIDE} GROUP BY 1"
+        );
+        for row in transaction.query(&sql, &[&(limit as i64)]).await? {
+            let rows = row.try_get::<_, i64>(3)? as u64;
+            let ids = aside_at(&row)?;
+            SetAside::add(&mut found, SetAside { ids, rows });
+        }
+    }
+    // Of a row that is gone.
+    let highest = id_at(&transaction.query_one(META, &[]).await?, 0)?;
+    let known = read(&transaction).await?;
+    if highest >= limit && !known.iter().any(|aside| aside.contains(highest)) {
+        let ids = Aside {
+            node: node(highest),
+            first: highest,
+            last: highest,
+        };
+        SetAside::add(&mut found, SetAside { ids, rows: 0 });
+    }
+    let Some(first) = found
+        .iter()
+        .map(|set| set.ids.first)
+        .min()
+        .filter(|_| apply)
+    else {
+        return Ok(found);
+    };
+    for SetAside { ids, .. } in &found {
+        let (first, last) = (ids.first as i64, ids.last as i64);
+        transaction
+            .execute(
+                "INSERT INTO ids_aside VALUES($1, $2, $3)",
+                &[&i32::from(ids.node), &first, &last],
+            )
+            .await?;
+        // Their texts are erased in time, wherever the mark of that is.
+        transaction
+            .execute(
+                "INSERT INTO text_left SELECT id FROM msg WHERE id BETWEEN $1 AND $2
+                   AND (id >> 12) & 255 = $3 ON CONFLICT DO NOTHING",
+                &[&first, &last, &i64::from(ids.node)],
+            )
+            .await?;
+    }
+    let highest = highest_id(&transaction).await? as i64;
+    let set = "UPDATE meta SET value = $2 WHERE key = $1";
+    transaction.execute(set, &[&"highest_id", &highest]).await?;
+    // What is accepted from now on is above the marks again, and need not be carried.
+    let lower =
+        "UPDATE meta SET value = least(value, $1) WHERE key IN ('low_water', 'carry_below')";
+    transaction.execute(lower, &[&(first as i64)]).await?;
+    transaction.commit().await?;
+    Ok(found)
+}
+
+/// The database's clock, in Unix milliseconds.
+pub async fn now_ms(client: &impl GenericClient) -> Result<i64, StoreError> {
+    let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    Ok(client.query_one(sql, &[]).await?.try_get(0)?)
+}

@@ -1,0 +1,263 @@
+//! The cluster port on PostgreSQL: members, leases, the shared hand-off table, wake-ups.
+//!
+//! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
+//! that whatever finds this node buried ends its membership here, so that nothing is written after.
+
+mod bind_permit;
+mod blocks;
+mod collect;
+mod lease;
+mod member;
+mod orders;
+mod take_over;
+mod unfinished;
+mod wake;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::{Mutex, Notify};
+use tokio_postgres::error::SqlState;
+
+use super::failure::sql_failed;
+use super::{PgStore, Shared};
+use crate::cluster::{ClusterStore, Handed, Hint, Membership, NodeCard, Partition, Resource, View};
+use crate::{Active, Reply, StoreError};
+
+pub use self::blocks::order as order_block;
+
+/// What a store keeps for its membership.
+#[derive(Default)]
+pub struct Cluster {
+    /// Of the last join.
+    lease: RwLock<Duration>,
+    /// The connection of the heartbeat: it waits behind no other work.
+    beat: Mutex<Option<member::Beat>>,
+    /// Held for reading while items are taken out of the hand-off table, for writing when partitions change.
+    collecting: tokio::sync::RwLock<()>,
+    /// Rows whose commit broke off.
+    uncertain: Mutex<Vec<collect::Taken>>,
+    wake: wake::Wake,
+}
+
+/// Why a transaction came to nothing, with the code that says whether to do it again.
+#[derive(Debug)]
+enum DbError {
+    Sql(tokio_postgres::Error),
+    Store(StoreError),
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    fn lease(&self) -> Duration {
+        *self.lease.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn joined(&self, shared: &Shared, me: Membership, lease: Duration) {
+        *self.lease.write().unwrap_or_else(PoisonError::into_inner) = lease;
+        self.uncertain.lock().await.clear();
+        self.wake.start(&shared.runtime, &shared.connect, me);
+    }
+
+    /// Drops uncertain rows of these resources: whoever takes the partitions over finds them.
+    async fn forget(&self, resources: &[Resource]) {
+        let mut uncertain = self.uncertain.lock().await;
+        uncertain.retain(|row| !resources.contains(&Resource::Queue(row.partition())));
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn become_member(&self, me: Membership) {
+        *self
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(me);
+    }
+
+    /// Ends this membership, unless there is a newer one.
+    fn end_membership(&self, ended: Membership) {
+        let mut current = self
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *current == Some(ended) {
+            *current = None;
+        }
+    }
+
+    /// Passes an answer on; `None` stands for "no member any more", which ends the membership.
+    fn or_fenced<T>(&self, me: Membership, answer: Option<T>) -> Result<T, StoreError> {
+        if answer.is_none() {
+            self.end_membership(me);
+        }
+        answer.ok_or(StoreError::Fenced)
+    }
+}
+
+// === impl ClusterStore ===
+
+impl ClusterStore for PgStore {
+    fn join(
+        &self,
+        card: NodeCard,
+        lease: Duration,
+        preferred: Option<u8>,
+    ) -> Result<Membership, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::join(&shared, card, lease, preferred).await })
+            .wait()
+    }
+
+    fn beat(&self, card: NodeCard) -> Reply<View> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::beat(&shared, card).await })
+    }
+
+    fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::bury(&shared, node, epoch, margin).await })
+    }
+
+    fn declare(&self, resources: Vec<Resource>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::declare(&shared, resources).await })
+    }
+
+    fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::claim(&shared, resources).await })
+    }
+
+    fn release(&self, resources: Vec<Resource>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::release(&shared, resources).await })
+    }
+
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { bind_permit::take(&shared, account, most).await })
+    }
+
+    fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { bind_permit::give(&shared, account, permit).await })
+    }
+
+    fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { take_over::take_over(&shared, partitions).await })
+    }
+
+    fn collect(&self, limit: usize) -> Reply<Vec<Handed>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { collect::collect(&shared, limit).await })
+    }
+
+    fn sweep_correlations(&self, before: i64) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { super::correlations::sweep(&shared, before).await })
+    }
+
+    fn barrier(&self) -> Reply<()> {
+        PgStore::barrier(self)
+    }
+
+    fn wake(&self, nodes: &[u8], hint: Hint) {
+        self.shared.cluster.wake.wake(nodes, hint);
+    }
+
+    fn woken(&self, hint: Hint) -> Arc<Notify> {
+        self.shared.cluster.wake.woken(hint)
+    }
+
+    fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { orders::order(&shared, nodes, order).await })
+    }
+
+    fn orders(&self) -> Reply<Vec<Vec<u8>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move { orders::take(&shared).await })
+    }
+
+    fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::add(&shared, changes).await })
+    }
+
+    fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::correct(&shared, more).await })
+    }
+
+    fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unfinished::recount(&shared, accounts).await })
+    }
+
+    fn leave(&self) -> Result<(), StoreError> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { member::leave(&shared).await })
+            .wait()
+    }
+}
+
+// === impl Membership ===
+
+impl Membership {
+    /// As the columns `node` and `epoch`.
+    fn columns(self) -> (i16, i64) {
+        (self.node.into(), self.epoch as i64)
+    }
+}
+
+// === impl DbError ===
+
+impl DbError {
+    fn has(&self, code: &SqlState) -> bool {
+        matches!(self, Self::Sql(error) if error.code() == Some(code))
+    }
+}
+
+impl From<tokio_postgres::Error> for DbError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for DbError {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(error) => Self::Sql(error),
+            other => Self::Store(other.into()),
+        }
+    }
+}
+
+impl From<DbError> for StoreError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Sql(error) => sql_failed(&error),
+            DbError::Store(error) => error,
+        }
+    }
+}

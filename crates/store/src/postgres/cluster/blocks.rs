@@ -1,0 +1,149 @@
+//! The table `purse_block`: what nodes have taken out of the purses that all of them share.
+//!
+//! Called by the balance port, and by whoever ends a membership. Keeps true that what is in a purse and
+//! in all blocks of it changes by charges and top-ups only, that a block belongs to a member, and that
+//! an order that comes late does nothing.
+//!
+//! Locks are taken in one order: the node's row, its lanes, purses by account and day, blocks.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Transaction;
+
+use super::super::Shared;
+use super::DbError;
+use super::lease::lock_member;
+use crate::StoreError;
+use crate::balance::{BlockChange, BlockOrder};
+use crate::cluster::Membership;
+
+/// The row of what was taken; lanes have theirs from 0 on.
+const TAKEN: i32 = -1;
+/// A node that asks for more than it lacks gets at most this part of what is left.
+const PART: i64 = 4;
+
+/// Carries an order out; see [`BlockStore`](crate::balance::BlockStore).
+pub async fn order(shared: &Arc<Shared>, order: BlockOrder) -> Result<i64, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    if me.epoch != order.epoch {
+        return Err(StoreError::Fenced);
+    }
+    let taken = try_order(shared, me, &order).await?;
+    shared.or_fenced(me, taken)
+}
+
+async fn try_order(
+    shared: &Arc<Shared>,
+    me: Membership,
+    order: &BlockOrder,
+) -> Result<Option<i64>, DbError> {
+    let (account, day) = (order.purse.account as i32, order.purse.day as i32);
+    let (node, epoch) = me.columns();
+    let mut client = shared.pool.get().await?;
+    let transaction = client.transaction().await?;
+    if !lock_member(&transaction, me).await? {
+        return Ok(None);
+    }
+    if matches!(order.change, BlockChange::Take { .. }) {
+        let make = "INSERT INTO purse(account, day, credits) VALUES($1, $2, 0)
+                    ON CONFLICT DO NOTHING";
+        let make = transaction.prepare_cached(make).await?;
+        transaction.execute(&make, &[&account, &day]).await?;
+    }
+    let purse = "SELECT credits FROM purse WHERE account = $1 AND day = $2 FOR UPDATE";
+    let purse = transaction.prepare_cached(purse).await?;
+    let left = transaction.query_opt(&purse, &[&account, &day]).await?;
+    let left: i64 = left.map_or(Ok(0), |row| row.try_get(0))?;
+    let block = transaction
+        .prepare_cached(
+            "SELECT credits, number FROM purse_block
+             WHERE account = $1 AND day = $2 AND node = $3 AND epoch = $4 AND lane = $5",
+        )
+        .await?;
+    let block = transaction
+        .query_opt(&block, &[&account, &day, &node, &epoch, &TAKEN])
+        .await?;
+    let (taken, last): (i64, i64) = match block {
+        Some(row) => (row.try_get(0)?, row.try_get(1)?),
+        None => (0, 0),
+    };
+    if last >= order.number {
+        return Ok(Some(taken));
+    }
+    let amount = match order.change {
+        BlockChange::Look => 0,
+        BlockChange::Take { lack, want, floor } => share(left.saturating_sub(floor), lack, want),
+        BlockChange::Give { amount } => -amount,
+    };
+    let change = "UPDATE purse SET credits = credits - $3 WHERE account = $1 AND day = $2";
+    let change = transaction.prepare_cached(change).await?;
+    transaction
+        .execute(&change, &[&account, &day, &amount])
+        .await?;
+    let note = transaction
+        .prepare_cached(
+            "INSERT INTO purse_block(account, day, node, epoch, lane, credits, number)
+             VALUES($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT(account, day, node, epoch, lane) DO UPDATE
+             SET credits = purse_block.credits + excluded.credits, number = excluded.number",
+        )
+        .await?;
+    transaction
+        .execute(
+            &note,
+            &[
+                &account,
+                &day,
+                &node,
+                &epoch,
+                &TAKEN,
+                &amount,
+                &order.number,
+            ],
+        )
+        .await?;
+    transaction.commit().await?;
+    Ok(Some(taken + amount))
+}
+
+/// How much of what is left a node gets.
+fn share(left: i64, lack: i64, want: i64) -> i64 {
+    let left = left.max(0);
+    lack.max(want.min(left / PART)).min(left)
+}
+
+/// Puts what is left of blocks without a member back into their purses. Called when a membership and
+/// its lanes have been deleted, in the same transaction.
+pub async fn return_lost(transaction: &Transaction<'_>) -> Result<(), DbError> {
+    let lock = "SELECT 1 FROM purse p WHERE EXISTS(
+                  SELECT 1 FROM purse_block b WHERE b.account = p.account AND b.day = p.day
+                    AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = b.node AND n.epoch = b.epoch))
+                ORDER BY p.account, p.day FOR UPDATE";
+    transaction.query(lock, &[]).await?;
+    let put_back = "WITH gone AS (
+          DELETE FROM purse_block b
+          WHERE NOT EXISTS(SELECT 1 FROM node n WHERE n.node = b.node AND n.epoch = b.epoch)
+          RETURNING account, day, credits),
+        sums AS (SELECT account, day, sum(credits)::bigint AS credits FROM gone
+          GROUP BY account, day)
+        UPDATE purse p SET credits = p.credits + s.credits FROM sums s
+        WHERE p.account = s.account AND p.day = s.day";
+    transaction.execute(put_back, &[]).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn blocks_shrink_with_what_is_left() {
+        assert_eq!(share(1_000_000, 10, 2_000), 2_000);
+        assert_eq!(share(1_000, 10, 2_000), 250);
+        assert_eq!(share(20, 10, 2_000), 10);
+        assert_eq!(share(7, 10, 2_000), 7, "all there is");
+        assert_eq!(share(1, 1, 1), 1);
+        assert_eq!(share(0, 1, 1), 0);
+        assert_eq!(share(-5, 1, 1), 0, "a quota that was made smaller");
+    }
+}

@@ -1,0 +1,129 @@
+//! Takes items out of the shared hand-off table for the partitions of this node.
+//!
+//! Called by the cluster port. Keeps true that a row is answered once: it is deleted in the
+//! transaction that reads it, and when the connection breaks during the commit, the row is kept
+//! aside until the next call has seen whether the hand-off table still has it.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Transaction;
+use futures_util::{TryFutureExt, future};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::super::Shared;
+use super::DbError;
+use super::lease::{QUEUE, lock_member};
+use crate::StoreError;
+use crate::cluster::{Handed, Membership, Partition};
+
+/// The LATERAL makes it one look into the index for each partition, whatever the table holds for others.
+const TAKE: &str = "
+WITH oldest AS MATERIALIZED (
+  SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
+    SELECT i.queue, i.part, i.seq FROM inbox i
+    WHERE i.queue = l.name AND i.part = l.part ORDER BY i.seq LIMIT $4) i
+  WHERE l.node = $1 AND l.epoch = $2 AND l.kind = $3 AND l.taken
+  ORDER BY i.seq LIMIT $4)
+DELETE FROM inbox i USING oldest o
+WHERE i.queue = o.queue AND i.part = o.part AND i.seq = o.seq
+RETURNING i.queue, i.part, i.seq, i.items";
+
+/// The lock waits for a transaction of ours that the server may still be committing.
+const STILL_THERE: &str = "
+SELECT i.seq FROM inbox i
+JOIN unnest($1::int[], $2::smallint[], $3::bigint[]) u(queue, part, seq)
+  ON i.queue = u.queue AND i.part = u.part AND i.seq = u.seq FOR UPDATE OF i";
+
+/// A row of the hand-off table.
+pub struct Taken {
+    queue: i32,
+    part: i16,
+    seq: i64,
+    items: Vec<u8>,
+}
+
+// === impl Taken ===
+
+impl Taken {
+    pub fn partition(&self) -> Partition {
+        Partition {
+            queue: self.queue as u32,
+            part: self.part as u8,
+        }
+    }
+
+    fn handed(self) -> Handed {
+        Handed::new(self.queue as u32, self.items)
+    }
+}
+
+/// Takes up to `limit` rows, oldest first.
+pub async fn collect(shared: &Arc<Shared>, limit: usize) -> Result<Vec<Handed>, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    let _collecting = shared.cluster.collecting.read().await;
+    let mut uncertain = shared.cluster.uncertain.lock().await;
+    let taken = try_collect(shared, me, limit, &mut uncertain).await?;
+    shared.or_fenced(me, taken)
+}
+
+/// `None` when this node is no member any more.
+async fn try_collect(
+    shared: &Arc<Shared>,
+    me: Membership,
+    limit: usize,
+    uncertain: &mut Vec<Taken>,
+) -> Result<Option<Vec<Handed>>, DbError> {
+    let mut client = shared.pool.get().await?;
+    let (node, epoch) = me.columns();
+    let transaction = client.transaction().await?;
+    let take = transaction.prepare_cached(TAKE).await?;
+    if !uncertain.is_empty() {
+        keep_gone(&transaction, uncertain).await?;
+    }
+    let room = limit.saturating_sub(uncertain.len()) as i64;
+    let wanted: [&(dyn ToSql + Sync); 4] = [&node, &epoch, &QUEUE, &room];
+    // Sent together; without membership the transaction is given up.
+    let (is_member, rows) = future::try_join(
+        lock_member(&transaction, me),
+        transaction.query(&take, &wanted).err_into(),
+    )
+    .await?;
+    if !is_member {
+        return Ok(None);
+    }
+    if rows.is_empty() && uncertain.is_empty() {
+        // Nothing was written: no commit to wait for.
+        transaction.rollback().await?;
+        return Ok(Some(Vec::new()));
+    }
+    uncertain.extend(rows.iter().map(read));
+    uncertain.sort_unstable_by_key(|row| row.seq);
+    transaction.commit().await?;
+    Ok(Some(uncertain.drain(..).map(Taken::handed).collect()))
+}
+
+/// Keeps those that the hand-off table has no more: the commit that took them did happen.
+async fn keep_gone(
+    transaction: &Transaction<'_>,
+    uncertain: &mut Vec<Taken>,
+) -> Result<(), DbError> {
+    let queues: Vec<i32> = uncertain.iter().map(|row| row.queue).collect();
+    let parts: Vec<i16> = uncertain.iter().map(|row| row.part).collect();
+    let seqs: Vec<i64> = uncertain.iter().map(|row| row.seq).collect();
+    let rows = transaction
+        .query(STILL_THERE, &[&queues, &parts, &seqs])
+        .await?;
+    let there: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    uncertain.retain(|row| !there.contains(&row.seq));
+    Ok(())
+}
+
+fn read(row: &Row) -> Taken {
+    Taken {
+        queue: row.get(0),
+        part: row.get(1),
+        seq: row.get(2),
+        items: row.get(3),
+    }
+}

@@ -1,0 +1,202 @@
+//! Resources and their holders: made known, claimed by compare-and-set, given back.
+//!
+//! Called by the cluster port. Keeps true that a resource has one holder: a claim locks the rows, in
+//! the order of their key, and looks at the holders only then, with a statement that sees whatever
+//! was committed until the locks were had. While a claim runs nobody can bury its node.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Transaction;
+use tokio_postgres::Row;
+
+use super::super::Shared;
+use super::DbError;
+use crate::StoreError;
+use crate::cluster::{Membership, Partition, Resource};
+
+/// `lease.kind` of a queue's partition.
+pub const QUEUE: i16 = 1;
+const BIND: i16 = 2;
+const JANITOR: i16 = 3;
+
+/// Keys of `lease` as columns, sorted.
+#[derive(Debug, Default)]
+struct Keys {
+    kinds: Vec<i16>,
+    names: Vec<i32>,
+    parts: Vec<i32>,
+}
+
+/// The resource of a row of `lease`; `None` for a kind of a later release.
+pub fn resource(kind: i16, name: i32, part: i32) -> Option<Resource> {
+    Some(match kind {
+        QUEUE => Resource::Queue(Partition {
+            queue: name as u32,
+            part: part as u8,
+        }),
+        BIND => Resource::Bind {
+            operator: name as u32,
+            slot: part as u32,
+        },
+        JANITOR => Resource::Janitor,
+        _ => return None,
+    })
+}
+
+/// Makes resources known.
+pub async fn declare(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
+    let keys = Keys::of(resources);
+    let client = shared.pool.get().await?;
+    let statement = client
+        .prepare_cached(
+            "INSERT INTO lease(kind, name, part)
+             SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[])
+             ON CONFLICT DO NOTHING",
+        )
+        .await?;
+    client
+        .execute(&statement, &[&keys.kinds, &keys.names, &keys.parts])
+        .await?;
+    Ok(())
+}
+
+/// Takes what no node of the cluster holds; answers what is this node's now.
+pub async fn claim(
+    shared: &Arc<Shared>,
+    resources: Vec<Resource>,
+) -> Result<Vec<Resource>, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    let keys = Keys::of(resources);
+    let mine = try_claim(shared, me, &keys).await?;
+    shared.or_fenced(me, mine)
+}
+
+async fn try_claim(
+    shared: &Arc<Shared>,
+    me: Membership,
+    keys: &Keys,
+) -> Result<Option<Vec<Resource>>, DbError> {
+    let mut client = shared.pool.get().await?;
+    let transaction = client.transaction().await?;
+    if !lock_member(&transaction, me).await? {
+        return Ok(None);
+    }
+    lock(&transaction, keys).await?;
+    let (node, epoch) = me.columns();
+    let statement = transaction
+        .prepare_cached(
+            "UPDATE lease l SET node = $4, epoch = $5, taken = false
+             FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+             WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
+               AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch)",
+        )
+        .await?;
+    transaction
+        .execute(
+            &statement,
+            &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
+        )
+        .await?;
+    let statement = transaction
+        .prepare_cached(
+            "SELECT l.kind, l.name, l.part
+             FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+             JOIN lease l ON l.kind = u.kind AND l.name = u.name AND l.part = u.part
+             WHERE l.node = $4 AND l.epoch = $5 ORDER BY l.kind, l.name, l.part",
+        )
+        .await?;
+    let rows = transaction
+        .query(
+            &statement,
+            &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
+        )
+        .await?;
+    transaction.commit().await?;
+    let read = |row: &Row| resource(row.get(0), row.get(1), row.get(2));
+    Ok(Some(rows.iter().filter_map(read).collect()))
+}
+
+/// Gives back those that this node holds.
+pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
+    let Some(me) = shared.membership() else {
+        // Buried: it holds nothing.
+        return Ok(());
+    };
+    // Nothing may be taken out of the hand-off table for a partition that is another node's by then.
+    let _still = shared.cluster.collecting.write().await;
+    shared.cluster.forget(&resources).await;
+    let keys = Keys::of(resources);
+    let work = async {
+        let mut client = shared.pool.get().await?;
+        let transaction = client.transaction().await?;
+        lock(&transaction, &keys).await?;
+        let statement = transaction
+            .prepare_cached(
+                "UPDATE lease l SET node = NULL, epoch = NULL, taken = false
+                 FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+                 WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
+                   AND l.node = $4 AND l.epoch = $5",
+            )
+            .await?;
+        let (node, epoch) = me.columns();
+        transaction
+            .execute(
+                &statement,
+                &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
+            )
+            .await?;
+        transaction.commit().await?;
+        Ok::<_, DbError>(())
+    };
+    Ok(work.await?)
+}
+
+/// Keeps this node from being buried until the transaction ends; false when it is no member.
+///
+/// The lock lets heartbeats through: they change no key.
+pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {
+    let statement = transaction
+        .prepare_cached("SELECT 1 FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE")
+        .await?;
+    let row = transaction
+        .query_opt(&statement, &[&i16::from(me.node), &(me.epoch as i64)])
+        .await?;
+    Ok(row.is_some())
+}
+
+/// Locks rows in the order of their key, so that two nodes never wait for each other.
+async fn lock(transaction: &Transaction<'_>, keys: &Keys) -> Result<(), DbError> {
+    let statement = transaction
+        .prepare_cached(
+            "SELECT 1 FROM lease l
+             WHERE (l.kind, l.name, l.part) IN
+               (SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[]))
+             ORDER BY l.kind, l.name, l.part FOR UPDATE",
+        )
+        .await?;
+    transaction
+        .execute(&statement, &[&keys.kinds, &keys.names, &keys.parts])
+        .await?;
+    Ok(())
+}
+
+// === impl Keys ===
+
+impl Keys {
+    fn of(mut resources: Vec<Resource>) -> Self {
+        resources.sort_unstable();
+        resources.dedup();
+        let mut keys = Self::default();
+        for resource in resources {
+            let (kind, name, part) = match resource {
+                Resource::Queue(at) => (QUEUE, at.queue, u32::from(at.part)),
+                Resource::Bind { operator, slot } => (BIND, operator, slot),
+                Resource::Janitor => (JANITOR, 0, 0),
+            };
+            keys.kinds.push(kind);
+            keys.names.push(name as i32);
+            keys.parts.push(part as i32);
+        }
+        keys
+    }
+}

@@ -1,0 +1,52 @@
+//! Administrators' commands for other nodes: left in a table, taken out by the node they are for.
+//!
+//! Called by the cluster port. An order for a node that has died is dropped when it is old: what it
+//! was about is another node's by then.
+
+use std::sync::Arc;
+
+use super::super::Shared;
+use crate::StoreError;
+
+/// Orders that nobody has taken for as long are dropped.
+const OUTDATED: &str = "DELETE FROM orders WHERE at < now() - interval '1 minute'";
+
+/// Leaves an order for each of these nodes.
+pub async fn order(shared: &Arc<Shared>, nodes: Vec<u8>, body: Vec<u8>) -> Result<(), StoreError> {
+    let nodes: Vec<i16> = nodes.into_iter().map(i16::from).collect();
+    let client = shared.pool.get().await?;
+    client.execute(OUTDATED, &[]).await?;
+    let leave = "INSERT INTO orders(node, body) SELECT node, $2 FROM unnest($1::smallint[]) node";
+    client.execute(leave, &[&nodes, &body]).await?;
+    Ok(())
+}
+
+/// Takes this node's orders, oldest first.
+pub async fn take(shared: &Arc<Shared>) -> Result<Vec<Vec<u8>>, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    let client = shared.pool.get().await?;
+    // Looking costs no commit, and nearly always there is nothing.
+    let look = client
+        .prepare_cached("SELECT EXISTS(SELECT 1 FROM orders WHERE node = $1)")
+        .await?;
+    let node = i16::from(me.node);
+    if !client
+        .query_one(&look, &[&node])
+        .await?
+        .try_get::<_, bool>(0)?
+    {
+        return Ok(Vec::new());
+    }
+    let rows = client
+        .query(
+            "DELETE FROM orders WHERE node = $1 RETURNING seq, body",
+            &[&node],
+        )
+        .await?;
+    let mut taken = rows
+        .iter()
+        .map(|row| Ok((row.try_get::<_, i64>(0)?, row.try_get(1)?)))
+        .collect::<Result<Vec<(i64, Vec<u8>)>, tokio_postgres::Error>>()?;
+    taken.sort_unstable_by_key(|(seq, _)| *seq);
+    Ok(taken.into_iter().map(|(_, body)| body).collect())
+}

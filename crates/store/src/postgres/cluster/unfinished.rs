@@ -1,0 +1,114 @@
+//! The table `unfinished`: how many messages of an account are not finished, on all nodes together.
+//!
+//! Called by the cluster port. Keeps true that the sum of an account's rows is right but for what
+//! nodes have not said yet: each adds what has changed since it said so last, and counting the
+//! messages corrects the sum without touching what the nodes say meanwhile.
+
+use std::sync::Arc;
+
+use tokio_postgres::IsolationLevel;
+
+use super::super::Shared;
+use crate::StoreError;
+
+/// The row of what was counted; nodes have theirs from 0 on.
+const COUNTED: i16 = -1;
+
+/// Adds what this node has accepted and ended; answers the sum of each account.
+pub async fn add(
+    shared: &Arc<Shared>,
+    changes: Vec<(u32, i64)>,
+) -> Result<Vec<(u32, i64)>, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    let (node, _) = me.columns();
+    let (accounts, counts): (Vec<i32>, Vec<i64>) = changes
+        .into_iter()
+        .map(|(account, change)| (account as i32, change))
+        .unzip();
+    let client = shared.pool.get().await?;
+    if !accounts.is_empty() {
+        let statement = client
+            .prepare_cached(
+                "INSERT INTO unfinished(account, node, count)
+                 SELECT u.account, $3, u.change FROM unnest($1::int[], $2::bigint[]) u(account, change)
+                 ON CONFLICT (account, node) DO UPDATE SET count = unfinished.count + excluded.count",
+            )
+            .await?;
+        client
+            .execute(&statement, &[&accounts, &counts, &node])
+            .await?;
+    }
+    let statement = client
+        .prepare_cached("SELECT account, sum(count)::bigint FROM unfinished GROUP BY account")
+        .await?;
+    let rows = client.query(&statement, &[]).await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get::<_, i32>(0)? as u32, row.try_get(1)?)))
+        .collect()
+}
+
+/// Counts the unfinished messages of these accounts, which reads everything active: by how many there are
+/// more than the sums say.
+pub async fn recount(
+    shared: &Arc<Shared>,
+    accounts: Vec<u32>,
+) -> Result<Vec<(u32, i64)>, StoreError> {
+    let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
+    let mut client = shared.pool.get().await?;
+    // One snapshot: messages and what nodes have said of them belong together.
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .start()
+        .await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL jit = off")
+        .await?;
+    let mark: i64 = transaction
+        .query_opt("SELECT value FROM meta WHERE key = 'low_water'", &[])
+        .await?
+        .map_or(0, |row| row.get(0));
+    // Not cached: the plan must know where the mark is.
+    let rows = transaction
+        .query(
+            "WITH open AS (
+               SELECT m.sender FROM (SELECT id, sender FROM msg WHERE id >= $1) m
+               LEFT JOIN (SELECT id FROM fin WHERE id >= $1) f ON f.id = m.id
+               WHERE f.id IS NULL AND m.sender = ANY($2)
+               UNION ALL
+               SELECT m.sender FROM carry c JOIN msg m ON m.id = c.id
+               LEFT JOIN fin f ON f.id = m.id
+               WHERE c.id < $1 AND f.id IS NULL AND m.sender = ANY($2)),
+             counted AS (SELECT sender, count(*) AS count FROM open GROUP BY sender),
+             said AS (SELECT account, sum(count)::bigint AS count FROM unfinished GROUP BY account)
+             SELECT a.account, coalesce(c.count, 0) - coalesce(s.count, 0)
+             FROM unnest($2::int[]) a(account)
+             LEFT JOIN counted c ON c.sender = a.account
+             LEFT JOIN said s ON s.account = a.account",
+            &[&mark, &accounts],
+        )
+        .await?;
+    transaction.commit().await?;
+    let more = rows
+        .iter()
+        .map(|row| Ok((row.try_get::<_, i32>(0)? as u32, row.try_get(1)?)));
+    more.collect()
+}
+
+/// Corrects the sums by so many.
+pub async fn correct(shared: &Arc<Shared>, more: Vec<(u32, i64)>) -> Result<(), StoreError> {
+    let (accounts, counts): (Vec<i32>, Vec<i64>) = more
+        .into_iter()
+        .map(|(account, more)| (account as i32, more))
+        .unzip();
+    let client = shared.pool.get().await?;
+    client
+        .execute(
+            "INSERT INTO unfinished(account, node, count)
+             SELECT u.account, $3, u.more FROM unnest($1::int[], $2::bigint[]) u(account, more)
+             ON CONFLICT (account, node) DO UPDATE SET count = unfinished.count + excluded.count",
+            &[&accounts, &counts, &COUNTED],
+        )
+        .await?;
+    Ok(())
+}

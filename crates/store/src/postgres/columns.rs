@@ -1,0 +1,425 @@
+//! Turns batches into the arrays of the writer's statements.
+//!
+//! Called by a lane for each transaction. Keeps true that what one transaction writes is what its
+//! batches, applied one after another, would have come to: a statement sees each row once, and a
+//! `retry` that a later attempt or final state ends is not written.
+
+use std::collections::BTreeMap;
+
+use ahash::{AHashMap, AHashSet};
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::correlations::{Kept, message_uuid};
+use super::failure::Failure;
+use super::record::{payload_kind, text_of};
+use super::statements::Step;
+use crate::record::{encode_body, numbering};
+use crate::{FinRow, WriteBatch};
+use smsc_domain::partition;
+
+/// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
+const MAX_ROW: usize = 1024 * 1024;
+
+/// A row of the hand-off table is closed at this size, so that what an owner takes out at a time is bounded.
+const MAX_INBOX_ROW: usize = 256 * 1024;
+
+type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// A statement and its arrays.
+pub struct Call<'a> {
+    pub step: Step,
+    pub parameters: Vec<Parameter<'a>>,
+    /// Rows of its arrays, where that matters.
+    pub rows: usize,
+}
+
+/// What the table for other programs needs to know; `None` in [`calls`] when it is not kept.
+pub struct Correlate<'a> {
+    /// By interned name; `None` for what is no operator.
+    pub operators: &'a AHashMap<u32, Option<Uuid>>,
+    pub ttl_ms: i64,
+    pub kept: &'a Kept,
+}
+
+/// The statements for these batches, in order.
+pub fn calls<'a>(
+    batches: &[&'a WriteBatch],
+    correlate: Option<&Correlate<'_>>,
+) -> Result<Vec<Call<'a>>, Failure> {
+    let mut calls = Vec::new();
+    accept(batches, &mut calls)?;
+    remote_items(batches, &mut calls)?;
+    tries(batches, &mut calls)?;
+    sent(batches, correlate, &mut calls)?;
+    let retry = retry(batches)?;
+    fin(batches, correlate, &mut calls)?;
+    calls.extend(retry);
+    rest(batches, &mut calls)?;
+    Ok(calls)
+}
+
+macro_rules! call {
+    ($calls:expr, $step:expr, $($column:expr),+ $(,)?) => {
+        $calls.push(Call {
+            step: $step,
+            parameters: vec![$(Box::new($column) as Parameter<'_>),+],
+            rows: 0,
+        })
+    };
+}
+
+fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+    let all: Vec<_> = batches.iter().flat_map(|batch| &batch.accept).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let ids = keys(all.iter().map(|message| message.id))?;
+    let bodies: Vec<Vec<u8>> = all
+        .iter()
+        .map(|message| {
+            let mut body = Vec::with_capacity(message.short_message.len() + 64);
+            encode_body(message, &mut body);
+            body
+        })
+        .collect();
+    for (message, body) in all.iter().zip(&bodies) {
+        check_size(body.len() + message.source.len() + message.destination.len())?;
+    }
+    let ints = |of: fn(&smsc_proto::Message) -> u32| -> Vec<i32> {
+        all.iter().map(|message| of(message) as i32).collect()
+    };
+    let times = |of: fn(&smsc_proto::Message) -> i64| -> Vec<i64> {
+        all.iter().map(|message| of(message)).collect()
+    };
+    let parts: Vec<i16> = all
+        .iter()
+        .map(|message| i16::from(partition::of(&message.destination)))
+        .collect();
+    let packed: Vec<Option<i32>> = all
+        .iter()
+        .map(|message| numbering(message).map(|packed| packed as i32))
+        .collect();
+    let texts = |of: fn(&smsc_proto::Message) -> &[u8]| -> Vec<_> {
+        all.iter().map(|message| text_of(of(message))).collect()
+    };
+    call!(
+        calls,
+        Step::Accept,
+        ids.clone(),
+        times(|message| message.accepted_at),
+        ints(|message| message.sender),
+        ints(|message| message.queue),
+        parts,
+        ints(|message| message.priority),
+        times(|message| message.due_at),
+        times(|message| message.expires_at),
+        texts(|message| &message.source),
+        texts(|message| &message.destination),
+        packed,
+        all.iter()
+            .map(|message| payload_kind(message))
+            .collect::<Vec<i16>>(),
+        bodies,
+    );
+    call!(calls, Step::Carry, ids);
+    Ok(())
+}
+
+fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+    let mut all: Vec<_> = batches
+        .iter()
+        .flat_map(|batch| &batch.remote_items)
+        .collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    all.sort_by_key(|item| (item.queue, item.part, item.id));
+    let mut queues = Vec::new();
+    let mut parts = Vec::new();
+    let mut items: Vec<Vec<u8>> = Vec::new();
+    for of_partition in all.chunk_by(|a, b| (a.queue, a.part) == (b.queue, b.part)) {
+        let mut row = Vec::new();
+        for (at, item) in of_partition.iter().enumerate() {
+            row.extend_from_slice(&item.octets);
+            if row.len() >= MAX_INBOX_ROW || at + 1 == of_partition.len() {
+                queues.push(item.queue as i32);
+                parts.push(i16::from(item.part));
+                items.push(std::mem::take(&mut row));
+            }
+        }
+    }
+    call!(calls, Step::RemoteItems, queues, parts, items);
+    Ok(())
+}
+
+fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+    // The last one of a key wins.
+    let all: BTreeMap<_, _> = batches
+        .iter()
+        .flat_map(|batch| &batch.tries)
+        .map(|row| ((row.id, row.attempt), row))
+        .collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let all: Vec<_> = all.into_values().collect();
+    let ids = keys(all.iter().map(|row| row.id))?;
+    call!(
+        calls,
+        Step::Tries,
+        ids,
+        column(&all, |row| row.attempt as i32),
+        column(&all, |row| row.at),
+        column(&all, |row| row.operator as i32),
+    );
+    Ok(())
+}
+
+fn sent<'a>(
+    batches: &[&'a WriteBatch],
+    correlate: Option<&Correlate<'_>>,
+    calls: &mut Vec<Call<'a>>,
+) -> Result<(), Failure> {
+    let mut all: Vec<_> = batches.iter().flat_map(|batch| &batch.sent).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    all.sort_by_key(|row| (row.id, row.attempt));
+    if all
+        .windows(2)
+        .any(|pair| (pair[0].id, pair[0].attempt.max(1)) == (pair[1].id, pair[1].attempt.max(1)))
+    {
+        // One statement cannot tell which of them comes first; one after another can.
+        return Err(Failure::Row("an attempt is there twice".to_owned()));
+    }
+    let ids = keys(all.iter().map(|row| row.id))?;
+    for row in &all {
+        check_size(row.operator_message_id.len())?;
+    }
+    call!(
+        calls,
+        Step::Sent,
+        ids,
+        column(&all, |row| row.attempt.max(1) as i32),
+        column(&all, |row| row.at),
+        column(&all, |row| row.operator as i32),
+        column(&all, |row| row.status as i32),
+        all.iter()
+            .map(|row| text_of(&row.operator_message_id))
+            .collect::<Vec<_>>(),
+        column(&all, |row| row.latency_ms as i32),
+        column(&all, |row| row.correlation as i64),
+        column(&all, |row| row.bind as i64),
+    );
+    let Some(correlate) = correlate else {
+        return Ok(());
+    };
+    let mut seen = AHashSet::new();
+    let mut kept = Vec::new();
+    for row in &all {
+        let operator = correlate.operators.get(&row.operator).copied().flatten();
+        let Some(operator) = operator.filter(|_| row.status == 0) else {
+            continue;
+        };
+        let theirs = text_of(&row.operator_message_id);
+        if !theirs.is_empty()
+            && correlate.kept.fits(&theirs)
+            && seen.insert((operator, theirs.clone()))
+        {
+            kept.push((row, operator, theirs));
+        }
+    }
+    if kept.is_empty() {
+        return Ok(());
+    }
+    // In the order of the unique key, so that two nodes never wait for each other.
+    kept.sort_by(|left, right| (left.1, &left.2).cmp(&(right.1, &right.2)));
+    call!(
+        calls,
+        Step::Correlate,
+        column(&kept, |(row, ..)| row.id as i64),
+        column(&kept, |(row, ..)| message_uuid(row.id)),
+        column(&kept, |(_, _, theirs)| theirs.clone()),
+        column(&kept, |(_, operator, _)| *operator),
+        column(&kept, |(row, ..)| row.at),
+        correlate.ttl_ms,
+    );
+    if let Some(call) = calls.last_mut() {
+        call.rows = kept.len();
+    }
+    Ok(())
+}
+
+/// What becomes of `retry`: first what is over, then what is new.
+fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
+    let mut over = Vec::new();
+    let mut waiting = BTreeMap::new();
+    for batch in batches {
+        for row in batch.sent.iter().filter(|row| row.status == 0) {
+            waiting.remove(&row.id);
+            over.push(row.id);
+        }
+        for row in &batch.retry {
+            waiting.insert(row.id, row);
+        }
+        for row in &batch.fin {
+            waiting.remove(&row.id);
+            over.push(row.id);
+        }
+    }
+    let mut calls = Vec::new();
+    if !over.is_empty() {
+        over.sort_unstable();
+        call!(calls, Step::Unretry, keys(over.into_iter())?);
+    }
+    if !waiting.is_empty() {
+        let all: Vec<_> = waiting.into_values().collect();
+        let ids = keys(all.iter().map(|row| row.id))?;
+        call!(
+            calls,
+            Step::Retry,
+            ids,
+            column(&all, |row| row.due_at),
+            column(&all, |row| row.attempts as i32),
+        );
+    }
+    Ok(calls)
+}
+
+fn fin<'a>(
+    batches: &[&'a WriteBatch],
+    correlate: Option<&Correlate<'_>>,
+    calls: &mut Vec<Call<'a>>,
+) -> Result<(), Failure> {
+    let mut first = BTreeMap::new();
+    for row in batches.iter().flat_map(|batch| &batch.fin) {
+        first.entry(row.id).or_insert(row);
+    }
+    if first.is_empty() {
+        return Ok(());
+    }
+    let all: Vec<&FinRow> = first.into_values().collect();
+    let ids = keys(all.iter().map(|row| row.id))?;
+    for row in &all {
+        check_size(row.error.len())?;
+    }
+    let mut call = Call {
+        step: Step::Fin,
+        parameters: vec![
+            Box::new(ids),
+            Box::new(column(&all, |row| row.at)),
+            Box::new(column(&all, |row| i32::from(row.state) as i16)),
+            Box::new(
+                all.iter()
+                    .map(|row| text_of(&row.error))
+                    .collect::<Vec<_>>(),
+            ),
+            Box::new(column(&all, |row| row.operator as i32)),
+            Box::new(column(&all, |row| row.tell as i32)),
+            Box::new(column(&all, |row| row.done_at)),
+        ],
+        rows: 0,
+    };
+    if all.iter().any(|row| !row.remote_item.is_empty()) {
+        call.step = Step::FinRemote;
+        let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
+        call.parameters
+            .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
+    }
+    calls.push(call);
+    let Some(correlate) = correlate else {
+        return Ok(());
+    };
+    let received: Vec<_> = all
+        .iter()
+        .filter_map(|row| {
+            let operator = correlate.operators.get(&row.operator).copied().flatten()?;
+            Some((*row, operator))
+        })
+        .collect();
+    if !received.is_empty() {
+        call!(
+            calls,
+            Step::Received,
+            column(&received, |(row, _)| row.id as i64),
+            column(&received, |(row, _)| message_uuid(row.id)),
+            column(&received, |(_, operator)| *operator),
+            column(&received, |(row, _)| row.at),
+            column(&received, |(row, _)| row.operator as i32),
+        );
+    }
+    Ok(())
+}
+
+fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+    let mut told = keys(batches.iter().flat_map(|batch| &batch.told).copied())?;
+    if !told.is_empty() {
+        told.sort_unstable();
+        call!(calls, Step::Told, told);
+    }
+    let change: Vec<_> = batches.iter().flat_map(|batch| &batch.change).collect();
+    if !change.is_empty() {
+        let ids = keys(change.iter().map(|row| row.id))?;
+        for row in &change {
+            check_size(row.by.len() + row.body.len())?;
+        }
+        call!(
+            calls,
+            Step::Change,
+            ids,
+            column(&change, |row| row.at),
+            column(&change, |row| row.kind as i16),
+            column(&change, |row| row.queue as i32),
+            change.iter().map(|row| row.by.as_str()).collect::<Vec<_>>(),
+            column(&change, |row| row.expires_at),
+            change.iter().map(|row| &row.body[..]).collect::<Vec<_>>(),
+        );
+    }
+    let park: Vec<_> = batches.iter().flat_map(|batch| &batch.park).collect();
+    if !park.is_empty() {
+        let ids = keys(park.iter().map(|row| row.id))?;
+        for row in &park {
+            check_size(row.operator_message_id.len() + row.receipt.len())?;
+        }
+        call!(
+            calls,
+            Step::Park,
+            ids,
+            column(&park, |row| row.operator as i32),
+            park.iter()
+                .map(|row| text_of(&row.operator_message_id))
+                .collect::<Vec<_>>(),
+            column(&park, |row| row.at),
+            park.iter().map(|row| &row.receipt[..]).collect::<Vec<_>>(),
+        );
+    }
+    let unpark = keys(batches.iter().flat_map(|batch| &batch.unpark).copied())?;
+    if !unpark.is_empty() {
+        call!(calls, Step::Unpark, unpark);
+    }
+    Ok(())
+}
+
+fn column<R, V>(rows: &[R], of: impl Fn(&R) -> V) -> Vec<V> {
+    rows.iter().map(of).collect()
+}
+
+/// Ids above `i64::MAX` would sort below zero.
+fn keys(ids: impl Iterator<Item = u64>) -> Result<Vec<i64>, Failure> {
+    ids.map(|id| {
+        i64::try_from(id)
+            .ok()
+            .filter(|&id| id > 0)
+            .ok_or_else(|| Failure::Row(format!("id {id} is out of range")))
+    })
+    .collect()
+}
+
+fn check_size(octets: usize) -> Result<(), Failure> {
+    if octets > MAX_ROW {
+        let reason = format!("row of {octets} octets, at most {MAX_ROW} are stored");
+        return Err(Failure::Row(reason));
+    }
+    Ok(())
+}

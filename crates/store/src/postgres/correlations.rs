@@ -1,0 +1,220 @@
+//! Attempts by their operator's message id: the look-up of old ones, and the table
+//! `smpp.message_correlations` for other programs.
+//!
+//! The look-up is called by the correlation actor through the store; the table is filled by the
+//! lanes in the transaction of the attempt. Keeps true that the newest attempt answers, and that
+//! the UUIDs of one message and of one operator are the same on every node and for ever.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ahash::AHashMap;
+use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::Shared;
+use super::record::id_at;
+use crate::StoreError;
+use crate::cluster::CorrelationCounts;
+use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
+use smsc_host::clock;
+
+/// The longest id of an operator that the table holds.
+const MAX_THEIRS: usize = 64;
+/// Name space of operators' UUIDs. Part of the data: never change it.
+const OPERATORS: Uuid = Uuid::from_u128(0x5d0c_6e0a_8f0e_4f5e_9a55_736d_7363_0001);
+/// Rows per statement of the sweep.
+const SWEEP: i64 = 10_000;
+
+/// The counts, as they are kept.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub taken_over: AtomicU64,
+    pub in_use: AtomicU64,
+    pub too_long: AtomicU64,
+    pub expired: AtomicU64,
+    pub deleted: AtomicU64,
+}
+
+/// Counts what does not fit while the rows of one transaction are collected.
+#[derive(Debug, Default)]
+pub struct Kept {
+    too_long: std::cell::Cell<u64>,
+}
+
+// === impl Counts ===
+
+impl Counts {
+    pub fn read(&self) -> CorrelationCounts {
+        CorrelationCounts {
+            taken_over: self.taken_over.load(Ordering::Relaxed),
+            in_use: self.in_use.load(Ordering::Relaxed),
+            too_long: self.too_long.load(Ordering::Relaxed),
+            expired: self.expired.load(Ordering::Relaxed),
+            deleted: self.deleted.load(Ordering::Relaxed),
+        }
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    pub fn fits(&self, theirs: &str) -> bool {
+        let fits = theirs.chars().count() <= MAX_THEIRS;
+        if !fits {
+            self.too_long.set(self.too_long.get() + 1);
+        }
+        fits
+    }
+
+    pub fn too_long(&self) -> u64 {
+        self.too_long.get()
+    }
+}
+
+/// Version 8, made of our id so that they sort alike.
+pub fn message_uuid(id: u64) -> Uuid {
+    let high = (id >> 16) << 16 | 0x8000 | (id >> 4 & 0xFFF);
+    let low = 0x8000_0000_0000_0000 | (id & 0xF) << 58;
+    Uuid::from_u64_pair(high, low)
+}
+
+/// The operator's name when that is a UUID, else version 5, made of it; `None` for the queue of an
+/// account.
+pub fn operator_uuid(queue: &str) -> Option<Uuid> {
+    if queue.starts_with("account:") {
+        return None;
+    }
+    let name = queue.strip_prefix("operator:").unwrap_or(queue);
+    let own = Uuid::try_parse(name);
+    Some(own.unwrap_or_else(|_| Uuid::new_v5(&OPERATORS, name.as_bytes())))
+}
+
+/// Looks keys up; answers in the order asked. An operator may give an id again: the newest message
+/// that is not final answers, without one the newest.
+///
+/// Each day that is looked at costs: those within `ttl` come first, and only for what is not there the
+/// others from `since` (Unix ms) on.
+pub async fn find(
+    client: &Client,
+    keys: &[u128],
+    ttl: Duration,
+    since: i64,
+) -> Result<Vec<Option<u64>>, StoreError> {
+    // The low half is what the attempt was written with.
+    let mut wanted: Vec<i64> = keys.iter().map(|key| *key as u64 as i64).collect();
+    let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+    let recent = clock::now_ms().saturating_sub(ttl);
+    let mut found = find_from(client, &wanted, recent.max(since)).await?;
+    if since < recent {
+        let all = wanted.clone();
+        wanted.retain(|key| !found.contains_key(key));
+        if !wanted.is_empty() {
+            found.extend(find_from(client, &wanted, since).await?);
+        }
+        wanted = all;
+    }
+    Ok(wanted.iter().map(|key| found.get(key).copied()).collect())
+}
+
+/// Those of messages with ids of this time (Unix ms) or later.
+async fn find_from(
+    client: &Client,
+    wanted: &[i64],
+    since: i64,
+) -> Result<AHashMap<i64, u64>, StoreError> {
+    let from = lowest_at(since) as i64;
+    let statement = client
+        .prepare_cached(
+            "SELECT max(id), correlation, min(id) FROM sent
+             WHERE correlation = ANY($1) AND correlation <> 0 AND id >= $2 GROUP BY correlation",
+        )
+        .await?;
+    let rows = client.query(&statement, &[&wanted, &from]).await?;
+    let mut found = AHashMap::with_capacity(rows.len());
+    let mut several: Vec<i64> = Vec::new();
+    for row in &rows {
+        let key = row.try_get::<_, i64>(1)?;
+        let newest = id_at(row, 0)?;
+        if id_at(row, 2)? != newest {
+            several.push(key);
+        }
+        found.insert(key, newest);
+    }
+    if !several.is_empty() {
+        let statement = client
+            .prepare_cached(
+                "SELECT max(s.id), s.correlation FROM sent s
+                 WHERE s.correlation = ANY($1) AND s.correlation <> 0 AND s.id >= $2
+                   AND NOT EXISTS (SELECT FROM fin f WHERE f.id = s.id)
+                 GROUP BY s.correlation",
+            )
+            .await?;
+        for row in &client.query(&statement, &[&several, &from]).await? {
+            found.insert(row.try_get::<_, i64>(1)?, id_at(row, 0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Ends what has waited for its receipt too long, and deletes what ended before `before` (Unix ms); says
+/// how many rows that were.
+pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
+    let client = shared.reader().await?;
+    let counts = &shared.counts.correlations;
+    let expire = "UPDATE smpp.message_correlations SET status = 'EXPIRED' WHERE id IN (
+        SELECT id FROM smpp.message_correlations
+        WHERE status = 'SUBMITTED' AND expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)";
+    let expired = in_steps(&client, expire, &[], &counts.expired).await?;
+    // Nothing ends before its message was accepted, whose UUIDs ascend: that bounds the walk.
+    let delete = "DELETE FROM smpp.message_correlations WHERE id IN (
+        SELECT id FROM smpp.message_correlations
+        WHERE message_id < $2 AND status <> 'SUBMITTED'
+          AND coalesce(dlr_received_at, expires_at) < to_timestamp($3::float8 / 1000)
+        LIMIT $1 FOR UPDATE SKIP LOCKED)";
+    let first = message_uuid(lowest_at(before.saturating_add(MAX_LEAD_MS)));
+    let values: [&(dyn ToSql + Sync); 2] = [&first, &(before as f64)];
+    let deleted = in_steps(&client, delete, &values, &counts.deleted).await?;
+    Ok(expired + deleted)
+}
+
+/// Runs a statement with at most [`SWEEP`] rows until there are fewer; says how many in all.
+async fn in_steps(
+    client: &Client,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+    count: &AtomicU64,
+) -> Result<u64, StoreError> {
+    let mut all: Vec<&(dyn ToSql + Sync)> = vec![&SWEEP];
+    all.extend(values);
+    let mut done = 0;
+    loop {
+        let some = client.execute(sql, &all).await?;
+        count.fetch_add(some, Ordering::Relaxed);
+        done += some;
+        if some < SWEEP as u64 {
+            return Ok(done);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_stay_the_same_for_ever() {
+        let id = 0x1234_5678_9abc_def1;
+        let message = message_uuid(id).to_string();
+        assert_eq!(message, "12345678-9abc-8def-8400-000000000000");
+        assert!(message_uuid(id) < message_uuid(id + 1));
+        assert_eq!(operator_uuid("operator:up"), operator_uuid("up"));
+        assert_eq!(operator_uuid("account:up"), None);
+        let own = "6f1e7a3c-3f4b-4a57-9d5e-0c1d2e3f4a5b";
+        let as_it_is = operator_uuid(&format!("operator:{own}")).map(|uuid| uuid.to_string());
+        assert_eq!(as_it_is.as_deref(), Some(own));
+        let version = operator_uuid("up").map(|uuid| uuid.get_version_num());
+        assert_eq!(version, Some(5));
+    }
+}

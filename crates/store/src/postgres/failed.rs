@@ -1,0 +1,101 @@
+//! Failed messages and parked receipts, read for the admin API.
+//!
+//! Called with a connection of the pool. Final states are walked from the newest down, at most
+//! [`MAX_SCAN`] of them per request.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Client;
+
+use super::PgStore;
+use super::asides;
+use super::reader::{histories, load, read_parked};
+use super::record::id_at;
+use super::search::end_of_walk;
+use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::{Found, History, MAX_SCAN, ParkedRow, Reply, StoreError};
+
+impl FailedStore for PgStore {
+    fn failed(&self, search: FailedSearch) -> Reply<Found> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { failed(&shared.reader().await?, &search).await })
+    }
+
+    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { histories(&shared.reader().await?, &ids).await })
+    }
+
+    fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { unmatched(&shared.reader().await?, &search).await })
+    }
+}
+
+/// Final states, newest first.
+const WALK: &str = "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+
+async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreError> {
+    let ids = search.which.ids(&asides::read(&***client).await?);
+    let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
+    loop {
+        let candidates = candidates(client, search, ids.start, below).await?;
+        looked += candidates.len();
+        let is_full = candidates.len() == PAGE;
+        let next = match candidates.last() {
+            Some(last) if is_full => Some(*last),
+            _ => {
+                let (from, below) = (ids.start as i64, below as i64);
+                end_of_walk(client, WALK, &[&from, &below, &MAX_SCAN]).await?
+            }
+        };
+        let loaded = load(client, &candidates).await?.into_iter().flatten();
+        found.extend(loaded.filter(|stored| search.fits(stored)));
+        let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
+        match next {
+            Some(next) if is_full && !enough => below = next,
+            _ => return Ok(search.page(found, next)),
+        }
+    }
+}
+
+/// Up to [`PAGE`] ids of messages in the wanted states, newest first.
+async fn candidates(
+    client: &Client,
+    search: &FailedSearch,
+    from: u64,
+    below: u64,
+) -> Result<Vec<u64>, StoreError> {
+    let sql = format!(
+        "SELECT f.id FROM ({WALK}) f WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
+        search.states()
+    );
+    let statement = client.prepare_cached(&sql).await?;
+    let (from, below, most) = (from as i64, below as i64, PAGE as i64);
+    let rows = client
+        .query(&statement, &[&from, &below, &MAX_SCAN, &most])
+        .await?;
+    rows.iter().map(|row| id_at(row, 0)).collect()
+}
+
+async fn unmatched(client: &Client, search: &ParkedSearch) -> Result<Vec<ParkedRow>, StoreError> {
+    let below = search.before.unwrap_or(i64::MAX as u64) as i64;
+    let id = search.id.map(|id| id as i64);
+    let operator = search.operator.map(|operator| operator as i32);
+    let limit = i64::try_from(search.limit).unwrap_or(i64::MAX);
+    let statement = client
+        .prepare_cached(
+            "SELECT id, operator, operator_message_id, at, receipt FROM parked
+             WHERE ($1::bigint IS NULL OR id = $1) AND ($2::int IS NULL OR operator = $2)
+               AND id < $3
+             ORDER BY id DESC LIMIT $4",
+        )
+        .await?;
+    let rows = client
+        .query(&statement, &[&id, &operator, &below, &limit])
+        .await?;
+    rows.iter().map(read_parked).collect()
+}

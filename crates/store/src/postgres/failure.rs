@@ -1,0 +1,113 @@
+//! Whose fault a failed transaction is: the row's, the database's for a while, or the connection's.
+//!
+//! Called by the writer and, for the text, by everyone; keeps true that a database that is away,
+//! full or restarting is never taken for a bad row, and that an error text says what the server said.
+
+use tokio_postgres::Error;
+
+use crate::StoreError;
+
+/// SQLSTATE that the function `fence` raises.
+const FENCED: &str = "SM001";
+
+/// Why a transaction was not committed, as far as that is known.
+#[derive(Debug)]
+pub enum Failure {
+    /// One row is at fault: find it, bury it, write the rest.
+    Row(String),
+    /// It was rolled back and may do better later: a deadlock, a lock, a full disk.
+    Later(String),
+    /// The connection is gone; whether it was committed is to be found out.
+    Lost(String),
+    /// The lane belongs to this node no more.
+    Fenced,
+    /// The store was closed while the database was away: what waits is not written any more.
+    Closed(String),
+    /// Anything else; rolled back, and the batch is answered with it.
+    Other(String),
+}
+
+// === impl Failure ===
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let text = describe(&error);
+        let Some(database) = error.as_db_error() else {
+            // A parameter that cannot be encoded would be a bug, and stay one on any connection.
+            let is_ours = text.starts_with("error serializing") || text.starts_with("error deser");
+            return if is_ours {
+                Self::Other(text)
+            } else {
+                Self::Lost(text)
+            };
+        };
+        let code = database.code().code();
+        match code {
+            FENCED => Self::Fenced,
+            // Cannot be written to: a primary that was demoted.
+            "25006" => Self::Lost(text),
+            "40001" | "40P01" | "55P03" | "57014" => Self::Later(text),
+            // The transaction failed before this statement, which says nothing of its own.
+            "25P02" => Self::Other(text),
+            _ => match &code[..2] {
+                "22" | "23" | "54" => Self::Row(text),
+                // Out of disk, memory, connections.
+                "53" | "58" => Self::Later(text),
+                // Connection exceptions; an administrator ended the session or the server.
+                "08" | "57" => Self::Lost(text),
+                _ => Self::Other(text),
+            },
+        }
+    }
+}
+
+/// What the server said, with its SQLSTATE.
+pub fn describe(error: &Error) -> String {
+    match error.as_db_error() {
+        Some(database) => format!(
+            "{} (SQLSTATE {})",
+            database.message(),
+            database.code().code()
+        ),
+        None => {
+            let cause = std::error::Error::source(error);
+            let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+            match text.contains("TLS handshake") {
+                true => format!(
+                    "{text}; postgres.ca_file names what the server's certificate must descend from"
+                ),
+                false => text,
+            }
+        }
+    }
+}
+
+/// A [`StoreError::Failed`] with this text.
+pub fn failed(text: impl Into<String>) -> StoreError {
+    StoreError::Failed(text.into())
+}
+
+/// What a failed statement is to the caller.
+pub fn sql_failed(error: &Error) -> StoreError {
+    let fenced = error.code().is_some_and(|code| code.code() == FENCED);
+    if fenced {
+        return StoreError::Fenced;
+    }
+    failed(format!("PostgreSQL: {}", describe(error)))
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        sql_failed(&error)
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for StoreError {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(error) => sql_failed(&error),
+            deadpool_postgres::PoolError::Closed => Self::Closed,
+            other => failed(format!("PostgreSQL: {other}")),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Writes what is moved in from an embedded store: a page and the mark behind it in one transaction.
+//!
+//! Called by `smsc migrate-store`, in place of the writer: nobody waits for single rows here, and
+//! what broke off must be written exactly once. So a page goes through the writer's statements on
+//! one connection, and first moves the mark of its part from where the page begins to where it ends.
+//! Keeps true that a page is written once or not at all, whoever else tries; that nothing is written
+//! while a node is alive; and that no store is opened on a move that has not ended.
+
+use ahash::{AHashMap, AHashSet};
+use tokio::runtime::Runtime;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Statement, Transaction};
+use uuid::Uuid;
+
+use super::balance;
+use super::columns::{Correlate, calls};
+use super::connect::Connector;
+use super::correlations::{Kept, operator_uuid};
+use super::failure::{Failure, failed};
+use super::opt_out;
+use super::record::id_at;
+use super::schema::{self, DAY_MS};
+use super::settings;
+use super::statements::STEPS;
+use super::{PgOptions, runtime};
+use crate::StoreError;
+use crate::forms;
+use crate::moving::{Inventory, Page, Part, TABLES};
+use smsc_domain::id::millis;
+use smsc_host::clock;
+
+/// In `meta`: when the move ended, Unix milliseconds.
+const ENDED: &str = "move_ended";
+/// Before the name of a table in `meta`: how many rows of it there were to move.
+const ROWS: &str = "move_rows_";
+/// In `meta`: the highest id of the source.
+const HIGHEST: &str = "move_highest";
+/// What to do about a database that is no empty one.
+const USE_AN_EMPTY_ONE: &str =
+    "make an empty database, run `smsc migrate` for it, and move into that one";
+
+/// A database that a store is moved into. Blocks; for a thread that may.
+pub struct Import {
+    runtime: Runtime,
+    client: Client,
+    statements: Vec<Option<Statement>>,
+    /// UUIDs by interned name, for the table for other programs; `None` when that is not kept.
+    operators: Option<AHashMap<u32, Option<Uuid>>>,
+    correlation_ttl_ms: i64,
+    /// Days since 1970 that have partitions, or cannot have them.
+    days: AHashSet<i64>,
+}
+
+/// Where a move begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// Each part goes on after its mark, in the order of [`Part::ALL`].
+    At {
+        marks: [u64; Part::ALL.len()],
+        /// Messages that were moved before.
+        messages: u64,
+    },
+    /// Everything was moved before, at this time (Unix milliseconds).
+    Ended(i64),
+}
+
+/// Refuses a database that is still being moved into: what is missing would count as lost.
+pub async fn refuse_unfinished(client: &Client) -> Result<(), StoreError> {
+    let mark = mark_of(Part::Messages);
+    let is_open: bool = client
+        .query_one(
+            "SELECT EXISTS(SELECT 1 FROM meta WHERE key = $1)
+               AND NOT EXISTS(SELECT 1 FROM meta WHERE key = $2)",
+            &[&mark, &ENDED],
+        )
+        .await?
+        .try_get(0)?;
+    if is_open {
+        return Err(failed(
+            "a store is being moved into this database and is not complete: run \
+             `smsc migrate-store` to its end first",
+        ));
+    }
+    Ok(())
+}
+
+/// The key in `meta` of the mark of a part.
+fn mark_of(part: Part) -> &'static str {
+    match part {
+        Part::Messages => "move_msg",
+        Part::Carry => "move_carry",
+        Part::Parked => "move_parked",
+        Part::Dead => "move_dead",
+        Part::OptOuts => "move_opt_out",
+    }
+}
+
+// === impl Import ===
+
+impl Import {
+    /// Connects to a database whose schema is this binary's.
+    ///
+    /// # Errors
+    /// The database cannot be reached, or its schema is older or newer.
+    pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
+        let runtime = runtime()?;
+        let connector = Connector::new(options)?;
+        let correlations = options.message_correlations;
+        let (client, statements) = runtime.block_on(async {
+            let client = connector.driven().await?;
+            schema::check(&client).await?;
+            // Counting takes as long as it takes; a run that was killed may leave a lock for a
+            // while; and what is committed must stay.
+            client
+                .batch_execute(
+                    "SET statement_timeout = 0; SET lock_timeout = '60s'; SET synchronous_commit = on",
+                )
+                .await?;
+            let mut statements = Vec::with_capacity(STEPS.len());
+            for step in STEPS {
+                statements.push(match step.is_for_correlations() && !correlations {
+                    true => None,
+                    false => Some(client.prepare(step.sql()).await?),
+                });
+            }
+            Ok::<_, StoreError>((client, statements))
+        })?;
+        Ok(Self {
+            runtime,
+            client,
+            statements,
+            operators: correlations.then(AHashMap::new),
+            correlation_ttl_ms: i64::try_from(options.correlation_ttl.as_millis())
+                .unwrap_or(i64::MAX),
+            days: AHashSet::new(),
+        })
+    }
+
+    /// Writes names and configuration and begins, or finds where to go on.
+    ///
+    /// # Errors
+    /// Nodes are alive, the database holds something else, or the source is not what it was.
+    pub fn begin(&mut self, source: &Inventory) -> Result<Begun, StoreError> {
+        if let Some(operators) = &mut self.operators {
+            let named = source.names.iter();
+            operators.extend(named.map(|(number, name)| (*number, operator_uuid(name))));
+        }
+        self.runtime.block_on(async {
+            let transaction = self.client.transaction().await?;
+            // One at a time: the second one finds the marks of the first.
+            transaction
+                .batch_execute("LOCK TABLE meta, names IN SHARE ROW EXCLUSIVE MODE")
+                .await?;
+            refuse_living(&transaction).await?;
+            let begun = match meta(&transaction, mark_of(Part::Messages)).await? {
+                None => begin_anew(&transaction, source).await?,
+                Some(_) => go_on(&transaction, source).await?,
+            };
+            transaction.commit().await?;
+            Ok(begun)
+        })
+    }
+
+    /// Writes a page. What is not answered with `Ok` may have been written all the same; begin
+    /// again to find out.
+    ///
+    /// # Errors
+    /// A node has come to life, another move is under way, or a row cannot be written.
+    pub fn write(&mut self, page: &Page) -> Result<(), StoreError> {
+        let Self {
+            runtime,
+            client,
+            statements,
+            operators,
+            correlation_ttl_ms,
+            days,
+        } = self;
+        runtime.block_on(async {
+            for message in &page.rows.accept {
+                let day = millis(message.id) / DAY_MS;
+                if days.insert(day) {
+                    // False when rows of it are in the default partitions: they are read there too.
+                    client.query_one("SELECT make_day($1)", &[&day]).await?;
+                }
+            }
+            let transaction = client.transaction().await?;
+            let moved = transaction
+                .execute(
+                    "UPDATE meta SET value = $3 WHERE key = $1 AND value = $2
+                     AND NOT EXISTS(SELECT 1 FROM node WHERE lease_until > clock_timestamp())",
+                    &[
+                        &mark_of(page.part),
+                        &(page.after as i64),
+                        &(page.upto as i64),
+                    ],
+                )
+                .await?;
+            if moved != 1 {
+                refuse_living(&transaction).await?;
+                return Err(failed(
+                    "the mark in the database is not where this move left it: another \
+                     `smsc migrate-store` is at work",
+                ));
+            }
+            let kept = Kept::default();
+            let correlate = operators.as_ref().map(|operators| Correlate {
+                operators,
+                ttl_ms: *correlation_ttl_ms,
+                kept: &kept,
+            });
+            let rows = write_rows(&transaction, statements, page, correlate.as_ref()).await;
+            rows.map_err(|failure| {
+                failed(format!(
+                    "{:?} above {} up to {}: {}",
+                    page.part,
+                    page.after,
+                    page.upto,
+                    reason(failure)
+                ))
+            })?;
+            Ok(transaction.commit().await?)
+        })
+    }
+
+    /// Compares what is there with what was to be moved, and ends the move when all of it is.
+    /// Answers the rows of each table, in the order of [`TABLES`].
+    ///
+    /// # Errors
+    /// Something is missing or too much; the database stays as it is.
+    pub fn finish(&mut self, source: &Inventory) -> Result<[u64; TABLES.len()], StoreError> {
+        self.runtime.block_on(async {
+            let transaction = self.client.transaction().await?;
+            let mut rows = [0; TABLES.len()];
+            let mut wrong = Vec::new();
+            for ((count, table), expected) in rows.iter_mut().zip(TABLES).zip(source.rows) {
+                let sql = format!("SELECT count(*) FROM {table}");
+                *count = transaction
+                    .query_one(&sql, &[])
+                    .await?
+                    .try_get::<_, i64>(0)? as u64;
+                if *count != expected {
+                    wrong.push(format!("{table}: {expected} to move, {count} there"));
+                }
+            }
+            if !wrong.is_empty() {
+                return Err(failed(format!(
+                    "not everything arrived as it should: {}; the old store is unchanged and still \
+                     the valid one: {USE_AN_EMPTY_ONE}",
+                    wrong.join(", ")
+                )));
+            }
+            refuse_living(&transaction).await?;
+            for (key, value) in [
+                ("highest_id", source.highest),
+                // Whoever accepts a message below the mark carries it: first, as in the upkeep.
+                ("carry_below", source.low_water),
+                ("low_water", source.low_water),
+                (ENDED, clock::now_ms() as u64),
+            ] {
+                set(&transaction, key, value).await?;
+            }
+            transaction.commit().await?;
+            Ok(rows)
+        })
+    }
+}
+
+async fn begin_anew(
+    transaction: &Transaction<'_>,
+    source: &Inventory,
+) -> Result<Begun, StoreError> {
+    for table in TABLES {
+        let sql = format!("SELECT EXISTS(SELECT 1 FROM {table})");
+        if transaction.query_one(&sql, &[]).await?.try_get(0)? {
+            return Err(failed(format!(
+                "the database already has rows in {table}: {USE_AN_EMPTY_ONE}"
+            )));
+        }
+    }
+    let (numbers, names): (Vec<i32>, Vec<&str>) = source
+        .names
+        .iter()
+        .map(|(number, name)| (*number as i32, name.as_str()))
+        .unzip();
+    let conflict = transaction
+        .query_opt(
+            "SELECT n.name, n.number, u.name, u.number
+             FROM unnest($1::int[], $2::text[]) u(number, name)
+             JOIN names n ON (n.number = u.number) <> (n.name = u.name) LIMIT 1",
+            &[&numbers, &names],
+        )
+        .await?;
+    if let Some(row) = conflict {
+        let (there, there_number): (String, i32) = (row.try_get(0)?, row.try_get(1)?);
+        let (here, here_number): (String, i32) = (row.try_get(2)?, row.try_get(3)?);
+        return Err(failed(format!(
+            "names have other numbers in the database: there `{there}` is {there_number}, here \
+             `{here}` is {here_number}: {USE_AN_EMPTY_ONE}"
+        )));
+    }
+    transaction
+        .execute(
+            "INSERT INTO names SELECT * FROM unnest($1::int[], $2::text[]) ON CONFLICT DO NOTHING",
+            &[&numbers, &names],
+        )
+        .await?;
+    settings::import(transaction, &source.settings, &source.history).await?;
+    balance::import(transaction, &source.purses, &source.top_ups).await?;
+    for (operator, form) in &source.forms {
+        set(transaction, &forms::key(*operator), u64::from(*form)).await?;
+    }
+    for (table, rows) in TABLES.iter().zip(source.rows) {
+        set(transaction, &format!("{ROWS}{table}"), rows).await?;
+    }
+    set(transaction, HIGHEST, source.highest).await?;
+    for part in Part::ALL {
+        set(transaction, mark_of(part), 0).await?;
+    }
+    Ok(Begun::At {
+        marks: [0; Part::ALL.len()],
+        messages: 0,
+    })
+}
+
+async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<Begun, StoreError> {
+    if let Some(ended) = meta(transaction, ENDED).await? {
+        return Ok(Begun::Ended(ended as i64));
+    }
+    let mut is_the_same = meta(transaction, HIGHEST).await? == Some(source.highest);
+    for (table, rows) in TABLES.iter().zip(source.rows) {
+        is_the_same &= meta(transaction, &format!("{ROWS}{table}")).await? == Some(rows);
+    }
+    // The names are compared by content: they were all written at the beginning.
+    let mut there: AHashMap<u32, String> = AHashMap::new();
+    for row in transaction
+        .query("SELECT number, name FROM names", &[])
+        .await?
+    {
+        there.insert(row.try_get::<_, i32>(0)? as u32, row.try_get(1)?);
+    }
+    let mut names = source.names.iter();
+    is_the_same &= names.all(|(number, name)| there.get(number) == Some(name));
+    if !is_the_same {
+        return Err(failed(format!(
+            "this store is not the one whose move into this database began, or it has been written \
+             to since then: {USE_AN_EMPTY_ONE}"
+        )));
+    }
+    let mut marks = [0; Part::ALL.len()];
+    for (mark, part) in marks.iter_mut().zip(Part::ALL) {
+        *mark = meta(transaction, mark_of(part)).await?.unwrap_or(0);
+    }
+    let messages: i64 = transaction
+        .query_one("SELECT count(*) FROM msg", &[])
+        .await?
+        .try_get(0)?;
+    Ok(Begun::At {
+        marks,
+        messages: messages as u64,
+    })
+}
+
+async fn refuse_living(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    let rows = transaction
+        .query(
+            "SELECT node FROM node WHERE lease_until > clock_timestamp() ORDER BY node",
+            &[],
+        )
+        .await?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut nodes = Vec::with_capacity(rows.len());
+    for row in &rows {
+        nodes.push(row.try_get::<_, i16>(0)?.to_string());
+    }
+    Err(failed(format!(
+        "nodes run on this database ({}): stop them, and wait until their leases have ended",
+        nodes.join(", ")
+    )))
+}
+
+async fn write_rows(
+    transaction: &Transaction<'_>,
+    statements: &[Option<Statement>],
+    page: &Page,
+    correlate: Option<&Correlate<'_>>,
+) -> Result<(), Failure> {
+    for call in calls(&[&page.rows], correlate)? {
+        let Some(statement) = &statements[call.step as usize] else {
+            return Err(Failure::Other(format!("{:?} is not prepared", call.step)));
+        };
+        let parameters: Vec<&(dyn ToSql + Sync)> = call
+            .parameters
+            .iter()
+            .map(|parameter| &**parameter as &(dyn ToSql + Sync))
+            .collect();
+        transaction.query(statement, &parameters).await?;
+    }
+    if !page.carry.is_empty() {
+        let ids: Vec<i64> = page.carry.iter().map(|id| *id as i64).collect();
+        let sql = "INSERT INTO carry SELECT unnest($1::bigint[])";
+        transaction.execute(sql, &[&ids]).await?;
+    }
+    for row in &page.dead {
+        let sql = "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)";
+        let id = row.id as i64;
+        let values: [&(dyn ToSql + Sync); 5] = [&row.at, &row.origin, &id, &row.reason, &row.row];
+        transaction.execute(sql, &values).await?;
+    }
+    for row in &page.opt_outs {
+        opt_out::insert(transaction, row).await?;
+    }
+    Ok(())
+}
+
+async fn meta(transaction: &Transaction<'_>, key: &str) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT value FROM meta WHERE key = $1";
+    let row = transaction.query_opt(sql, &[&key]).await?;
+    row.map(|row| id_at(&row, 0)).transpose()
+}
+
+async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> Result<(), StoreError> {
+    transaction
+        .execute(
+            "INSERT INTO meta VALUES($1, $2) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            &[&key, &(value as i64)],
+        )
+        .await?;
+    Ok(())
+}
+
+fn reason(failure: Failure) -> String {
+    match failure {
+        Failure::Row(reason)
+        | Failure::Later(reason)
+        | Failure::Lost(reason)
+        | Failure::Closed(reason)
+        | Failure::Other(reason) => reason,
+        Failure::Fenced => StoreError::Fenced.to_string(),
+    }
+}

@@ -1,0 +1,59 @@
+//! How the store is opened.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use crate::low_water::CARRY_LIMIT;
+
+/// How the store is opened.
+#[derive(Debug, Clone)]
+pub struct PgOptions {
+    /// `postgres://user:password@host/database?sslmode=require`.
+    pub url: SecretString,
+    /// Certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+    pub ca_file: Option<PathBuf>,
+    /// Connections that write.
+    pub writers: usize,
+    /// Connections that read.
+    pub readers: usize,
+    /// Rows per commit, after which no further batch joins it.
+    pub batch_rows: usize,
+    /// A statement that takes longer fails.
+    pub statement_timeout: Duration,
+    /// A statement that waits longer for a lock fails.
+    pub lock_timeout: Duration,
+    /// New messages are refused when the database has not answered for this time.
+    pub write_timeout: Duration,
+    /// Keep `smpp.message_correlations` for other programs.
+    pub message_correlations: bool,
+    /// How long after an attempt its receipt may come.
+    pub correlation_ttl: Duration,
+    /// How many active messages may lie below the low-water mark.
+    pub carry_limit: usize,
+    /// This process is the only one that writes: no membership of a cluster is needed.
+    pub standalone: bool,
+}
+
+// === impl PgOptions ===
+
+impl PgOptions {
+    /// The defaults, for this URL.
+    pub fn new(url: impl Into<SecretString>) -> Self {
+        Self {
+            url: url.into(),
+            ca_file: None,
+            writers: 2,
+            readers: 4,
+            batch_rows: 512,
+            statement_timeout: Duration::from_secs(10),
+            lock_timeout: Duration::from_secs(5),
+            write_timeout: Duration::from_secs(5),
+            message_correlations: false,
+            correlation_ttl: Duration::from_secs(72 * 3600),
+            carry_limit: CARRY_LIMIT,
+            standalone: false,
+        }
+    }
+}

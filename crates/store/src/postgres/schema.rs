@@ -1,0 +1,147 @@
+//! The schema of the database: migrations, whether they fit this binary, partitions of days.
+//!
+//! Called at open, by `smsc migrate` and by the upkeep. Keeps true that a store is never opened on a
+//! schema that this binary does not know, that two processes never migrate at once, and that the
+//! days around now have partitions of their own.
+
+use refinery::Runner;
+use tokio_postgres::Client;
+
+use super::connect::Connector;
+use super::failure::failed;
+use crate::StoreError;
+use smsc_host::clock;
+
+mod embedded {
+    refinery::embed_migrations!("../../migrations");
+}
+
+/// Held while migrating: "smsc" in ASCII.
+const MIGRATION_LOCK: i64 = 0x736d_7363;
+/// Partitions are made for this many days from today on.
+const DAYS_AHEAD: i64 = 7;
+pub const DAY_MS: i64 = 86_400_000;
+
+/// Tables that are split by the day.
+pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];
+
+/// Applies what is missing; says what was applied, as `V1__messages`.
+pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
+    let mut client = connector.driven().await?;
+    client
+        .batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")
+        .await?;
+    // Ends with the session, however that ends.
+    client
+        .execute("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK])
+        .await?;
+    refuse_newer(&applied(&client).await?)?;
+    let report = embedded::migrations::runner()
+        .run_async(&mut client)
+        .await
+        .map_err(|error| failed(format!("cannot migrate: {error}")))?;
+    make_days(&client).await?;
+    let applied = report.applied_migrations();
+    Ok(applied.iter().map(ToString::to_string).collect())
+}
+
+/// The migrations that this binary has and the database has not.
+pub async fn pending(connector: &Connector) -> Result<Vec<String>, StoreError> {
+    let client = connector.driven().await?;
+    missing(&applied(&client).await?)
+}
+
+/// Refuses a database that lacks a migration, or has one of a newer release.
+pub async fn check(client: &Client) -> Result<(), StoreError> {
+    let missing = missing(&applied(client).await?)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(failed(format!(
+        "the database lacks {}: run `smsc migrate`",
+        missing.join(", ")
+    )))
+}
+
+fn missing(applied: &[(i32, String)]) -> Result<Vec<String>, StoreError> {
+    refuse_newer(applied)?;
+    let has = |version| applied.iter().any(|(number, _)| *number == version);
+    Ok(runner()
+        .get_migrations()
+        .iter()
+        .filter(|migration| !has(migration.version()))
+        .map(ToString::to_string)
+        .collect())
+}
+
+fn refuse_newer(applied: &[(i32, String)]) -> Result<(), StoreError> {
+    let runner = runner();
+    let knows = |version| {
+        runner
+            .get_migrations()
+            .iter()
+            .any(|migration| migration.version() == version)
+    };
+    match applied.iter().find(|(version, _)| !knows(*version)) {
+        None => Ok(()),
+        Some((version, name)) => Err(failed(format!(
+            "the database has V{version}__{name}, which this release does not know: \
+             run the release that wrote it"
+        ))),
+    }
+}
+
+fn runner() -> Runner {
+    embedded::migrations::runner()
+}
+
+async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
+    let table = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
+    if !client.query_one(table, &[]).await?.try_get(0)? {
+        return Ok(Vec::new());
+    }
+    let rows = client
+        .query(
+            "SELECT version::int, name::text FROM refinery_schema_history ORDER BY version",
+            &[],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .collect()
+}
+
+/// Days before yesterday that may lack their search indexes, after a long stop.
+const DAYS_LOOKED_AT: i64 = 7;
+
+/// Makes the partitions from yesterday (a clock may be behind) to a week from now.
+pub async fn make_days(client: &Client) -> Result<(), StoreError> {
+    let today = clock::now_ms() / DAY_MS;
+    for day in today - 1..=today + DAYS_AHEAD {
+        let made: bool = client
+            .query_one("SELECT make_day($1)", &[&day])
+            .await?
+            .try_get(0)?;
+        if !made {
+            tracing::warn!(
+                day,
+                "rows of this day are in the default partitions already, where they stay"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Makes the search indexes of days that are over: a day that is written to pays for none.
+pub async fn index_closed_days(client: &Client) -> Result<(), StoreError> {
+    // Ids of yesterday are still given for a moment after midnight.
+    let over = clock::now_ms() / DAY_MS - 1;
+    for day in over - DAYS_LOOKED_AT..over {
+        client
+            .batch_execute(&format!(
+                "BEGIN; SET LOCAL statement_timeout = 0; SELECT index_day({day}); COMMIT"
+            ))
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Lists messages for people: by destination, by state, newest first.
+//!
+//! Called with a connection of the pool; keeps true that one request reads a bounded number of rows,
+//! so that a search for something rare cannot occupy the database for long. A page says where the next
+//! one begins, also when nothing is on it.
+
+use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use super::asides;
+use super::reader::load;
+use super::record::{id_at, text_of};
+use crate::{Found, MAX_SCAN, Search, StoreError, Stored};
+use smsc_proto::MessageState;
+
+/// Largest answer.
+const MAX_LIMIT: usize = 10_000;
+
+/// Answers a search.
+pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreError> {
+    let limit = search.limit.min(MAX_LIMIT) as i64;
+    let asides = asides::read(&***client).await?;
+    let ids = search.ids(&asides);
+    let (from, below) = (ids.start as i64, ids.end as i64);
+    let (to, source) = (forms(&search.to), forms(&search.from));
+    let sender = search.sender.map(|sender| sender as i32);
+    let state = search.state.map(|state| i32::from(state) as i16);
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &below, &MAX_SCAN];
+    let mut terms = String::new();
+    let mut term = |sql: &str, value| {
+        values.push(value);
+        terms.push_str(&format!(" AND {sql}").replace('?', &format!("${}", values.len())));
+    };
+    if let Some(to) = &to {
+        term("destination = ANY(?)", to);
+    }
+    if let Some(source) = &source {
+        term("source = ANY(?)", source);
+    }
+    if let Some(sender) = &sender {
+        term("sender = ?", sender);
+    }
+    // Without other terms the final states themselves are walked.
+    let is_final = !matches!(search.state, None | Some(MessageState::Enroute));
+    let table = if is_final && terms.is_empty() {
+        "fin"
+    } else {
+        "msg"
+    };
+    // Bounded: without that a rare state would read every partition.
+    let walk = format!(
+        "SELECT id FROM {table} WHERE id >= $1 AND id < $2{terms} ORDER BY id DESC LIMIT $3"
+    );
+    let walked = values.len();
+    values.push(&limit);
+    let condition = match &state {
+        None => String::new(),
+        Some(_) if !is_final => {
+            "WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)".to_owned()
+        }
+        Some(state) => {
+            values.push(state);
+            format!(
+                "WHERE EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id AND f.state = ${})",
+                values.len()
+            )
+        }
+    };
+    let sql = format!(
+        "SELECT m.id FROM ({walk}) m {condition} ORDER BY m.id DESC LIMIT ${}",
+        walked + 1
+    );
+    let statement = client.prepare_cached(&sql).await?;
+    let rows = client.query(&statement, &values).await?;
+    let ids = rows
+        .iter()
+        .map(|row| id_at(row, 0))
+        .collect::<Result<Vec<u64>, _>>()?;
+    let next_before = match state {
+        _ if ids.len() >= limit as usize => ids.last().copied(),
+        // All that was walked over is on the page.
+        None => None,
+        Some(_) => end_of_walk(client, &walk, &values[..walked]).await?,
+    };
+    let mut messages: Vec<Stored> = load(client, &ids).await?.into_iter().flatten().collect();
+    messages.retain(|stored| search.covers(&stored.message));
+    Ok(Found {
+        messages,
+        next_before,
+    })
+}
+
+/// The lowest id that a walk of at most [`MAX_SCAN`] ids has come to; `None` when it has come to its end.
+pub(super) async fn end_of_walk(
+    client: &Client,
+    walk: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Option<u64>, StoreError> {
+    let sql = format!("SELECT min(w.id), count(*) FROM ({walk}) w");
+    let statement = client.prepare_cached(&sql).await?;
+    let row = client.query_one(&statement, values).await?;
+    let (lowest, count): (Option<i64>, i64) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(lowest.filter(|_| count >= MAX_SCAN).map(|id| id as u64))
+}
+
+/// An address as it may be stored: with and without its plus.
+fn forms(address: &Option<String>) -> Option<Vec<String>> {
+    let address = address.as_ref()?;
+    let form = |text: &str| text_of(text.as_bytes()).into_owned();
+    Some(vec![form(address), form(&format!("+{address}"))])
+}

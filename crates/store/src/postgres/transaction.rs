@@ -1,0 +1,328 @@
+//! One transaction of a lane, and what it came to.
+//!
+//! Called by `lane.rs`. Keeps true that all statements of a transaction are sent before the first
+//! answer is read, COMMIT among them: an error before it makes it a rollback.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+
+use ahash::AHashSet;
+use futures_util::future::join_all;
+use prost::Message as _;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
+
+use super::balance;
+use super::columns::{Call, Correlate, calls};
+use super::correlations::Kept;
+use super::failure::Failure;
+use super::lane::{Lane, Session};
+use super::reader::read_fins;
+use super::statements::Step;
+use super::write_queue::Pending;
+use crate::cluster::Membership;
+use crate::{Rejected, WriteBatch, Written};
+use smsc_host::clock;
+
+/// What of a rejected row is quarantined.
+const MAX_DEAD: usize = 64 * 1024;
+
+/// Whether a row that fails takes its transaction along, or is buried alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Strict,
+    Isolating,
+}
+
+/// The answer to one statement of a pipeline.
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + 'a>>;
+
+// === impl Lane ===
+
+impl Lane {
+    /// Writes a group in one transaction.
+    pub async fn commit(
+        &mut self,
+        group: &[Pending],
+        mode: Mode,
+        member: Membership,
+    ) -> Result<Vec<Written>, Failure> {
+        if self.shared.options.message_correlations {
+            self.learn_operators(group).await?;
+        }
+        match mode {
+            Mode::Strict => self.commit_at_once(group, member).await,
+            Mode::Isolating => self.commit_by_rows(group, member).await,
+        }
+    }
+
+    async fn commit_at_once(
+        &self,
+        group: &[Pending],
+        member: Membership,
+    ) -> Result<Vec<Written>, Failure> {
+        let kept = Kept::default();
+        let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
+        let mut calls = calls(&batches, self.correlate(&kept).as_ref())?;
+        calls.extend(balance::charges(&batches, member, self.number));
+        let session = self.session()?;
+        let fence = self.fence(member);
+        let mut pipeline: Vec<Answer<'_>> = Vec::with_capacity(calls.len() + 3);
+        pipeline.push(simple(session, "BEGIN"));
+        pipeline.push(answer(session, &fence)?);
+        for call in &calls {
+            pipeline.push(answer(session, call)?);
+        }
+        pipeline.push(simple(session, "COMMIT"));
+        // Polled in order, so sent in order.
+        let mut results = join_all(pipeline).await.into_iter();
+        // The first error is the cause of the others.
+        results
+            .by_ref()
+            .take(2)
+            .try_for_each(|result| result.map(drop))?;
+        let mut won = AHashSet::new();
+        let mut taken = Vec::new();
+        for call in &calls {
+            let rows = results.next().transpose()?.unwrap_or_default();
+            match call.step {
+                Step::Fin | Step::FinRemote => {
+                    for row in &rows {
+                        won.insert(row.try_get::<_, i64>(0)? as u64);
+                    }
+                }
+                Step::Correlate => taken.push((rows, call)),
+                _ => {}
+            }
+        }
+        results.try_for_each(|result| result.map(drop))?;
+        for (rows, call) in taken {
+            self.count_correlations(&rows, call)?;
+        }
+        let too_long = &self.shared.counts.correlations.too_long;
+        too_long.fetch_add(kept.too_long(), Ordering::Relaxed);
+        Ok(lost(group, won))
+    }
+
+    /// One row after the other, each under a savepoint; what fails is quarantined.
+    async fn commit_by_rows(
+        &mut self,
+        group: &[Pending],
+        member: Membership,
+    ) -> Result<Vec<Written>, Failure> {
+        let result = self.write_rows(group, member).await;
+        let session = self.session()?;
+        match result {
+            Ok(all) => {
+                let commit = session.client.batch_execute("COMMIT").await;
+                self.attempted = Some(all.clone());
+                commit?;
+                Ok(all)
+            }
+            Err(failure) => {
+                if !matches!(failure, Failure::Lost(_)) {
+                    session.client.batch_execute("ROLLBACK").await?;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    async fn write_rows(
+        &self,
+        group: &[Pending],
+        member: Membership,
+    ) -> Result<Vec<Written>, Failure> {
+        let session = self.session()?;
+        session.client.batch_execute("BEGIN").await?;
+        answer(session, &self.fence(member))?.await?;
+        let mut all = Vec::with_capacity(group.len());
+        for pending in group {
+            let mut written = Written::default();
+            for (table, id, row) in single_rows(&pending.batch) {
+                let is_rejected =
+                    |rejected: &Rejected| rejected.id == id && rejected.table == "msg";
+                if ["inbox", "charge"].contains(&table) && written.rejected.iter().any(is_rejected)
+                {
+                    continue;
+                }
+                session.client.batch_execute("SAVEPOINT one_row").await?;
+                match self.write_row(&row, member).await {
+                    Ok(won) if won => {}
+                    Ok(_) => written.fin_lost.push(id),
+                    Err(Failure::Row(reason)) => {
+                        let back = "ROLLBACK TO one_row";
+                        session.client.batch_execute(back).await?;
+                        self.bury(table, id, &reason, &row).await?;
+                        tracing::error!(table, id, reason, "row quarantined");
+                        written.rejected.push(Rejected { table, id, reason });
+                    }
+                    Err(failure) => return Err(failure),
+                }
+                session.client.batch_execute("RELEASE one_row").await?;
+            }
+            all.push(written);
+        }
+        Ok(all)
+    }
+
+    /// Writes a batch of one row; false when it is a final state that lost.
+    async fn write_row(&self, row: &WriteBatch, member: Membership) -> Result<bool, Failure> {
+        let kept = Kept::default();
+        let session = self.session()?;
+        let mut won = true;
+        let calls = calls(&[row], self.correlate(&kept).as_ref())?;
+        for call in calls
+            .into_iter()
+            .chain(balance::charges(&[row], member, self.number))
+        {
+            let rows = answer(session, &call)?.await?;
+            if matches!(call.step, Step::Fin | Step::FinRemote) {
+                won = !rows.is_empty();
+            }
+        }
+        Ok(won)
+    }
+
+    async fn bury(
+        &self,
+        table: &str,
+        id: u64,
+        reason: &str,
+        row: &WriteBatch,
+    ) -> Result<(), Failure> {
+        let mut remains = match row.accept.first() {
+            Some(message) => message.encode_to_vec(),
+            None => format!("{row:?}").into_bytes(),
+        };
+        remains.truncate(MAX_DEAD);
+        let session = self.session()?;
+        let statement = session.statement(Step::Bury)?;
+        let values: [&(dyn ToSql + Sync); 5] =
+            [&clock::now_ms(), &table, &(id as i64), &reason, &remains];
+        session.client.execute(statement, &values).await?;
+        Ok(())
+    }
+
+    /// What a transaction came to whose answer was cut off, but that was committed.
+    pub async fn recall(&mut self, group: &[Pending]) -> Result<Vec<Written>, Failure> {
+        if let Some(written) = self.attempted.take() {
+            return Ok(written);
+        }
+        let ours = group.iter().flat_map(|pending| &pending.batch.fin);
+        let ids: Vec<u64> = ours.clone().map(|row| row.id).collect();
+        if ids.is_empty() {
+            return Ok(vec![Written::default(); group.len()]);
+        }
+        let there = read_fins(&self.session()?.client, &ids).await?;
+        // The same row from another node would have meant the same.
+        let won = ours
+            .filter(|row| {
+                there.get(&row.id).is_some_and(|fin| {
+                    let mut fin = fin.clone();
+                    fin.remote_item = row.remote_item.clone();
+                    fin == **row
+                })
+            })
+            .map(|row| row.id)
+            .collect();
+        Ok(lost(group, won))
+    }
+
+    fn fence(&self, member: Membership) -> Call<'static> {
+        Call {
+            step: Step::Fence,
+            parameters: vec![
+                Box::new(self.seq),
+                Box::new(i32::from(member.node)),
+                Box::new(member.epoch as i64),
+                Box::new(self.number as i32),
+            ],
+            rows: 0,
+        }
+    }
+
+    fn correlate<'k>(&'k self, kept: &'k Kept) -> Option<Correlate<'k>> {
+        let options = &self.shared.options;
+        options.message_correlations.then(|| Correlate {
+            operators: &self.operators,
+            ttl_ms: i64::try_from(options.correlation_ttl.as_millis()).unwrap_or(i64::MAX),
+            kept,
+        })
+    }
+
+    fn count_correlations(&self, rows: &[Row], call: &Call<'_>) -> Result<(), Failure> {
+        let counts = &self.shared.counts.correlations;
+        let mut taken_over = 0;
+        for row in rows {
+            taken_over += u64::from(!row.try_get::<_, bool>(0)?);
+        }
+        let in_use = call.rows.saturating_sub(rows.len()) as u64;
+        counts.taken_over.fetch_add(taken_over, Ordering::Relaxed);
+        counts.in_use.fetch_add(in_use, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn simple<'a>(session: &'a Session, sql: &'a str) -> Answer<'a> {
+    Box::pin(async move {
+        session.client.batch_execute(sql).await?;
+        Ok(Vec::new())
+    })
+}
+
+fn answer<'a>(session: &'a Session, call: &'a Call<'_>) -> Result<Answer<'a>, Failure> {
+    let statement = session.statement(call.step)?;
+    Ok(Box::pin(async move {
+        let parameters: Vec<&(dyn ToSql + Sync)> = call
+            .parameters
+            .iter()
+            .map(|parameter| &**parameter as &(dyn ToSql + Sync))
+            .collect();
+        session.client.query(statement, &parameters).await
+    }))
+}
+
+/// Which final states of each batch lost; each id wins once.
+fn lost(group: &[Pending], mut won: AHashSet<u64>) -> Vec<Written> {
+    group
+        .iter()
+        .map(|pending| Written {
+            fin_lost: pending
+                .batch
+                .fin
+                .iter()
+                .map(|row| row.id)
+                .filter(|id| !won.remove(id))
+                .collect(),
+            rejected: Vec::new(),
+        })
+        .collect()
+}
+
+/// The rows of a batch one by one, in the order in which they are written: table, id, row.
+fn single_rows(batch: &WriteBatch) -> Vec<(&'static str, u64, WriteBatch)> {
+    let mut all = Vec::with_capacity(batch.len());
+    macro_rules! split {
+        ($table:literal, $field:ident, $id:expr) => {
+            for row in &batch.$field {
+                let mut one = WriteBatch::default();
+                one.$field.push(row.clone());
+                all.push(($table, $id(row), one));
+            }
+        };
+    }
+    split!("msg", accept, |row: &smsc_proto::Message| row.id);
+    split!("inbox", remote_items, |row: &crate::RemoteItem| row.id);
+    split!("tries", tries, |row: &crate::TryRow| row.id);
+    split!("sent", sent, |row: &crate::SentRow| row.id);
+    split!("retry", retry, |row: &crate::RetryRow| row.id);
+    split!("fin", fin, |row: &crate::FinRow| row.id);
+    split!("told", told, |id: &u64| *id);
+    split!("change", change, |row: &crate::ChangeRow| row.id);
+    split!("parked", park, |row: &crate::ParkedRow| row.id);
+    split!("unpark", unpark, |id: &u64| *id);
+    split!("charge", charge, |row: &crate::balance::ChargeRow| row.id);
+    all
+}

@@ -1,0 +1,270 @@
+//! What waits for the writer's lanes: two bounded queues under one lock.
+//!
+//! Callers never block on it. Keeps true that dependent work is written in the order of the calls,
+//! that waiting rows are bounded, and that a barrier resolves after everything asked before it.
+//!
+//! Two transactions of two lanes commit in any order, so only work that nothing can depend on before
+//! it was answered may go to any lane: batches that accept messages and nothing else. Whatever
+//! concerns a message later (attempt, final state, order) can be asked for only by who has seen the
+//! answer to its acceptance, while among such results one is often asked for before the other was
+//! answered (`sent`, then `fin` of the same message). They all go through lane 0, in order.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use crate::{StoreError, WriteBatch, Written};
+
+/// New messages are refused while this many rows wait: it is many seconds of work.
+const MAX_WAITING_ROWS: usize = 262_144;
+/// Results are bounded by the windows of the sessions; this is the last resort.
+const MAX_WAITING_RESULTS: usize = 4 * MAX_WAITING_ROWS;
+
+/// A batch and who waits for it.
+#[derive(Debug)]
+pub struct Pending {
+    pub batch: WriteBatch,
+    answer: oneshot::Sender<Result<Written, StoreError>>,
+    number: u64,
+    since: Instant,
+}
+
+/// The queues.
+pub struct WriteQueue {
+    state: Mutex<State>,
+    /// One per lane.
+    wake: Vec<Notify>,
+}
+
+#[derive(Default)]
+struct State {
+    /// For lane 0 only.
+    ordered: VecDeque<Pending>,
+    /// Nothing but accepted messages: for any lane.
+    accepts: VecDeque<Pending>,
+    rows: usize,
+    closed: bool,
+    /// Lanes that wait to be woken.
+    idle: Vec<usize>,
+    /// The next number to give.
+    next: u64,
+    /// Numbers that wait or are being written.
+    open: BTreeSet<u64>,
+    /// Each resolves when no open number is below its own.
+    barriers: Vec<(u64, oneshot::Sender<Result<(), StoreError>>)>,
+}
+
+// === impl Pending ===
+
+impl Pending {
+    /// Whether it holds new messages and has waited too long for the database.
+    pub fn is_overdue(&self, limit: Duration) -> bool {
+        !self.batch.accept.is_empty() && self.since.elapsed() >= limit
+    }
+
+    /// Whether it is charged to blocks of another membership than this one: they are nobody's now.
+    pub fn is_of_another(&self, epoch: u64) -> bool {
+        self.batch.charge.iter().any(|row| row.epoch != epoch)
+    }
+}
+
+/// Whether a batch may be written by any lane.
+fn is_free(batch: &WriteBatch) -> bool {
+    let loose = batch.accept.len() + batch.remote_items.len() + batch.charge.len();
+    !batch.accept.is_empty() && batch.len() == loose
+}
+
+// === impl WriteQueue ===
+
+impl WriteQueue {
+    pub fn new(lanes: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            wake: (0..lanes).map(|_| Notify::new()).collect(),
+        }
+    }
+
+    /// Queues a batch, or answers it at once when that is not possible.
+    pub fn push(&self, batch: WriteBatch, answer: oneshot::Sender<Result<Written, StoreError>>) {
+        let rows = batch.len();
+        let mut state = self.lock();
+        let limit = if batch.accept.is_empty() {
+            MAX_WAITING_RESULTS
+        } else {
+            MAX_WAITING_ROWS
+        };
+        let refusal = if state.closed {
+            Some(StoreError::Closed)
+        } else {
+            (state.rows > limit).then(|| {
+                StoreError::Failed(format!(
+                    "overloaded: {} rows wait for the database",
+                    state.rows
+                ))
+            })
+        };
+        if let Some(refusal) = refusal {
+            drop(state);
+            let _ = answer.send(Err(refusal));
+            return;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.open.insert(number);
+        state.rows += rows;
+        // One lane alone takes all in order, so that neither queue keeps the other waiting.
+        let free = self.wake.len() > 1 && is_free(&batch);
+        let pending = Pending {
+            batch,
+            answer,
+            number,
+            since: Instant::now(),
+        };
+        let lane = if free {
+            state.accepts.push_back(pending);
+            state.idle.iter().max().copied()
+        } else {
+            state.ordered.push_back(pending);
+            state.idle.contains(&0).then_some(0)
+        };
+        if let Some(lane) = lane {
+            state.idle.retain(|idle| *idle != lane);
+            drop(state);
+            self.wake[lane].notify_one();
+        }
+    }
+
+    /// Takes batches up to so many rows for a lane; waits for work. `None` when the write queue is closed
+    /// and there is no more for this lane.
+    pub async fn take(&self, lane: usize, limit: usize) -> Option<Vec<Pending>> {
+        loop {
+            {
+                let mut state = self.lock();
+                let group = state.pop(lane, limit);
+                if !group.is_empty() {
+                    return Some(group);
+                }
+                if state.closed {
+                    return None;
+                }
+                if !state.idle.contains(&lane) {
+                    state.idle.push(lane);
+                }
+            }
+            self.wake[lane].notified().await;
+        }
+    }
+
+    /// Answers one batch.
+    pub fn end(&self, pending: Pending, result: Result<Written, StoreError>) {
+        let _ = pending.answer.send(result);
+        let mut state = self.lock();
+        state.open.remove(&pending.number);
+        let first = state.open.first().copied().unwrap_or(u64::MAX);
+        let over = |(number, _): &mut (u64, _)| *number <= first;
+        for (_, barrier) in state.barriers.extract_if(.., over) {
+            let _ = barrier.send(Ok(()));
+        }
+    }
+
+    /// Resolves when everything that was pushed before has been answered.
+    pub fn barrier(&self, answer: oneshot::Sender<Result<(), StoreError>>) {
+        let mut state = self.lock();
+        if state.open.is_empty() {
+            let _ = answer.send(Ok(()));
+        } else {
+            let number = state.next;
+            state.barriers.push((number, answer));
+        }
+    }
+
+    /// Refuses new messages that have waited longer than this for the database.
+    pub fn refuse_overdue(&self, limit: Duration) {
+        let overdue: Vec<Pending> = {
+            let mut state = self.lock();
+            let State {
+                ordered,
+                accepts,
+                rows,
+                ..
+            } = &mut *state;
+            let mut overdue = Vec::new();
+            while accepts.front().is_some_and(|first| first.is_overdue(limit)) {
+                overdue.extend(accepts.pop_front());
+            }
+            if ordered
+                .front()
+                .is_some_and(|first| first.since.elapsed() >= limit)
+            {
+                let (late, rest) = std::mem::take(ordered)
+                    .into_iter()
+                    .partition::<Vec<_>, _>(|pending| pending.is_overdue(limit));
+                *ordered = rest.into();
+                overdue.extend(late);
+            }
+            *rows -= overdue
+                .iter()
+                .map(|pending| pending.batch.len())
+                .sum::<usize>();
+            overdue
+        };
+        for pending in overdue {
+            self.end(pending, Err(no_answer(limit)));
+        }
+    }
+
+    /// Refuses what comes from now on; what waits is still taken.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        for lane in &self.wake {
+            lane.notify_one();
+        }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Rows that wait.
+    pub fn rows(&self) -> usize {
+        self.lock().rows
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is valid between any two statements, so a poisoned lock is as good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a new message is refused with while the database is away.
+pub fn no_answer(limit: Duration) -> StoreError {
+    StoreError::Failed(format!(
+        "the database has not answered for {} ms",
+        limit.as_millis()
+    ))
+}
+
+// === impl State ===
+
+impl State {
+    fn pop(&mut self, lane: usize, limit: usize) -> Vec<Pending> {
+        let queue = if lane == 0 && !self.ordered.is_empty() {
+            &mut self.ordered
+        } else {
+            &mut self.accepts
+        };
+        let mut rows = 0;
+        let mut group = Vec::new();
+        while rows < limit
+            && let Some(pending) = queue.pop_front()
+        {
+            rows += pending.batch.len();
+            group.push(pending);
+        }
+        self.rows -= rows;
+        group
+    }
+}

@@ -1,0 +1,283 @@
+//! How a [`Message`] is laid out in a `msg` row: hot fields as columns, the rest as one protobuf blob.
+//!
+//! Called by the writers and the readers of every adapter; keeps true that what is read equals what
+//! was written, that nothing is stored twice, and that the blob is a plain `smsc.v1.Message` with the
+//! columns' fields left out, so that any protobuf tool reads it.
+
+use bytes::Bytes;
+use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
+
+use crate::Stored;
+use smsc_domain::network;
+use smsc_proto::{Message, Replacement};
+
+/// What a move means for the message: its queue, and its network when it was moved for that.
+pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+    stored.queue = queue;
+    if let Some(network) = network::noted(by) {
+        network.clone_into(&mut stored.message.network);
+        // It had waited to be routed at all.
+        stored.message.queue = queue;
+    }
+}
+
+/// Gives a message the values of a `change` row's body. One that cannot be read leaves it as it was
+/// accepted: erased texts are empty.
+pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
+    message.expires_at = expires_at;
+    if body.is_empty() {
+        return;
+    }
+    match <Replacement as prost::Message>::decode(body) {
+        Ok(new) => {
+            message.due_at = new.due_at;
+            message.esm_class = new.esm_class;
+            message.protocol_id = new.protocol_id;
+            message.registered_delivery = new.registered_delivery;
+            message.data_coding = new.data_coding;
+            message.alphabet = new.alphabet;
+            message.sm_default_msg_id = new.sm_default_msg_id;
+            message.short_message = new.short_message;
+            message.tlvs = new.tlvs;
+            message.schedule_delivery_time = new.schedule_delivery_time;
+            message.validity_period = new.validity_period;
+        }
+        Err(error) => {
+            tracing::error!(id = message.id, %error, "a replacement cannot be read");
+        }
+    }
+}
+
+/// TON and NPI of both addresses, one octet each, for the column `numbering`; `None` when one of
+/// them does not fit and all four stay in the blob.
+pub fn numbering(message: &Message) -> Option<u32> {
+    let parts = [
+        message.source_ton,
+        message.source_npi,
+        message.dest_ton,
+        message.dest_npi,
+    ];
+    parts.iter().try_fold(0, |packed: u32, &part| {
+        u8::try_from(part)
+            .ok()
+            .map(|part| packed << 8 | u32::from(part))
+    })
+}
+
+/// Encodes what has no column into `buffer`, which is emptied first.
+///
+/// Written field by field so that the message is not cloned to clear its columns.
+pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
+    buffer.clear();
+    // No `..`: a new field must be given a place here before this compiles.
+    let Message {
+        id: _,
+        sender: _,
+        queue: _,
+        kind,
+        accepted_at: _,
+        due_at: _,
+        expires_at: _,
+        service_type,
+        source_ton,
+        source_npi,
+        source: _,
+        dest_ton,
+        dest_npi,
+        destination: _,
+        esm_class,
+        protocol_id,
+        priority: _,
+        registered_delivery,
+        replace_if_present,
+        data_coding,
+        sm_default_msg_id,
+        short_message,
+        tlvs,
+        schedule_delivery_time,
+        validity_period,
+        trace_context,
+        text_erased,
+        network,
+        alphabet,
+        composition,
+        group_first,
+        group_size,
+        short_id,
+        original,
+        hex_id,
+        id_length,
+        replay_of,
+    } = message;
+    if *kind != 0 {
+        int32::encode(4, kind, buffer);
+    }
+    let mut number = |tag, value: &u32| {
+        if *value != 0 {
+            uint32::encode(tag, value, buffer);
+        }
+    };
+    if numbering(message).is_none() {
+        number(9, source_ton);
+        number(10, source_npi);
+        number(12, dest_ton);
+        number(13, dest_npi);
+    }
+    number(15, esm_class);
+    number(16, protocol_id);
+    number(18, registered_delivery);
+    number(19, replace_if_present);
+    number(20, data_coding);
+    number(21, sm_default_msg_id);
+    let mut field = |tag, value: &Bytes| {
+        if !value.is_empty() {
+            octets::encode(tag, value, buffer);
+        }
+    };
+    field(8, service_type);
+    field(22, short_message);
+    field(23, tlvs);
+    field(24, schedule_delivery_time);
+    field(25, validity_period);
+    field(26, trace_context);
+    if *text_erased {
+        flag::encode(27, text_erased, buffer);
+    }
+    if *alphabet != 0 {
+        int32::encode(28, alphabet, buffer);
+    }
+    if let Some(composition) = composition {
+        prost::encoding::message::encode(29, composition.as_ref(), buffer);
+    }
+    if *group_size != 0 {
+        uint64::encode(50, group_first, buffer);
+        uint32::encode(51, group_size, buffer);
+    }
+    if *short_id {
+        flag::encode(52, short_id, buffer);
+    }
+    if !network.is_empty() {
+        string::encode(53, network, buffer);
+    }
+    if let Some(original) = original {
+        prost::encoding::message::encode(60, original.as_ref(), buffer);
+    }
+    if *hex_id {
+        flag::encode(61, hex_id, buffer);
+    }
+    if *id_length != 0 {
+        uint32::encode(62, id_length, buffer);
+    }
+    if let Some(replay) = replay_of {
+        prost::encoding::message::encode(75, replay.as_ref(), buffer);
+    }
+}
+
+/// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
+pub fn set_numbering(message: &mut Message, packed: Option<u32>) {
+    if let Some(packed) = packed {
+        let [source_ton, source_npi, dest_ton, dest_npi] = packed.to_be_bytes();
+        message.source_ton = source_ton.into();
+        message.source_npi = source_npi.into();
+        message.dest_ton = dest_ton.into();
+        message.dest_npi = dest_npi.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::*;
+    use smsc_proto::{Address, Composition, Original, Replay};
+
+    /// Every field set to something that is not its default.
+    fn full() -> Message {
+        let text = |text: &'static str| Bytes::from_static(text.as_bytes());
+        Message {
+            id: 1 << 60,
+            sender: 2,
+            queue: 3,
+            kind: 1,
+            accepted_at: 5,
+            due_at: 6,
+            expires_at: 7,
+            service_type: text("WAP"),
+            source_ton: 1,
+            source_npi: 8,
+            source: text("4179"),
+            dest_ton: 2,
+            dest_npi: 1,
+            destination: text("4178"),
+            esm_class: 64,
+            protocol_id: 3,
+            priority: 2,
+            registered_delivery: 1,
+            replace_if_present: 1,
+            data_coding: 8,
+            sm_default_msg_id: 9,
+            short_message: Bytes::from_static(&[0, 255, 7]),
+            tlvs: Bytes::from_static(&[2, 4, 0, 1, 9]),
+            schedule_delivery_time: text("s"),
+            validity_period: text("v"),
+            trace_context: text("t"),
+            text_erased: true,
+            network: "23415".to_owned(),
+            alphabet: 3,
+            composition: Some(Box::new(Composition {
+                parent: 1 << 59,
+                sent_as: vec![4, 5],
+                made_of: vec![6],
+            })),
+            group_first: 1 << 59,
+            group_size: 3,
+            short_id: true,
+            original: Some(Box::new(Original {
+                source: Some(Address {
+                    ton: 5,
+                    npi: 0,
+                    digits: text("ACME"),
+                }),
+                destination: None,
+            })),
+            hex_id: true,
+            id_length: 20,
+            replay_of: Some(Box::new(Replay {
+                id: 1 << 58,
+                receipt: true,
+            })),
+        }
+    }
+
+    #[test]
+    fn the_blob_is_the_message_without_its_columns() {
+        let mut expected = full();
+        (
+            expected.id,
+            expected.sender,
+            expected.queue,
+            expected.priority,
+        ) = (0, 0, 0, 0);
+        (expected.accepted_at, expected.due_at, expected.expires_at) = (0, 0, 0);
+        (expected.source, expected.destination) = (Bytes::new(), Bytes::new());
+        (expected.source_ton, expected.source_npi) = (0, 0);
+        (expected.dest_ton, expected.dest_npi) = (0, 0);
+        let mut buffer = vec![1, 2, 3];
+        encode_body(&full(), &mut buffer);
+        assert_eq!(Message::decode(&buffer[..]).unwrap(), expected);
+        assert_eq!(numbering(&full()), Some(0x0108_0201));
+    }
+
+    #[test]
+    fn numbering_that_does_not_fit_an_octet_stays_in_the_blob() {
+        let message = Message {
+            dest_ton: 256,
+            ..full()
+        };
+        let mut buffer = Vec::new();
+        encode_body(&message, &mut buffer);
+        let body = Message::decode(&buffer[..]).unwrap();
+        assert_eq!(numbering(&message), None);
+        assert_eq!((body.source_ton, body.dest_ton), (1, 256));
+    }
+}

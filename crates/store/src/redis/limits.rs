@@ -1,0 +1,221 @@
+//! The limiters, each one Lua script on Redis' own clock.
+//!
+//! A call reserves as many tokens as are wanted and there are, so a busy operator costs one round
+//! trip per batch. What a script answers is relative to Redis' time; the answer is turned into a
+//! local deadline counted from *before* the question, which is never later than Redis meant.
+
+use std::time::Duration;
+
+use deadpool_redis::redis::aio::ConnectionLike;
+use deadpool_redis::redis::{RedisResult, Script};
+use tokio::time::Instant;
+
+use super::{Redis, RedisError};
+use smsc_domain::limit::Pace;
+
+/// One counter per operator and second, which other programs may use with plain INCR too.
+///
+/// KEYS: name without the second. ARGV: rate, wanted. Answers: granted, microseconds left of the
+/// second. Only what is granted is counted, so our refusals take nothing from anybody. A rate that
+/// is no whole number gets its missing part over several seconds (0.5: every other second one).
+const OF_SECOND: &str = "
+local now = redis.call('TIME')
+local second = tonumber(now[1])
+local key = KEYS[1] .. ':' .. now[1]
+local rate = tonumber(ARGV[1])
+local limit = math.floor((second + 1) * rate) - math.floor(second * rate)
+local used = tonumber(redis.call('GET', key) or 0) or limit
+local granted = math.max(0, math.min(tonumber(ARGV[2]), limit - used))
+if granted > 0 then
+  redis.call('INCRBY', key, granted)
+  redis.call('EXPIRE', key, 2)
+end
+return {granted, 1000000 - tonumber(now[2])}
+";
+
+/// GCRA (see `domain::limit`): the key holds when the bucket is full again.
+///
+/// KEYS: the bucket. ARGV: microseconds per token, burst, wanted. Answers: granted, microseconds
+/// until a useful part of the rest is there. Times are counted from a late epoch, because Lua's
+/// numbers lose fractions of a microsecond beyond 2^53.
+const OF_BUCKET: &str = "
+local time = redis.call('TIME')
+local now = (tonumber(time[1]) - 1700000000) * 1000000 + tonumber(time[2])
+local interval, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local capacity = interval * burst
+local full = tonumber(redis.call('GET', KEYS[1]) or now) or now
+full = math.min(math.max(full, now), now + capacity)
+local room = capacity - (full - now)
+local granted = math.min(wanted, math.floor(room / interval + 0.000001))
+if granted > 0 then
+  full = full + granted * interval
+  local lasts = math.ceil((full - now) / 1000) + 1
+  redis.call('SET', KEYS[1], string.format('%.3f', full), 'PX', string.format('%d', lasts))
+end
+local rest = math.min(wanted - granted, burst)
+local wait = rest * interval - (room - granted * interval)
+if rest <= 0 or wait < 0 then wait = 0 end
+return {granted, math.ceil(wait)}
+";
+
+/// Tokens of a bucket that were taken and not used.
+///
+/// KEYS: the bucket. ARGV: microseconds per token, how many. A bucket that is full again has no key.
+const GIVE_BACK: &str = "
+local full = tonumber(redis.call('GET', KEYS[1]) or '')
+local lasts = redis.call('PTTL', KEYS[1])
+if full and lasts > 0 then
+  local back = tonumber(ARGV[1]) * tonumber(ARGV[2])
+  local left = math.max(1, lasts - math.floor(back / 1000))
+  redis.call('SET', KEYS[1], string.format('%.3f', full - back), 'PX', string.format('%d', left))
+end
+return 0
+";
+
+/// What Redis granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shared {
+    pub granted: u32,
+    /// The tokens are for use before then; none: until they are used.
+    pub until: Option<Instant>,
+    /// When more may be there, if fewer than wanted were granted and the limiter knows.
+    pub retry_in: Duration,
+}
+
+pub(super) struct Scripts {
+    of_second: Script,
+    of_bucket: Script,
+    give_back: Script,
+}
+
+// === impl Scripts ===
+
+impl Scripts {
+    pub(super) fn new() -> Self {
+        Self {
+            of_second: Script::new(OF_SECOND),
+            of_bucket: Script::new(OF_BUCKET),
+            give_back: Script::new(GIVE_BACK),
+        }
+    }
+
+    /// Loads and runs both without taking anything.
+    pub(super) async fn probe(&self, connection: &mut impl ConnectionLike) -> RedisResult<()> {
+        let mut of_second = self.of_second.key("smsc:probe");
+        let _: (i64, i64) = of_second.arg(1).arg(0).invoke_async(connection).await?;
+        let mut of_bucket = self.of_bucket.key("smsc:probe-bucket");
+        let _: (i64, i64) = of_bucket
+            .arg(1)
+            .arg(1)
+            .arg(0)
+            .invoke_async(connection)
+            .await?;
+        Ok(())
+    }
+}
+
+// === impl Redis ===
+
+impl Redis {
+    /// Up to `wanted` of an operator's tokens of the current second; they die with it.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: Redis decided nothing.
+    pub async fn take_of_second(
+        &self,
+        operator: &str,
+        rate: f64,
+        wanted: u32,
+    ) -> Result<Shared, RedisError> {
+        let asked = Instant::now();
+        let mut script = self.scripts.of_second.key(self.key("tps", operator));
+        script.arg(rate).arg(wanted);
+        let answer = self.call(|mut connection| async move {
+            script.invoke_async::<(u32, u32)>(&mut connection).await
+        });
+        let (granted, left_us) = answer.await?;
+        Ok(Shared {
+            granted,
+            until: Some(asked + Duration::from_micros(left_us.into())),
+            retry_in: Duration::ZERO,
+        })
+    }
+
+    /// Up to `wanted` tokens of an operator that must be used at once: within `pace.slice`.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: Redis decided nothing.
+    pub async fn take_strictly(
+        &self,
+        operator: &str,
+        pace: &Pace,
+        wanted: u32,
+    ) -> Result<Shared, RedisError> {
+        self.take_of_bucket("gcra", operator, pace, wanted).await
+    }
+
+    /// Up to `wanted` tokens of an account's bucket.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: Redis decided nothing.
+    pub async fn take_of_account(
+        &self,
+        account: &str,
+        pace: &Pace,
+        wanted: u32,
+    ) -> Result<Shared, RedisError> {
+        self.take_of_bucket("bucket", account, pace, wanted).await
+    }
+
+    /// Up to `wanted` tokens of a limit's bucket.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: Redis decided nothing.
+    pub async fn take_of_limit(
+        &self,
+        bucket: &str,
+        pace: &Pace,
+        wanted: u32,
+    ) -> Result<Shared, RedisError> {
+        self.take_of_bucket("limit", bucket, pace, wanted).await
+    }
+
+    /// Gives tokens of a limit's bucket back that were taken and not used.
+    ///
+    /// # Errors
+    /// See [`RedisError`]: they may be lost.
+    pub async fn give_back_to_limit(
+        &self,
+        bucket: &str,
+        pace: &Pace,
+        unused: u32,
+    ) -> Result<(), RedisError> {
+        let mut script = self.scripts.give_back.key(self.key("limit", bucket));
+        script.arg(pace.interval_us).arg(unused);
+        self.call(|mut connection| async move {
+            script.invoke_async::<i64>(&mut connection).await.map(drop)
+        })
+        .await
+    }
+
+    async fn take_of_bucket(
+        &self,
+        kind: &str,
+        name: &str,
+        pace: &Pace,
+        wanted: u32,
+    ) -> Result<Shared, RedisError> {
+        let asked = Instant::now();
+        let mut script = self.scripts.of_bucket.key(self.key(kind, name));
+        script.arg(pace.interval_us).arg(pace.burst).arg(wanted);
+        let answer = self.call(|mut connection| async move {
+            script.invoke_async::<(u32, u64)>(&mut connection).await
+        });
+        let (granted, wait_us) = answer.await?;
+        Ok(Shared {
+            granted,
+            until: pace.slice.map(|slice| asked + slice),
+            retry_in: Duration::from_micros(wait_us),
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! The rows of the store: what a [`WriteBatch`] holds, and what becomes of it.
+//!
+//! Made by the actors, written by the adapters. All of a batch becomes durable in one transaction.
+
+use bytes::Bytes;
+
+use super::balance;
+use smsc_proto::{Message, MessageState, QueueItem};
+
+/// Rows to be made durable together, in one transaction with whatever else waits.
+#[derive(Debug, Default, Clone)]
+pub struct WriteBatch {
+    /// Newly accepted messages; ids ascend.
+    pub accept: Vec<Message>,
+    /// Attempts whose answer or timeout was seen.
+    pub sent: Vec<SentRow>,
+    /// When a failed message is due again; the last one wins.
+    pub retry: Vec<RetryRow>,
+    /// Final states; insert-if-absent.
+    pub fin: Vec<FinRow>,
+    /// Messages whose receipt the account has acknowledged.
+    pub told: Vec<u64>,
+    /// Receipts that matched nothing yet.
+    pub park: Vec<ParkedRow>,
+    /// Parked receipts (by their own id) that are settled.
+    pub unpark: Vec<u64>,
+    /// Cancel, replace, move: appended, the last of a kind wins.
+    pub change: Vec<ChangeRow>,
+    /// Attempts about to be made, for operators whose outcome policy is not `resend`.
+    pub tries: Vec<TryRow>,
+    /// Work for queue partitions that another node owns. Always empty with a store of one node.
+    pub remote_items: Vec<RemoteItem>,
+    /// What the messages of `accept` cost their sender.
+    pub charge: Vec<balance::ChargeRow>,
+}
+
+/// One item for the shared hand-off table: the owner of the partition takes it out ([`cluster`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteItem {
+    /// Interned name of the queue.
+    pub queue: u32,
+    /// See [`smsc_domain::partition`].
+    pub part: u8,
+    /// The message that it is about.
+    pub id: u64,
+    /// See [`hand_off_octets`].
+    pub octets: Bytes,
+}
+
+/// An item as the hand-off table has it: an [`Enqueue`](smsc_proto::Enqueue) of one. Octets of several,
+/// one after the other, are an `Enqueue` of all of them: that is how protobuf repeats a field.
+pub fn hand_off_octets(item: &QueueItem) -> Bytes {
+    // Field 1 of `Enqueue`, without a copy of the message to put into one.
+    let mut octets = Vec::with_capacity(prost::encoding::message::encoded_len(1, item));
+    prost::encoding::message::encode(1, item, &mut octets);
+    octets.into()
+}
+
+/// One attempt, never overwritten: `(id, attempt)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentRow {
+    pub id: u64,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// Unix milliseconds of the answer or the timeout.
+    pub at: i64,
+    /// Interned name of the queue (operator or account) that it was sent to.
+    pub operator: u32,
+    /// command_status of the answer; [`SentRow::NO_ANSWER`] when none came.
+    pub status: u32,
+    /// The peer's message_id, as received; empty on failure.
+    pub operator_message_id: Bytes,
+    /// Milliseconds between request and answer.
+    pub latency_ms: u32,
+    /// Key of [`Store::find_correlations`] under which other nodes find this attempt; 0 for none.
+    pub correlation: u64,
+    /// The bind that it went by, as [`smsc_domain::bind`] writes it; 0 for none.
+    pub bind: u64,
+}
+
+/// When a message is due again, and how many attempts were counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryRow {
+    pub id: u64,
+    /// Unix milliseconds.
+    pub due_at: i64,
+    pub attempts: u32,
+}
+
+/// The final state of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinRow {
+    pub id: u64,
+    /// When we knew, Unix milliseconds.
+    pub at: i64,
+    pub state: MessageState,
+    /// Vendor error code, verbatim.
+    pub error: Bytes,
+    /// Interned name of the operator that reported it, 0 for ourselves.
+    pub operator: u32,
+    /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
+    pub tell: u32,
+    /// When the message ended, as the operator's receipt says; Unix milliseconds, 0 when it does not.
+    pub done_at: i64,
+    /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
+    /// into the hand-off table as well. Otherwise empty, and empty in what is read.
+    pub remote_item: Bytes,
+}
+
+/// A receipt that matched no message when it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkedRow {
+    /// Its own id, from the same sequence as message ids.
+    pub id: u64,
+    pub operator: u32,
+    /// The operator's message id, as received.
+    pub operator_message_id: Bytes,
+    /// Unix milliseconds.
+    pub at: i64,
+    /// The encoded `OperatorReceipt`.
+    pub receipt: Bytes,
+}
+
+/// An order about a message that is already stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeRow {
+    pub id: u64,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub kind: ChangeKind,
+    /// Interned name of the new queue, for [`ChangeKind::Move`].
+    pub queue: u32,
+    /// Who ordered it: an account, an API token's name, or the queue itself.
+    pub by: String,
+    /// Unix milliseconds from which the message is late, for [`ChangeKind::Replace`]; otherwise 0.
+    pub expires_at: i64,
+    /// The encoded [`Replacement`](smsc_proto::Replacement), for [`ChangeKind::Replace`]; empty when
+    /// the text was erased since. For [`ChangeKind::Replay`] the id of the new message.
+    pub body: Bytes,
+}
+
+/// What a [`ChangeRow`] orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// Another queue owns the message from now on.
+    Move = 1,
+    /// An operator asked for an immediate retry.
+    Retry = 2,
+    /// Cancelled; the `fin` row with DELETED is written in the same batch.
+    Cancel = 3,
+    /// Its sender gave it another text or other times; when it is due is in a `retry` row of the
+    /// same batch. What is read of the message is what the last one made of it.
+    Replace = 4,
+    /// Sent again as a new message, whose id is in the body (eight octets, highest first).
+    Replay = 5,
+    /// The receipt for its sender was given up: nobody took it in time, it was refused or purged.
+    GiveUp = 6,
+}
+
+/// An attempt about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TryRow {
+    pub id: u64,
+    pub attempt: u32,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub operator: u32,
+}
+
+/// What a committed [`WriteBatch`] came to.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Ids of `fin` rows that were not written because the message was final already.
+    pub fin_lost: Vec<u64>,
+    /// Rows that could not be written; they are quarantined.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A row that the store refused on its own account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Table name.
+    pub table: &'static str,
+    pub id: u64,
+    pub reason: String,
+}
+
+// === impl SentRow ===
+
+impl SentRow {
+    /// Stands in `status` when no answer came: not a value of SMPP (reserved range, 3.4 §5.1.3).
+    pub const NO_ANSWER: u32 = u32::MAX;
+}
+
+// === impl WriteBatch ===
+
+impl WriteBatch {
+    /// How many rows it holds.
+    pub fn len(&self) -> usize {
+        self.accept.len()
+            + self.sent.len()
+            + self.retry.len()
+            + self.fin.len()
+            + self.told.len()
+            + self.park.len()
+            + self.unpark.len()
+            + self.change.len()
+            + self.tries.len()
+            + self.remote_items.len()
+            + self.charge.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The receipt of a message counts as told and is not: its history says why.
+    pub fn give_up(&mut self, id: u64, at: i64, why: &str) {
+        self.told.push(id);
+        self.change.push(ChangeRow {
+            id,
+            at,
+            kind: ChangeKind::GiveUp,
+            queue: 0,
+            by: why.to_owned(),
+            expires_at: 0,
+            body: Bytes::new(),
+        });
+    }
+}

@@ -1,0 +1,61 @@
+//! Which messages to list, and a page of them.
+
+use std::ops::Range;
+
+use super::{Stored, archive};
+use smsc_domain::id::{Aside, MAX_LEAD_MS};
+use smsc_proto::{Message, MessageState};
+
+/// Rows walked per request of a person: a search for something rare must not keep a store busy for long.
+pub(super) const MAX_SCAN: i64 = 500_000;
+
+/// Which messages to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Destination, exact, without a leading plus.
+    pub to: Option<String>,
+    /// Source address, exact, without a leading plus.
+    pub from: Option<String>,
+    /// Interned name of the account or operator that brought it.
+    pub sender: Option<u32>,
+    /// Accepted at this time or later, Unix milliseconds.
+    pub since: Option<i64>,
+    /// Accepted before this time, Unix milliseconds.
+    pub until: Option<i64>,
+    /// Keep only messages in this state; `Enroute` means not final.
+    pub state: Option<MessageState>,
+    /// Only ids below this one (paging).
+    pub before: Option<u64>,
+    pub limit: usize,
+}
+
+/// A page of messages.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    pub messages: Vec<Stored>,
+    /// `before` of the next page, which may be empty; `None` when everything was looked at.
+    pub next_before: Option<u64>,
+}
+
+// === impl Search ===
+
+impl Search {
+    /// The ids that its times and its page leave: from the first up to the second, without it. Ids run
+    /// ahead of the time a little, and those that were set aside by far: [`Self::covers`] decides.
+    pub(super) fn ids(&self, asides: &[Aside]) -> Range<u64> {
+        let until = match self.until {
+            Some(until) if asides.is_empty() => {
+                archive::first_id(until.saturating_add(MAX_LEAD_MS))
+            }
+            _ => i64::MAX as u64,
+        };
+        let before = self.before.unwrap_or(i64::MAX as u64);
+        self.since.map_or(0, archive::first_id)..until.min(before).min(i64::MAX as u64)
+    }
+
+    /// Whether a message was accepted in its time.
+    pub(super) fn covers(&self, message: &Message) -> bool {
+        self.since.is_none_or(|since| message.accepted_at >= since)
+            && self.until.is_none_or(|until| message.accepted_at < until)
+    }
+}

@@ -1,0 +1,132 @@
+//! The settings port: accounts, operators, routes and policy that the store holds, and their history.
+//!
+//! Used by the actors, who give the bodies their meaning; here they are text. Every edit makes a new
+//! version of the whole, by compare-and-set on the version that it was made from, in one
+//! transaction with the history. Keeps true that versions have no gaps, that a resource carries the
+//! version which last changed it, and that undoing the changes of the versions above `n` gives what
+//! version `n` was.
+
+use super::{Reply, StoreError};
+use smsc_domain::settings::{Change, Key, Resources};
+
+/// One resource as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub key: Key,
+    /// The version of the whole that brought this body.
+    pub version: u64,
+    pub body: String,
+}
+
+/// All resources, as of one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// 0 when nothing was ever written.
+    pub version: u64,
+    /// In the order of their keys.
+    pub settings: Vec<Setting>,
+}
+
+/// Changes that become one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The version that the changes were made from.
+    pub expected: u64,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub who: String,
+    /// In words.
+    pub what: String,
+    pub changes: Vec<Change>,
+}
+
+/// Other words for the same: bodies of resources and of the history that are kept otherwise from now
+/// on. No version comes of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rewording {
+    /// The version that there must be.
+    pub expected: u64,
+    /// Only their bodies change.
+    pub settings: Vec<Setting>,
+    /// The changes of versions.
+    pub history: Vec<(u64, Vec<Change>)>,
+}
+
+/// One version in the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsVersion {
+    pub version: u64,
+    /// Unix milliseconds.
+    pub at: i64,
+    pub who: String,
+    /// In words.
+    pub what: String,
+    /// From the version before.
+    pub changes: Vec<Change>,
+}
+
+/// What a store does for its settings. Calls never block.
+pub trait SettingsStore {
+    /// Everything, as of one moment.
+    fn settings(&self) -> Reply<Settings>;
+
+    /// The version of the whole: cheap, to be asked every second.
+    fn settings_version(&self) -> Reply<u64>;
+
+    /// Makes changes and answers the new version; `None` when the version is not the expected one,
+    /// and then nothing has changed.
+    fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>>;
+
+    /// Keeps bodies otherwise; false when the version is not the expected one, and then nothing has
+    /// changed. What was kept before is overwritten where the store can do that.
+    fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
+
+    /// Versions above `after` and below `below`, the newest first, at most `limit`.
+    fn settings_versions(
+        &self,
+        after: u64,
+        below: u64,
+        limit: usize,
+    ) -> Reply<Vec<SettingsVersion>>;
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Bodies by key.
+    pub fn resources(&self) -> Resources {
+        self.settings
+            .iter()
+            .map(|setting| (setting.key.clone(), setting.body.clone()))
+            .collect()
+    }
+
+    /// One of them.
+    pub fn get(&self, key: &Key) -> Option<&Setting> {
+        let at = self
+            .settings
+            .binary_search_by(|setting| setting.key.cmp(key))
+            .ok()?;
+        self.settings.get(at)
+    }
+}
+
+/// The changes of a version as they are kept.
+///
+/// # Errors
+/// They cannot be written as JSON, which no text brings about.
+pub(super) fn encode(changes: &[Change]) -> Result<String, StoreError> {
+    serde_json::to_string(changes).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// The kept changes of a version.
+///
+/// # Errors
+/// The row is damaged.
+pub(super) fn decode(version: u64, changes: &str) -> Result<Vec<Change>, StoreError> {
+    serde_json::from_str(changes).map_err(|error| {
+        StoreError::Failed(format!(
+            "the changes of configuration version {version} cannot be read: {error}"
+        ))
+    })
+}

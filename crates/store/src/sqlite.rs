@@ -1,0 +1,446 @@
+//! The embedded store: SQLite in the data folder, one writer thread, readers beside it.
+//!
+//! Opened by the composition root and used through [`Store`]. `smsc.db` holds the truth and is
+//! written by one thread in group commits; `index.db` is derived and may be deleted while stopped.
+//!
+//! ```text
+//! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
+//!                           ↑ upkeep                ↓ new rows, once a second
+//!                                           index ──→ index.db ←── lookup (old correlations)
+//! ```
+//!
+//! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
+//! the caller except the calls that say so.
+
+mod access;
+mod archive;
+mod asides;
+mod backup;
+mod balance;
+mod checkpoint;
+mod correlate;
+mod disk;
+mod entries;
+mod export;
+mod failed;
+mod failure;
+mod forms;
+mod fsck;
+mod index;
+mod log;
+mod moving;
+mod opt_out;
+mod options;
+mod pass;
+mod reader;
+mod record;
+mod recover;
+mod rows;
+mod runs;
+mod schema;
+mod search;
+mod settings;
+mod upkeep;
+mod worker;
+mod write_queue;
+mod writer;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use rusqlite::hooks::Wal;
+
+use self::checkpoint::Log;
+use self::correlate::Lookup;
+use self::disk::Disk;
+use self::index::Index;
+use self::rows::Marks;
+use self::schema::{FolderLock, failed, open_reader, sql_failed};
+use self::upkeep::Upkeep;
+use self::worker::Worker;
+use self::write_queue::{Pending, WriteQueue};
+use super::gauges::Gauges;
+use super::{
+    Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
+    Stored, Ticket, WriteBatch,
+};
+use smsc_domain::id::Aside;
+
+pub use self::asides::repair_ids;
+pub use self::backup::backup;
+pub use self::export::ReadOnly;
+pub use self::fsck::{FsckReport, fsck};
+pub use self::moving::Source;
+pub use self::options::{CommitHook, FatalHook, Hooks, RowHook, SqliteOptions};
+pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
+
+/// Jobs that may wait for a reader; each is a page, not a message.
+const READER_MAILBOX: usize = 1024;
+
+/// The embedded store.
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+    loader: Worker<Connection>,
+    admin: Worker<Connection>,
+    upkeep: Worker<Upkeep>,
+    index: Arc<Worker<Index>>,
+    lookup: Worker<Lookup>,
+    search_index: bool,
+    running: Mutex<Option<Running>>,
+}
+
+/// What `close` ends last.
+struct Running {
+    writer: JoinHandle<Connection>,
+    log: JoinHandle<()>,
+    _lock: FolderLock,
+}
+
+/// What the threads of one store share.
+struct Shared {
+    folder: PathBuf,
+    write_queue: WriteQueue,
+    log: Arc<Log>,
+    disk: Disk,
+    gauges: Gauges,
+    hooks: Hooks,
+    /// Highest message id written.
+    highest: AtomicU64,
+    /// Messages accepted since open.
+    accepted: AtomicU64,
+    /// The search index knows all messages up to this id, except those from `index_again` on.
+    indexed_upto: AtomicU64,
+    /// Lowest id that was accepted below `indexed_upto`; `u64::MAX` for none.
+    index_again: AtomicU64,
+    index_lag: AtomicU64,
+    /// Grows when `index.db` is built again: older connections read a deleted file.
+    index_generation: AtomicU64,
+    /// Hours that have a correlation table, ascending.
+    hours: Mutex<Vec<i64>>,
+    /// Removes retired messages from the index; `None` until the index runs and after it stopped.
+    index: Mutex<Option<Arc<Worker<Index>>>>,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn hours(&self) -> MutexGuard<'_, Vec<i64>> {
+        self.hours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_slot(&self) -> MutexGuard<'_, Option<Arc<Worker<Index>>>> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Retired messages leave the search index when it has time; a missed one only costs space.
+    fn forget(&self, gone: Vec<entries::Entry>) {
+        let index = self.index_slot().clone();
+        if let Some(index) = index {
+            drop(index.ask(move |index| index.forget(gone)));
+        }
+    }
+
+    fn main_path(&self) -> PathBuf {
+        self.folder.join(MAIN_FILE)
+    }
+}
+
+// === impl SqliteStore ===
+
+impl SqliteStore {
+    /// Opens the store, creating its files when the folder is empty. Blocks.
+    pub fn open(options: SqliteOptions) -> Result<Self, StoreError> {
+        Self::open_with(options, Hooks::default())
+    }
+
+    /// Opens the store with hooks, for tests of what goes wrong.
+    pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
+        schema::check_library()?;
+        let folder = options.data_dir;
+        let lock = schema::own_folder(&folder)?;
+        let main = folder.join(MAIN_FILE);
+        let mut connection = schema::open_main(&main, 0)?;
+        let log = Arc::new(Log::new(options.wal_autocheckpoint));
+        let theirs = Arc::clone(&log);
+        let committed = move |_: &mut Wal, pages| {
+            theirs.committed(u32::try_from(pages).unwrap_or(0));
+            Ok(())
+        };
+        connection.wal_hook(Some(committed)).map_err(sql_failed)?;
+        let marks = read_marks(&connection).map_err(sql_failed)?;
+        let shared = Arc::new(Shared {
+            write_queue: WriteQueue::default(),
+            log,
+            disk: Disk::new(&folder, options.min_free_mib),
+            gauges: Gauges::default(),
+            hooks,
+            highest: AtomicU64::new(marks.highest),
+            accepted: AtomicU64::new(0),
+            indexed_upto: AtomicU64::new(0),
+            index_again: AtomicU64::new(u64::MAX),
+            index_lag: AtomicU64::new(0),
+            index_generation: AtomicU64::new(0),
+            hours: Mutex::default(),
+            index: Mutex::default(),
+            folder,
+        });
+        let dead = count_dead(&connection).map_err(sql_failed)?;
+        shared.gauges.quarantined.store(dead, Ordering::Relaxed);
+
+        let index = Index::open(
+            &shared.folder,
+            open_reader(&main)?,
+            Arc::clone(&shared),
+            options.search_index,
+        )?;
+        let index = Arc::new(Worker::start(
+            "store-index",
+            READER_MAILBOX,
+            index,
+            Some(Index::tick),
+        )?);
+        let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
+        let asides = asides::read(&connection).map_err(sql_failed)?;
+        let upkeep = Upkeep::new(open_reader(&main)?, &shared, options.carry_limit, asides);
+        let lookup = Lookup {
+            path: shared.folder.join(INDEX_FILE),
+            shared: Arc::clone(&shared),
+            connection: None,
+        };
+        let (batch_rows, linger) = (options.batch_rows, options.linger);
+        let for_log = checkpoint::open(&main)?;
+        let (theirs, its) = (Arc::clone(&shared), Arc::clone(&shared));
+        let store = Self {
+            loader: reader("store-loader")?,
+            admin: reader("store-admin")?,
+            upkeep: Worker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
+            lookup: Worker::start("store-lookup", READER_MAILBOX, lookup, None)?,
+            index,
+            search_index: options.search_index,
+            running: Mutex::new(Some(Running {
+                writer: std::thread::Builder::new()
+                    .name("store-writer".to_owned())
+                    .spawn(move || writer::run(connection, marks, theirs, batch_rows, linger))
+                    .map_err(|error| failed(format!("cannot start the writer: {error}")))?,
+                log: std::thread::Builder::new()
+                    .name("store-log".to_owned())
+                    .spawn(move || checkpoint::run(&for_log, &its))
+                    .map_err(|error| failed(format!("cannot start the log's thread: {error}")))?,
+                _lock: lock,
+            })),
+            shared,
+        };
+        // Last: before this an error ends every thread by dropping its worker.
+        *store.shared.index_slot() = Some(Arc::clone(&store.index));
+        Ok(store)
+    }
+
+    /// A connection for a call that blocks on the caller's thread.
+    fn reader(&self) -> Result<Connection, StoreError> {
+        if self.lock_running().is_none() {
+            return Err(StoreError::Closed);
+        }
+        open_reader(&self.shared.main_path())
+    }
+
+    fn lock_running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for SqliteStore {
+    fn write(&self, batch: WriteBatch) -> Ticket {
+        let (answer, ticket) = Reply::pair();
+        self.shared.write_queue.push(Pending { batch, answer });
+        ticket
+    }
+
+    fn barrier(&self) -> Reply<()> {
+        self.shared.write_queue.barrier()
+    }
+
+    fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        self.loader
+            .ask(move |connection| reader::load(connection, &ids).map_err(sql_failed))
+    }
+
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
+        recover::recover(&self.reader()?, queue, each).map_err(sql_failed)
+    }
+
+    fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage> {
+        self.upkeep
+            .ask(move |upkeep| upkeep.active_page(ids, limit))
+    }
+
+    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        reader::parked(&self.reader()?, limit).map_err(sql_failed)
+    }
+
+    fn highest_id(&self) -> Result<u64, StoreError> {
+        asides::highest_id(&self.reader()?).map_err(sql_failed)
+    }
+
+    fn asides(&self) -> Result<Vec<Aside>, StoreError> {
+        asides::read(&self.reader()?).map_err(sql_failed)
+    }
+
+    fn intern(&self, name: &str) -> Result<u32, StoreError> {
+        let name = name.to_owned();
+        writer::transact(&self.shared, move |connection, _| {
+            let mut known =
+                connection.prepare_cached("SELECT number FROM names WHERE name = ?1")?;
+            if let Some(row) = known.query([&name])?.next()? {
+                return row.get(0);
+            }
+            connection.query_row(
+                "INSERT INTO names SELECT coalesce(max(number), 0) + 1, ?1 FROM names
+                 RETURNING number",
+                [&name],
+                |row| row.get(0),
+            )
+        })
+        .wait()
+    }
+
+    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        let connection = self.reader()?;
+        schema::names(&connection).map_err(sql_failed)
+    }
+
+    fn history(&self, id: u64) -> Reply<Option<History>> {
+        self.admin
+            .ask(move |connection| reader::history(connection, id).map_err(sql_failed))
+    }
+
+    fn search(&self, search: Search) -> Reply<Found> {
+        let index = self
+            .search_index
+            .then(|| self.shared.folder.join(INDEX_FILE));
+        self.admin
+            .ask(move |connection| search::search(connection, index.as_deref(), &search))
+    }
+
+    fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()> {
+        self.index
+            .ask(move |index| correlate::spill(index, hour, &sorted))
+    }
+
+    fn find_correlations(&self, keys: Vec<u128>, _since: i64) -> Reply<Vec<Option<u64>>> {
+        self.lookup.ask(move |lookup| lookup.find(&keys))
+    }
+
+    fn drop_correlations_before(&self, hour: i64) -> Reply<()> {
+        self.index
+            .ask(move |index| correlate::drop_before(index, hour))
+    }
+
+    fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()> {
+        self.index
+            .ask(move |index| index.spill_block(queue, block, &octets))
+    }
+
+    fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
+        self.index.ask(move |index| index.read_block(queue, block))
+    }
+
+    fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()> {
+        self.index
+            .ask(move |index| index.forget_blocks(queue, &blocks))
+    }
+
+    fn advance_low_water(&self) -> Reply<()> {
+        self.upkeep.ask(Upkeep::advance)
+    }
+
+    fn retire(&self, before: i64, limit: usize) -> Reply<u64> {
+        self.upkeep.ask(move |upkeep| upkeep.retire(before, limit))
+    }
+
+    fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        backup::backup(&self.shared.main_path(), to)
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.shared.gauges.is_stalled()
+    }
+
+    fn stats(&self) -> StoreStats {
+        let shared = &self.shared;
+        let gauges = &shared.gauges;
+        StoreStats {
+            commits: gauges.commits.load(Ordering::Relaxed),
+            rows: gauges.rows.load(Ordering::Relaxed),
+            commit_seconds: gauges.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
+            waiting: shared.write_queue.rows() as u64,
+            free_mib: shared.disk.free_mib(),
+            below_floor: shared.disk.below_floor(),
+            stalled: gauges.is_stalled(),
+            index_lag: shared.index_lag.load(Ordering::Relaxed),
+            quarantined: gauges.quarantined.load(Ordering::Relaxed),
+            histograms: Some(gauges.histograms()),
+            correlations: None,
+        }
+    }
+
+    fn close(&self) {
+        let Some(running) = self.lock_running().take() else {
+            return;
+        };
+        // The writer first: what waits is written, and jobs of the upkeep are answered.
+        self.shared.write_queue.close();
+        let connection = running.writer.join();
+        self.shared.log.close();
+        if running.log.join().is_err() {
+            tracing::error!("the log's thread ended by a panic");
+        }
+        *self.shared.index_slot() = None;
+        self.upkeep.stop();
+        self.loader.stop();
+        self.admin.stop();
+        self.index.stop();
+        self.lookup.stop();
+        match connection {
+            // Last, so that no reader keeps the log from being emptied.
+            Ok(connection) => {
+                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+                if let Err(error) = connection.query_row(checkpoint, [], |_| Ok(())) {
+                    tracing::warn!(%error, "the log is left to the next start");
+                }
+            }
+            Err(_) => tracing::error!("the writer ended by a panic"),
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What the writer has to know before its first row.
+fn read_marks(connection: &Connection) -> rusqlite::Result<Marks> {
+    let retrying = connection
+        .prepare("SELECT id FROM retry")?
+        .query_map([], |row| Ok(row.get::<_, i64>(0)? as u64))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Marks {
+        carry_below: schema::meta(connection, "low_water")?,
+        highest: asides::highest_id(connection)?,
+        highest_saved: schema::meta(connection, "highest_id")?,
+        retrying,
+        ..Marks::default()
+    })
+}
+
+fn count_dead(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM dead", [], |row| {
+        row.get::<_, i64>(0).map(|count| count as u64)
+    })
+}

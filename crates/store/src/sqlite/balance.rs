@@ -1,0 +1,175 @@
+//! The balance port on SQLite: reads on the connection of the admin API, top-ups as jobs of the
+//! writer, and the charges of a commit as one statement per purse.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use super::schema::sql_failed;
+use super::write_queue::Pending;
+use super::{SqliteStore, writer};
+use crate::balance::{BalanceStore, PurseRow, TopUpRow, ToppedUp};
+use crate::{Reply, Written};
+use smsc_domain::price::Purse;
+
+/// Columns of a top-up, in the order of [`read_top_up`].
+const TOP_UP: &str = "SELECT id, account, amount, reference, by FROM top_ups";
+
+impl BalanceStore for SqliteStore {
+    fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
+        self.admin
+            .ask(move |connection| purses(connection, account).map_err(sql_failed))
+    }
+
+    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<ToppedUp> {
+        writer::transact(&self.shared, move |connection, _| {
+            top_up(connection, &row, floor)
+        })
+    }
+
+    fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>> {
+        self.admin.ask(move |connection| {
+            let below = i64::try_from(below).unwrap_or(i64::MAX);
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let read = || {
+                connection
+                    .prepare_cached(&format!(
+                        "{TOP_UP} WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+                    ))?
+                    .query_map((account, below, limit), read_top_up)?
+                    .collect::<rusqlite::Result<_>>()
+            };
+            read().map_err(sql_failed)
+        })
+    }
+
+    fn forget_quotas(&self, day: u32) -> Reply<()> {
+        writer::transact(&self.shared, move |connection, _| {
+            connection
+                .prepare_cached("DELETE FROM purse WHERE day > 0 AND day < ?1")?
+                .execute([day])?;
+            Ok(())
+        })
+    }
+}
+
+/// Writes what the messages of a group cost, those that were rejected left out.
+pub fn charge(
+    connection: &Connection,
+    group: &[Pending],
+    written: &[Written],
+) -> rusqlite::Result<()> {
+    let mut sums: BTreeMap<Purse, i64> = BTreeMap::new();
+    for (pending, written) in group.iter().zip(written) {
+        for row in &pending.batch.charge {
+            let is_rejected =
+                |rejected: &crate::Rejected| rejected.table == "msg" && rejected.id == row.id;
+            if !written.rejected.iter().any(is_rejected) {
+                *sums.entry(row.purse).or_default() += row.amount;
+            }
+        }
+    }
+    for (purse, amount) in sums {
+        add(connection, purse, -amount)?;
+    }
+    Ok(())
+}
+
+/// Accounts whose balance is below zero, or more than was ever put into it.
+pub(super) fn wrong_balances(connection: &Connection) -> rusqlite::Result<Vec<(u32, i64, i64)>> {
+    connection
+        .prepare(
+            "SELECT p.account, p.credits, t.amount FROM purse p JOIN (
+               SELECT p.account, coalesce(sum(t.amount), 0) AS amount
+               FROM purse p LEFT JOIN top_ups t ON t.account = p.account
+               WHERE p.day = 0 GROUP BY p.account) t ON t.account = p.account
+             WHERE p.day = 0 AND (p.credits < 0 OR p.credits > t.amount)",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+pub(super) fn purses(
+    connection: &Connection,
+    account: Option<u32>,
+) -> rusqlite::Result<Vec<PurseRow>> {
+    let row = |row: &Row<'_>| {
+        Ok(PurseRow {
+            purse: Purse {
+                account: row.get(0)?,
+                day: row.get(1)?,
+            },
+            left: row.get(2)?,
+            reserved: 0,
+        })
+    };
+    connection
+        .prepare_cached(
+            "SELECT account, day, credits FROM purse WHERE ?1 IS NULL OR account = ?1
+             ORDER BY account, day",
+        )?
+        .query_map([account], row)?
+        .collect()
+}
+
+/// Every top-up of every account, oldest first.
+pub(super) fn all_top_ups(connection: &Connection) -> rusqlite::Result<Vec<TopUpRow>> {
+    connection
+        .prepare(&format!("{TOP_UP} ORDER BY id"))?
+        .query_map([], read_top_up)?
+        .collect()
+}
+
+fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Result<ToppedUp> {
+    if let Some(reference) = &row.reference {
+        let known = connection
+            .prepare_cached(&format!("{TOP_UP} WHERE account = ?1 AND reference = ?2"))?
+            .query_row((row.account, reference), read_top_up)
+            .optional()?;
+        if let Some(known) = known {
+            return Ok(ToppedUp::Repeated(known));
+        }
+    }
+    let balance = Purse::balance(row.account);
+    let before: Option<i64> = connection
+        .prepare_cached("SELECT credits FROM purse WHERE account = ?1 AND day = ?2")?
+        .query_row((balance.account, balance.day), |row| row.get(0))
+        .optional()?;
+    let after = before.unwrap_or(0).saturating_add(row.amount);
+    if row.amount < 0 && after < floor {
+        return Ok(ToppedUp::TooLow);
+    }
+    add(connection, balance, row.amount)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO top_ups(id, account, amount, reference, by) VALUES(?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((
+            row.id as i64,
+            row.account,
+            row.amount,
+            &row.reference,
+            &row.by,
+        ))?;
+    Ok(ToppedUp::Done)
+}
+
+fn add(connection: &Connection, purse: Purse, amount: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO purse(account, day, credits) VALUES(?1, ?2, ?3)
+             ON CONFLICT(account, day) DO UPDATE SET credits = credits + excluded.credits",
+        )?
+        .execute((purse.account, purse.day, amount))?;
+    Ok(())
+}
+
+fn read_top_up(row: &Row<'_>) -> rusqlite::Result<TopUpRow> {
+    Ok(TopUpRow {
+        id: row.get::<_, i64>(0)? as u64,
+        account: row.get(1)?,
+        amount: row.get(2)?,
+        reference: row.get(3)?,
+        by: row.get(4)?,
+    })
+}

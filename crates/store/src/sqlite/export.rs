@@ -1,0 +1,88 @@
+//! Reads messages out in id order: for the export, by the server or by another process beside it.
+//!
+//! Called on the caller's thread with a connection of its own. Keeps true that memory does not grow
+//! with the range, and that no snapshot is held longer than a page, so that the write-ahead log of a
+//! running server can be used again while a long export goes on.
+
+use std::ops::Range;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::reader::{load, read_sent};
+use super::schema::{self, failed, open_reader, sql_failed};
+use crate::archive::{Each, Exported};
+use crate::{SentRow, StoreError};
+
+/// Messages read per snapshot.
+const PAGE: i64 = 1024;
+
+/// The store of a data folder, or a backup of it, for reading beside a running server.
+#[derive(Debug)]
+pub struct ReadOnly(Connection);
+
+// === impl ReadOnly ===
+
+impl ReadOnly {
+    /// Opens the store in a data folder, or a database file.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let path = schema::main_path(path);
+        if !path.is_file() {
+            return Err(failed(format!("{} is not there", path.display())));
+        }
+        let connection = open_reader(&path)?;
+        match schema::check_version(&connection, &path)? {
+            0 => Err(failed(format!("{} is no store of smsc", path.display()))),
+            _ => Ok(Self(connection)),
+        }
+    }
+
+    /// All interned names.
+    pub fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        schema::names(&self.0).map_err(sql_failed)
+    }
+
+    /// See [`crate::archive::Archive::export`].
+    pub fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
+        export(&self.0, ids, each).map_err(sql_failed)
+    }
+}
+
+/// Calls `each` for every message of the range.
+pub fn export(
+    connection: &Connection,
+    ids: Range<u64>,
+    each: &mut Each<'_>,
+) -> rusqlite::Result<()> {
+    let bound = |id: u64| i64::try_from(id).unwrap_or(i64::MAX);
+    let (mut from, below) = (bound(ids.start), bound(ids.end));
+    loop {
+        let page = connection
+            .prepare_cached("SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
+            .query_map((from, below, PAGE), |row| Ok(row.get::<_, i64>(0)? as u64))?
+            .collect::<rusqlite::Result<Vec<u64>>>()?;
+        let Some(&last) = page.last() else {
+            return Ok(());
+        };
+        // A message that was retired between the two reads is left out.
+        for stored in load(connection, &page)?.into_iter().flatten() {
+            let attempt = match stored.attempts {
+                0 => None,
+                _ => last_attempt(connection, stored.message.id)?,
+            };
+            if each(Exported { stored, attempt }).is_break() {
+                return Ok(());
+            }
+        }
+        from = bound(last) + 1;
+    }
+}
+
+fn last_attempt(connection: &Connection, id: u64) -> rusqlite::Result<Option<SentRow>> {
+    connection
+        .prepare_cached(
+            "SELECT * FROM attempts WHERE id = ?1 ORDER BY status = 0 DESC, attempt DESC LIMIT 1",
+        )?
+        .query_row([id as i64], read_sent)
+        .optional()
+}

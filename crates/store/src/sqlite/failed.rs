@@ -1,0 +1,90 @@
+//! Failed messages and parked receipts, read for the admin API.
+//!
+//! Called on the admin thread. Final states are walked from the newest down, at most
+//! [`MAX_SCAN`] of them per request.
+
+use rusqlite::{Connection, Row, ToSql};
+
+use super::SqliteStore;
+use super::asides;
+use super::reader::{history, load, read_parked};
+use super::schema::sql_failed;
+use super::search::end_of_walk;
+use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::{Found, History, MAX_SCAN, ParkedRow, Reply};
+
+impl FailedStore for SqliteStore {
+    fn failed(&self, search: FailedSearch) -> Reply<Found> {
+        self.admin
+            .ask(move |connection| failed(connection, &search).map_err(sql_failed))
+    }
+
+    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>> {
+        self.admin.ask(move |connection| {
+            let all = ids.iter().map(|id| history(connection, *id));
+            all.collect::<rusqlite::Result<_>>().map_err(sql_failed)
+        })
+    }
+
+    fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>> {
+        self.admin
+            .ask(move |connection| unmatched(connection, &search).map_err(sql_failed))
+    }
+}
+
+fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Found> {
+    let ids = search.which.ids(&asides::read(connection)?);
+    let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
+    loop {
+        let candidates = candidates(connection, search, ids.start, below)?;
+        looked += candidates.len();
+        let is_full = candidates.len() == PAGE;
+        let next = match candidates.last() {
+            Some(last) if is_full => Some(*last),
+            _ => end_of_walk(connection, "fin", ids.start..below)?,
+        };
+        let loaded = load(connection, &candidates)?.into_iter().flatten();
+        found.extend(loaded.filter(|stored| search.fits(stored)));
+        let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
+        match next {
+            Some(next) if is_full && !enough => below = next,
+            _ => return Ok(search.page(found, next)),
+        }
+    }
+}
+
+/// Up to [`PAGE`] ids of messages in the wanted states, newest first.
+fn candidates(
+    connection: &Connection,
+    search: &FailedSearch,
+    from: u64,
+    below: u64,
+) -> rusqlite::Result<Vec<u64>> {
+    let sql = format!(
+        "SELECT id FROM (SELECT id, state FROM fin WHERE id >= ?1 AND id < ?2
+           ORDER BY id DESC LIMIT ?3)
+         WHERE state IN ({}) ORDER BY id DESC LIMIT ?4",
+        search.states()
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_map((from as i64, below as i64, MAX_SCAN, PAGE as i64), |row| {
+            Ok(row.get::<_, i64>(0)? as u64)
+        })?
+        .collect()
+}
+
+fn unmatched(connection: &Connection, search: &ParkedSearch) -> rusqlite::Result<Vec<ParkedRow>> {
+    let below = search.before.unwrap_or(i64::MAX as u64) as i64;
+    let id = search.id.map(|id| id as i64);
+    let limit = search.limit as i64;
+    let values: [&dyn ToSql; 4] = [&id, &search.operator, &below, &limit];
+    connection
+        .prepare_cached(
+            "SELECT id, operator, operator_message_id, at, receipt FROM parked
+             WHERE (?1 IS NULL OR id = ?1) AND (?2 IS NULL OR operator = ?2) AND id < ?3
+             ORDER BY id DESC LIMIT ?4",
+        )?
+        .query_map(&values[..], |row: &Row<'_>| read_parked(row))?
+        .collect()
+}

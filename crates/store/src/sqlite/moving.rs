@@ -1,0 +1,255 @@
+//! Reads everything out of a store that nobody uses, page by page, for the move to another one.
+//!
+//! Called by `smsc migrate-store`. Holds the data folder's lock, so that no server changes what is
+//! being read; keeps true that memory does not grow with the store, and that each row is on exactly
+//! one page, also one whose message was retired.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Row};
+
+use super::balance;
+use super::forms;
+use super::opt_out;
+use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
+use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
+use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
+use super::settings;
+use crate::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
+use crate::{ParkedRow, RetryRow, StoreError, TryRow};
+
+/// A store at rest.
+pub struct Source {
+    connection: Connection,
+    _lock: FolderLock,
+}
+
+// === impl Source ===
+
+impl Source {
+    /// Locks a data folder and opens the store in it.
+    ///
+    /// # Errors
+    /// There is no store, it is of a newer release, or a server uses it.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(schema::MAIN_FILE);
+        if !path.is_file() {
+            return Err(failed(format!("{} is not there", path.display())));
+        }
+        let lock = schema::lock_folder(folder)?;
+        let connection = open_reader(&path)?;
+        let version = schema::check_version(&connection, &path)?;
+        if version == 0 {
+            return Err(failed(format!("{} is no store of smsc", path.display())));
+        }
+        Ok(Self {
+            connection,
+            _lock: lock,
+        })
+    }
+
+    /// Counts what there is. Reads every table to its end.
+    pub fn inventory(&self) -> Result<Inventory, StoreError> {
+        let mut inventory = self.read_inventory().map_err(sql_failed)?;
+        if self.has("config_versions").map_err(sql_failed)? {
+            (inventory.settings, inventory.history) = settings::everything(&self.connection)?;
+        }
+        if self.has("purse").map_err(sql_failed)? {
+            let purses = balance::purses(&self.connection, None);
+            inventory.purses = purses.map_err(sql_failed)?;
+            let top_ups = balance::all_top_ups(&self.connection);
+            inventory.top_ups = top_ups.map_err(sql_failed)?;
+        }
+        Ok(inventory)
+    }
+
+    /// A store of an earlier release, which is only read, has not all tables.
+    fn has(&self, table: &str) -> rusqlite::Result<bool> {
+        self.connection.table_exists(None, table)
+    }
+
+    fn read_inventory(&self) -> rusqlite::Result<Inventory> {
+        let number = |sql: &str| {
+            self.connection
+                .query_row(sql, [], |row| Ok(row.get::<_, i64>(0)? as u64))
+        };
+        let mut rows = [0; TABLES.len()];
+        for (count, table) in rows.iter_mut().zip(TABLES) {
+            if !self.has(table)? {
+                continue;
+            }
+            let from = if table == "sent" { "attempts" } else { table };
+            *count = number(&format!("SELECT count(*) FROM {from}"))?;
+        }
+        let highest = number(
+            "SELECT max(coalesce((SELECT max(id) FROM msg), 0),
+               coalesce((SELECT max(id) FROM parked), 0))",
+        )?;
+        Ok(Inventory {
+            names: schema::names(&self.connection)?,
+            forms: forms::read(&self.connection)?,
+            rows,
+            highest: highest.max(schema::meta(&self.connection, "highest_id")?),
+            low_water: schema::meta(&self.connection, "low_water")?,
+            ..Inventory::default()
+        })
+    }
+
+    /// The page of a part that follows on a key, with up to `limit` messages (or rows, where there
+    /// are no messages); `None` behind the end.
+    pub fn page(&self, part: Part, after: u64, limit: usize) -> Result<Option<Page>, StoreError> {
+        if after >= END {
+            return Ok(None);
+        }
+        let mut page = Page::new(part, after);
+        let last = match part {
+            Part::Messages => self.messages(&mut page, limit),
+            Part::Carry => self.carry(&mut page, limit),
+            Part::Parked => self.parked(&mut page, limit),
+            Part::Dead => self.dead(&mut page, limit),
+            Part::OptOuts => self.opt_outs(&mut page, limit),
+        };
+        // The last page ends at the end: what was cut short says where.
+        page.upto = last.map_err(sql_failed)?.unwrap_or(END);
+        Ok(Some(page))
+    }
+
+    fn messages(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        let sql =
+            format!("SELECT {MESSAGE_COLUMNS} FROM msg t WHERE t.id > ?1 ORDER BY t.id LIMIT ?2");
+        page.rows.accept = self.rows(&sql, page.after, limit as i64, read_message)?;
+        let last = cut(&page.rows.accept, limit, |message| message.id);
+        // By the range, not by the messages: rows of retired ones belong to a page as well.
+        let (after, upto) = (page.after, last.unwrap_or(END) as i64);
+        let rows = &mut page.rows;
+        rows.sent = self.rows(
+            "SELECT * FROM (
+               SELECT * FROM attempts WHERE id > ?1 AND id <= ?2) ORDER BY id, attempt",
+            after,
+            upto,
+            read_sent,
+        )?;
+        rows.fin = self.rows(
+            &format!("{FINS} WHERE id > ?1 AND id <= ?2 ORDER BY id"),
+            after,
+            upto,
+            read_fin,
+        )?;
+        rows.told = self.rows(
+            "SELECT id FROM told WHERE id > ?1 AND id <= ?2 ORDER BY id",
+            after,
+            upto,
+            key_at_0,
+        )?;
+        rows.retry = self.rows(
+            "SELECT id, due_at, attempts FROM retry WHERE id > ?1 AND id <= ?2 ORDER BY id",
+            after,
+            upto,
+            |row| {
+                Ok(RetryRow {
+                    id: key_at_0(row)?,
+                    due_at: row.get(1)?,
+                    attempts: row.get(2)?,
+                })
+            },
+        )?;
+        rows.tries = self.rows(
+            "SELECT id, attempt, at, operator FROM tries WHERE id > ?1 AND id <= ?2
+             ORDER BY id, attempt",
+            after,
+            upto,
+            |row| {
+                Ok(TryRow {
+                    id: key_at_0(row)?,
+                    attempt: row.get(1)?,
+                    at: row.get(2)?,
+                    operator: row.get(3)?,
+                })
+            },
+        )?;
+        rows.change = self.rows(
+            &format!("{CHANGES} WHERE id > ?1 AND id <= ?2 ORDER BY id, seq"),
+            after,
+            upto,
+            read_change,
+        )?;
+        Ok(last)
+    }
+
+    fn carry(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        let sql = "SELECT id FROM carry WHERE id > ?1 ORDER BY id LIMIT ?2";
+        page.carry = self.rows(sql, page.after, limit as i64, key_at_0)?;
+        Ok(cut(&page.carry, limit, |id| *id))
+    }
+
+    fn parked(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        page.rows.park = self.rows(
+            "SELECT id, operator, operator_message_id, at, receipt FROM parked
+             WHERE id > ?1 ORDER BY id LIMIT ?2",
+            page.after,
+            limit as i64,
+            |row| {
+                Ok(ParkedRow {
+                    id: key_at_0(row)?,
+                    operator: row.get(1)?,
+                    operator_message_id: bytes_of(row.get_ref(2)?),
+                    at: row.get(3)?,
+                    receipt: bytes_of(row.get_ref(4)?),
+                })
+            },
+        )?;
+        Ok(cut(&page.rows.park, limit, |row| row.id))
+    }
+
+    fn opt_outs(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if self.has("opt_out")? {
+            page.opt_outs = opt_out::after(&self.connection, page.after, limit)?;
+        }
+        Ok(cut(&page.opt_outs, limit, |row| row.version))
+    }
+
+    fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        let numbered = self.rows(
+            "SELECT seq, at, origin, id, reason, row FROM dead WHERE seq > ?1
+             ORDER BY seq LIMIT ?2",
+            page.after,
+            limit as i64,
+            |row| {
+                let dead = DeadRow {
+                    at: row.get(1)?,
+                    origin: row.get(2)?,
+                    id: row.get::<_, i64>(3)? as u64,
+                    reason: row.get(4)?,
+                    row: row.get(5)?,
+                };
+                Ok((key_at_0(row)?, dead))
+            },
+        )?;
+        let last = cut(&numbered, limit, |(seq, _)| *seq);
+        page.dead = numbered.into_iter().map(|(_, row)| row).collect();
+        Ok(last)
+    }
+
+    /// Rows of a statement whose first parameter is the key they follow on.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        after: u64,
+        second: i64,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.connection
+            .prepare_cached(sql)?
+            .query_map((after as i64, second), read)?
+            .collect()
+    }
+}
+
+/// The key of the last row, when there may be more rows.
+fn cut<T>(rows: &[T], limit: usize, key: impl Fn(&T) -> u64) -> Option<u64> {
+    rows.last().filter(|_| rows.len() >= limit).map(key)
+}
+
+fn key_at_0(row: &Row<'_>) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(0)? as u64)
+}

@@ -1,0 +1,80 @@
+//! How the store is opened, and where tests step in.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::disk;
+use crate::low_water::CARRY_LIMIT;
+
+/// How the store is opened.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// Folder of the files; created when it is missing.
+    pub data_dir: PathBuf,
+    /// Pages of the write-ahead log after which it is brought into the database.
+    pub wal_autocheckpoint: u32,
+    /// Rows per commit, after which no further batch joins it.
+    pub batch_rows: usize,
+    /// How long a commit waits for more rows; 0 is best for latency, 1-2 ms spare a slow disk.
+    pub linger: Duration,
+    /// New messages are refused below this much free space.
+    pub min_free_mib: u64,
+    /// Whether messages can be searched by address and sender.
+    pub search_index: bool,
+    /// How many active messages may lie below the low-water mark.
+    pub carry_limit: usize,
+}
+
+/// Ends the process (or records that it should have ended), told why.
+pub type FatalHook = dyn Fn(&str) + Send + Sync;
+/// Called with table and id before each row is written; may panic.
+pub type RowHook = dyn Fn(&'static str, u64) + Send + Sync;
+/// May answer with a SQLite result code that the commit then fails with.
+pub type CommitHook = dyn Fn() -> Option<i32> + Send + Sync;
+
+/// Where tests step in. The default does nothing but end the process on an I/O error.
+pub struct Hooks {
+    pub fatal: Box<FatalHook>,
+    pub before_row: Option<Box<RowHook>>,
+    pub before_commit: Option<Box<CommitHook>>,
+    /// The same, before the log is brought into the database.
+    pub before_checkpoint: Option<Box<CommitHook>>,
+}
+
+// === impl SqliteOptions ===
+
+impl SqliteOptions {
+    /// The defaults, for this folder.
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+            wal_autocheckpoint: 1000,
+            batch_rows: 1024,
+            linger: Duration::ZERO,
+            min_free_mib: 256,
+            search_index: true,
+            carry_limit: CARRY_LIMIT,
+        }
+    }
+}
+
+// === impl Hooks ===
+
+impl Hooks {
+    pub fn row(&self, table: &'static str, id: u64) {
+        if let Some(hook) = &self.before_row {
+            hook(table, id);
+        }
+    }
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            fatal: Box::new(disk::end_process),
+            before_row: None,
+            before_commit: None,
+            before_checkpoint: None,
+        }
+    }
+}

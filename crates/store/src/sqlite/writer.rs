@@ -1,0 +1,471 @@
+//! The writer thread: takes what waits, writes it in one transaction, answers after the fsync.
+//!
+//! Started by `sqlite.rs`; the only one that writes `smsc.db`. Keeps true that an answer means a
+//! commit, that one bad row costs its batch mates nothing (whole commit, then batch by batch, then
+//! row by row), that results outlive a full disk, and that nothing goes on after a failed fsync.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::Shared;
+use super::balance;
+use super::checkpoint;
+use super::failure::{Failure, panic_text};
+use super::pass::{Mode, Pass};
+use super::rows::{Marks, Statements, remains_of_message};
+use super::schema::failed;
+use super::write_queue::{Pending, Take};
+use crate::{Reply, StoreError, WriteBatch, Written};
+
+/// Pause before results are tried again on a full disk or behind a foreign lock.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// Something that runs on the writer's thread, between commits.
+pub type Job = Box<dyn for<'w, 'c> FnOnce(&'w mut Writer<'c>) + Send>;
+
+/// The writer and its statements.
+pub struct Writer<'c> {
+    connection: &'c Connection,
+    rows: Statements<'c>,
+    shared: Arc<Shared>,
+    batch_rows: usize,
+    linger: Duration,
+    /// Batches that found the disk full (no new messages among them), oldest first: about one commit.
+    held: Vec<Pending>,
+    /// Resolved when nothing is held.
+    barriers: Vec<oneshot::Sender<Result<(), StoreError>>>,
+    /// Set after a fatal error, should the hook return: nothing is written any more.
+    dead: bool,
+}
+
+/// Runs until the write queue is closed and empty; gives the connection back.
+pub fn run(
+    connection: Connection,
+    marks: Marks,
+    shared: Arc<Shared>,
+    batch_rows: usize,
+    linger: Duration,
+) -> Connection {
+    match Statements::new(&connection, marks) {
+        Ok(rows) => Writer {
+            connection: &connection,
+            rows,
+            shared,
+            batch_rows: batch_rows.max(1),
+            linger,
+            held: Vec::new(),
+            barriers: Vec::new(),
+            dead: false,
+        }
+        .work(),
+        Err(error) => (shared.hooks.fatal)(&format!("cannot prepare statements: {error}")),
+    }
+    connection
+}
+
+/// Hands a job to the writer; its transaction's result is the answer.
+pub fn transact<T: Send + 'static>(
+    shared: &Shared,
+    job: impl FnOnce(&Connection, &mut Marks) -> rusqlite::Result<T> + Send + 'static,
+) -> Reply<T> {
+    let (answer, reply) = Reply::pair();
+    let boxed: Job = Box::new(move |writer| {
+        let _ = answer.send(writer.transaction(job));
+    });
+    // A job given back is dropped with its answer, which reads as `Closed`.
+    shared.write_queue.push_job(boxed);
+    reply
+}
+
+// === impl Writer ===
+
+impl Writer<'_> {
+    fn work(mut self) {
+        let mut group = Vec::new();
+        let mut job = None;
+        let shared = Arc::clone(&self.shared);
+        loop {
+            let is_full = !self.held.is_empty();
+            let held: usize = self.held.iter().map(|pending| pending.batch.len()).sum();
+            let take = Take {
+                // What was held is one commit: the rest waits where it is bounded.
+                rows: self.batch_rows.saturating_sub(held),
+                linger: self.linger,
+                pause: is_full.then_some(TRY_AGAIN),
+            };
+            if !shared.write_queue.take(&mut group, &mut job, take) {
+                break;
+            }
+            if let Some(job) = job.take() {
+                job(&mut self);
+            }
+            if self.dead || shared.log.is_broken() {
+                refuse(group.drain(..), &StoreError::Closed);
+            } else if self.held.is_empty() {
+                self.write(&mut group);
+            } else {
+                self.write_held(&mut group);
+                self.lift_barriers();
+            }
+        }
+        if !self.held.is_empty() {
+            self.write_held(&mut group);
+            refuse(self.held.drain(..), &StoreError::Closed);
+        }
+    }
+
+    /// Answers when nothing that was pushed before is held any more.
+    pub fn wait_for_held(&mut self, answer: oneshot::Sender<Result<(), StoreError>>) {
+        self.barriers.push(answer);
+        self.lift_barriers();
+    }
+
+    fn lift_barriers(&mut self) {
+        if self.held.is_empty() {
+            for barrier in self.barriers.drain(..) {
+                let _ = barrier.send(Ok(()));
+            }
+        }
+    }
+
+    /// Writes a group and answers everyone in it.
+    fn write(&mut self, group: &mut Vec<Pending>) {
+        if group.iter().any(|pending| !pending.batch.accept.is_empty())
+            && self.shared.disk.below_floor()
+        {
+            self.refuse_accepts(group);
+        }
+        if group.is_empty() {
+            return;
+        }
+        loop {
+            match self.commit(group, Mode::Strict) {
+                Ok(written) => return answer(group.drain(..), written),
+                Err(Failure::Row(reason)) => {
+                    tracing::warn!(reason, "a commit failed, trying its batches one by one");
+                    return self.write_one_by_one(group);
+                }
+                Err(Failure::Other(reason)) if group.len() > 1 => {
+                    tracing::error!(reason, "a commit failed, trying its batches one by one");
+                    return self.write_one_by_one(group);
+                }
+                Err(failure) => {
+                    if !self.survive(failure, group) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn write_one_by_one(&mut self, group: &mut Vec<Pending>) {
+        for pending in std::mem::take(group) {
+            let mut one = vec![pending];
+            let mut mode = Mode::Strict;
+            while !one.is_empty() {
+                match self.commit(&one, mode) {
+                    Ok(written) => answer(one.drain(..), written),
+                    Err(Failure::Row(_)) if mode == Mode::Strict => mode = Mode::Isolating,
+                    Err(Failure::Row(reason)) => {
+                        refuse(one.drain(..), &failed(reason));
+                    }
+                    Err(failure) => {
+                        self.survive(failure, &mut one);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deals with a failure that is no row's fault. True when the group is worth trying again now.
+    fn survive(&mut self, failure: Failure, group: &mut Vec<Pending>) -> bool {
+        match failure {
+            Failure::Full(reason) => {
+                tracing::error!(
+                    reason,
+                    "the disk is full: new messages are refused, results wait until there is space"
+                );
+                self.refuse_accepts(group);
+                self.held.append(group);
+                self.set_stalled(!self.held.is_empty());
+                false
+            }
+            Failure::Busy(reason) => {
+                tracing::error!(
+                    reason,
+                    "another process holds the write lock of smsc.db, waiting"
+                );
+                self.shared.gauges.stalled.store(1, Ordering::Relaxed);
+                !self.dead
+            }
+            Failure::Fatal(reason) => {
+                (self.shared.hooks.fatal)(&format!("cannot write smsc.db: {reason}"));
+                self.dead = true;
+                self.shared.write_queue.close();
+                refuse(group.drain(..), &StoreError::Closed);
+                refuse(self.held.drain(..), &StoreError::Closed);
+                false
+            }
+            Failure::Row(reason) | Failure::Other(reason) => {
+                tracing::error!(reason, "a batch could not be written");
+                refuse(group.drain(..), &failed(reason));
+                false
+            }
+        }
+    }
+
+    /// While the disk is full: refuses new messages, adds results to those that wait, tries them.
+    fn write_held(&mut self, group: &mut Vec<Pending>) {
+        self.refuse_accepts(group);
+        let mut all = std::mem::take(&mut self.held);
+        all.append(group);
+        self.write(&mut all);
+        if self.held.is_empty() && !self.dead {
+            tracing::info!("results that waited for disk space are written");
+        }
+    }
+
+    fn refuse_accepts(&self, group: &mut Vec<Pending>) {
+        let accepts = group.extract_if(.., |pending| !pending.batch.accept.is_empty());
+        refuse(accepts, &self.full());
+    }
+
+    fn full(&self) -> StoreError {
+        StoreError::Full {
+            floor_mib: self.shared.disk.floor_mib(),
+        }
+    }
+
+    /// Tells the others that results wait for space, so that they make no more of them, and refuses new
+    /// messages meanwhile.
+    fn set_stalled(&self, stalled: bool) {
+        let stalls = u64::from(stalled);
+        let before = self.shared.gauges.stalled.swap(stalls, Ordering::Relaxed);
+        if before == 0 && !stalled {
+            return;
+        }
+        let full = stalled.then(|| self.full());
+        let waiting = self.shared.write_queue.refuse_accepts(full);
+        refuse(waiting.into_iter(), &self.full());
+    }
+
+    /// One transaction over a group; rolled back on any error.
+    fn commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
+        let started = Instant::now();
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.try_commit(group, mode)));
+        match attempt {
+            Ok(Ok(written)) => {
+                let rows = group.iter().map(|pending| pending.batch.len()).sum();
+                self.shared.gauges.committed(rows, started.elapsed());
+                self.note_accepted(group);
+                self.set_stalled(!self.held.is_empty());
+                self.count_buried(&written);
+                if self.shared.log.is_too_long() {
+                    self.finish_log();
+                }
+                Ok(written)
+            }
+            Ok(Err(failure)) => {
+                self.rows.rollback();
+                Err(failure)
+            }
+            Err(panic) => {
+                self.rows.rollback();
+                Err(Failure::Row(panic_text(panic.as_ref())))
+            }
+        }
+    }
+
+    /// Brings what is left of the log into the database.
+    pub fn finish_log(&mut self) {
+        match checkpoint::bring_in(self.connection, &self.shared) {
+            Err(failure @ Failure::Fatal(_)) => {
+                self.survive(failure, &mut Vec::new());
+            }
+            // What is committed is in the log.
+            Err(failure) => tracing::warn!(?failure, "the log is not brought into smsc.db"),
+            Ok(_) => {}
+        }
+    }
+
+    fn try_commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
+        self.rows.begin()?;
+        let mut all = Vec::with_capacity(group.len());
+        for pending in group {
+            let mut written = Written::default();
+            self.apply(&pending.batch, mode, &mut written)?;
+            all.push(written);
+        }
+        balance::charge(self.connection, group, &all)?;
+        if let Some(fault) = self
+            .shared
+            .hooks
+            .before_commit
+            .as_ref()
+            .and_then(|hook| hook())
+        {
+            let error = rusqlite::ffi::Error::new(fault);
+            return Err(rusqlite::Error::SqliteFailure(error, None).into());
+        }
+        self.rows.commit()?;
+        Ok(all)
+    }
+
+    fn apply(
+        &mut self,
+        batch: &WriteBatch,
+        mode: Mode,
+        written: &mut Written,
+    ) -> Result<(), Failure> {
+        let mut pass = Pass {
+            rows: &mut self.rows,
+            hooks: &self.shared.hooks,
+            connection: self.connection,
+            mode,
+            rejected: &mut written.rejected,
+        };
+        let lost = &mut written.fin_lost;
+        let debug = |row: &dyn std::fmt::Debug| format!("{row:?}").into_bytes();
+        pass.each(
+            "msg",
+            &batch.accept,
+            |row| row.id,
+            remains_of_message,
+            Statements::accept,
+        )?;
+        pass.each(
+            "tries",
+            &batch.tries,
+            |row| row.id,
+            |row| debug(row),
+            Statements::tries,
+        )?;
+        pass.each(
+            "sent",
+            &batch.sent,
+            |row| row.id,
+            |row| debug(row),
+            Statements::sent,
+        )?;
+        pass.each(
+            "retry",
+            &batch.retry,
+            |row| row.id,
+            |row| debug(row),
+            Statements::retry,
+        )?;
+        pass.each(
+            "fin",
+            &batch.fin,
+            |row| row.id,
+            |row| debug(row),
+            |rows, fin| {
+                if !rows.fin(fin)? {
+                    lost.push(fin.id);
+                }
+                Ok(())
+            },
+        )?;
+        pass.each(
+            "told",
+            &batch.told,
+            |id| *id,
+            |id| debug(id),
+            |rows, id| rows.told(*id),
+        )?;
+        pass.each(
+            "change",
+            &batch.change,
+            |row| row.id,
+            |row| debug(row),
+            Statements::change,
+        )?;
+        pass.each(
+            "parked",
+            &batch.park,
+            |row| row.id,
+            |row| debug(row),
+            Statements::park,
+        )?;
+        pass.each(
+            "unpark",
+            &batch.unpark,
+            |id| *id,
+            |id| debug(id),
+            |rows, id| rows.unpark(*id),
+        )
+    }
+
+    /// A job's own transaction.
+    pub fn transaction<T>(
+        &mut self,
+        job: impl FnOnce(&Connection, &mut Marks) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        if self.dead {
+            return Err(StoreError::Closed);
+        }
+        let connection = self.connection;
+        let attempt = catch_unwind(AssertUnwindSafe(|| -> rusqlite::Result<T> {
+            self.rows.begin()?;
+            let result = job(connection, &mut self.rows.marks)?;
+            self.rows.commit()?;
+            Ok(result)
+        }));
+        let failure = match attempt {
+            Ok(Ok(result)) => return Ok(result),
+            Ok(Err(error)) => Failure::from(error),
+            Err(panic) => Failure::Other(panic_text(panic.as_ref())),
+        };
+        self.rows.rollback();
+        let text = match &failure {
+            Failure::Row(text) | Failure::Full(text) | Failure::Busy(text) => text.clone(),
+            Failure::Fatal(text) | Failure::Other(text) => text.clone(),
+        };
+        if matches!(failure, Failure::Fatal(_)) {
+            self.survive(failure, &mut Vec::new());
+        }
+        Err(failed(text))
+    }
+
+    /// Tells the search index when a message came below what it has read already.
+    fn note_accepted(&mut self, group: &[Pending]) {
+        if let Some(lowest) = self.rows.marks.lowest_accepted {
+            let shared = &self.shared;
+            shared
+                .highest
+                .fetch_max(self.rows.marks.highest, Ordering::Relaxed);
+            let count: usize = group.iter().map(|pending| pending.batch.accept.len()).sum();
+            shared.accepted.fetch_add(count as u64, Ordering::Relaxed);
+            if lowest <= shared.indexed_upto.load(Ordering::Relaxed) {
+                shared.index_again.fetch_min(lowest, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn count_buried(&self, written: &[Written]) {
+        let buried: usize = written.iter().map(|written| written.rejected.len()).sum();
+        if buried > 0 {
+            self.shared
+                .gauges
+                .quarantined
+                .fetch_add(buried as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+fn answer(group: impl Iterator<Item = Pending>, written: Vec<Written>) {
+    for (pending, written) in group.zip(written) {
+        let _ = pending.answer.send(Ok(written));
+    }
+}
+
+fn refuse(group: impl Iterator<Item = Pending>, error: &StoreError) {
+    for pending in group {
+        let _ = pending.answer.send(Err(error.clone()));
+    }
+}

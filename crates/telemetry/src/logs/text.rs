@@ -1,0 +1,112 @@
+//! The fields of a line for people: as the library writes them, but with nothing in them that a
+//! terminal would obey or that begins a line of its own.
+
+use std::fmt;
+
+use tracing::field::{Field, Visit};
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::Writer;
+
+use smsc_domain::visible::{visible, visible_lines};
+
+/// Writes the message, then `name=value` for each field.
+pub struct VisibleFields;
+
+struct Line<'a, 'w> {
+    writer: &'a mut Writer<'w>,
+    empty: bool,
+    result: fmt::Result,
+}
+
+impl<'w> FormatFields<'w> for VisibleFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
+        let mut line = Line {
+            writer: &mut writer,
+            empty: true,
+            result: Ok(()),
+        };
+        fields.record(&mut line);
+        line.result
+    }
+}
+
+impl Line<'_, '_> {
+    fn put(&mut self, field: &Field, value: &str) -> fmt::Result {
+        if !std::mem::take(&mut self.empty) {
+            self.writer.write_char(' ')?;
+        }
+        if field.name() == "message" {
+            return self.writer.write_str(&visible_lines(value));
+        }
+        let name = field.name().trim_start_matches("r#");
+        match self.writer.has_ansi_escapes() {
+            true => write!(self.writer, "\x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m")?,
+            false => write!(self.writer, "{name}=")?,
+        }
+        self.writer.write_str(&visible(value))
+    }
+}
+
+impl Visit for Line<'_, '_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // What other libraries' logs say about themselves.
+        if self.result.is_ok() && !field.name().starts_with("log.") {
+            self.result = self.put(field, &format!("{value:?}"));
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "message" => self.record_debug(field, &format_args!("{value}")),
+            _ => self.record_debug(field, &value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(octets);
+            Ok(octets.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_name_from_outside_stays_a_name() {
+        let page = Page::default();
+        let writer = page.clone();
+        let lines = tracing_subscriber::fmt::layer()
+            .with_ansi(false)
+            .fmt_fields(VisibleFields)
+            .with_writer(move || writer.clone());
+        let subscriber = tracing_subscriber::registry().with(lines);
+        tracing::subscriber::with_default(subscriber, || {
+            let system_id = "a\u{1b}[2J\nWARN forged\u{202e}";
+            tracing::warn!(%system_id, given = system_id, count = 3, "bind refused: {}", "two\nlines");
+        });
+        let octets = page.0.lock().unwrap().clone();
+        let text = String::from_utf8(octets).unwrap();
+        let (_, said) = text.split_once("bind refused").unwrap();
+        assert_eq!(
+            said,
+            ": two\n    lines system_id=a\\u{1b}[2J\\nWARN forged\\u{202e} \
+             given=\"a\\u{1b}[2J\\nWARN forged\\u{202e}\" count=3\n"
+        );
+    }
+}

@@ -1,0 +1,374 @@
+//! The metrics: one struct whose doc comments are the help texts. Handles are kept by who counts;
+//! nothing is looked up by name on the data path.
+
+mod handles;
+
+use std::ops::RangeInclusive;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use smsc_domain::policy::Reason;
+use smsc_domain::{command_status, state};
+use smsc_proto::{MessageState, TrafficSnapshot};
+
+pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
+
+/// A command_status by name.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct StatusLabel {
+    pub status: String,
+}
+
+/// Statuses that vendors may define (SMPP 3.4 §5.1.3).
+const VENDOR_STATUSES: RangeInclusive<u32> = 0x400..=0x4FF;
+/// Labels of statuses without a name of their own: those of vendors, and the rest.
+const OTHER_STATUSES: [&str; 2] = ["vendor", "other"];
+
+/// A message state by name.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct StateLabel {
+    pub state: String,
+}
+
+/// An operation of SMPP about messages that were submitted before, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperationLabel {
+    pub operation: &'static str,
+    pub status: String,
+}
+
+/// Actors of one kind.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ActorLabel {
+    pub actor: &'static str,
+}
+
+/// A queue by name: as many as there are accounts and operators.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct QueueLabel {
+    pub queue: String,
+}
+
+/// A queue, and how its attempts went.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct AttemptLabel {
+    pub queue: String,
+    pub result: &'static str,
+}
+
+/// How a peer answered an attempt of a queue.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct AnswerLabel {
+    pub queue: String,
+    pub status: String,
+}
+
+/// How something went, out of a few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ResultLabel {
+    pub result: &'static str,
+}
+
+/// Why something happened, out of a few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReasonLabel {
+    pub reason: &'static str,
+}
+
+/// An account, and why something of it was refused: as many as there are accounts and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PolicyLabel {
+    pub account: String,
+    pub reason: &'static str,
+}
+
+/// Seconds from microseconds, for what happens inside the process.
+const INSIDE: [f64; 9] = [0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0];
+/// Seconds of what a peer does.
+const OUTSIDE: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0];
+/// Seconds of what may take days.
+const LONG: [f64; 12] = [
+    0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1_800.0, 3_600.0, 21_600.0, 86_400.0,
+];
+
+fn inside() -> Histogram {
+    Histogram::new(INSIDE)
+}
+
+fn outside() -> Histogram {
+    Histogram::new(OUTSIDE)
+}
+
+fn long() -> Histogram {
+    Histogram::new(LONG)
+}
+
+/// Defines the struct, its registration and the reference in `docs/metrics.md` in one place.
+macro_rules! metrics {
+    ($($(#[doc = $help:literal])+ $field:ident: $kind:ty = $name:literal, $make:expr;)*) => {
+        /// Every counter and histogram of the process.
+        pub struct Metrics {
+            $($(#[doc = $help])+ pub $field: $kind,)*
+        }
+
+        impl Metrics {
+            /// Fresh metrics, registered under the prefix `smsc`.
+            pub fn new(registry: &mut Registry) -> Self {
+                let registry = registry.sub_registry_with_prefix("smsc");
+                $(
+                    let $field: $kind = $make;
+                    // The encoder ends help texts with a full stop of its own.
+                    registry.register($name, concat!($($help),+).trim().trim_end_matches('.'), $field.clone());
+                )*
+                Self { $($field,)* }
+            }
+
+            /// Name and help text of each, for the reference.
+            pub fn reference() -> Vec<(&'static str, &'static str)> {
+                vec![$((concat!("smsc_", $name), concat!($($help),+).trim()),)*]
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Messages acknowledged after their commit.
+    accepted: Counter = "messages_accepted", Counter::default();
+    /// Submissions refused, by the command_status of the answer.
+    refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
+    /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
+    operations: Family<OperationLabel, Counter> = "operations", Family::default();
+    /// alert_notifications of operators that were passed on to an account.
+    alerts: Counter = "alerts_forwarded", Counter::default();
+    /// Intermediate notifications of operators that were passed on to an account that asked for them.
+    notifications: Counter = "intermediate_notifications_forwarded", Counter::default();
+    /// Intermediate notifications of operators that an account asked for, but had no receiver for.
+    notifications_dropped: Counter = "intermediate_notifications_dropped", Counter::default();
+    /// alert_notifications of operators without an account, or without a receiver of it.
+    alerts_dropped: Counter = "alerts_dropped", Counter::default();
+    /// Calls of accounts by outbind.
+    outbinds: Counter = "outbinds", Counter::default();
+    /// Messages that reached a final state, by state.
+    finals: Family<StateLabel, Counter> = "messages_final", Family::default();
+    /// Long messages that were divided into parts for their peer.
+    divided: Counter = "messages_divided", Counter::default();
+    /// Messages that were put together from the parts that came.
+    assembled: Counter = "messages_assembled", Counter::default();
+    /// Parts that came again, with the same text, and were not sent again.
+    parts_repeated: Counter = "parts_repeated", Counter::default();
+    /// Parts that went on as they came because the rest of their message did not come in time or had no room, or because their reference was used for another message.
+    parts_given_up: Counter = "parts_given_up", Counter::default();
+    /// Characters that a peer's alphabet does not have and that were written otherwise.
+    characters_changed: Counter = "characters_changed", Counter::default();
+    /// Submissions without a matching route.
+    no_route: Counter = "submissions_without_route", Counter::default();
+    /// Messages of operators refused because equal ones had been sent on several times within a minute.
+    circles: Counter = "submissions_in_circles", Counter::default();
+    /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
+    policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
+    /// Numbers on opt-out lists that this node knows of.
+    opt_outs: Gauge = "opt_outs", Gauge::default();
+    /// Submissions refused because the queue was at its cap.
+    queue_full: Counter = "submissions_queue_full", Counter::default();
+    /// Submissions refused because the account was at its cap.
+    account_full: Counter = "submissions_account_full", Counter::default();
+    /// Submissions refused because the account had no cover for them, by reason: quota or balance.
+    not_covered: Family<ReasonLabel, Counter> = "submissions_not_covered", Family::default();
+    /// Submissions that repeated another one (duplicate_window), by result: refused, same_id (answered with the id of the first), or failed (the first was refused, or another node is just storing it).
+    duplicates: Family<ResultLabel, Counter> = "submissions_duplicate", Family::default();
+    /// Accepted submissions that this node remembers to find duplicates.
+    duplicate_entries: Gauge = "duplicate_guard_entries", Gauge::default();
+    /// Accepted submissions that were forgotten before the end of their duplicate_window: smpp.duplicate_entries is too small.
+    duplicates_forgotten: Counter = "duplicate_guard_forgotten", Counter::default();
+    /// Submissions that were compared with this node's own ones only, because Redis did not answer.
+    duplicates_unshared: Counter = "duplicate_guard_unshared", Counter::default();
+    /// Attempts that failed for a while and will be repeated.
+    retries: Counter = "attempts_retried", Counter::default();
+    /// Attempts whose answer never came.
+    outcome_unknown: Counter = "attempts_outcome_unknown", Counter::default();
+    /// Answers that came after the response timeout and were adopted.
+    late_answers: Counter = "attempts_answered_late", Counter::default();
+    /// Attempts that an operator answered with a throttling status; they wait and do not count.
+    throttled_by_operator: Counter = "attempts_throttled_by_operator", Counter::default();
+    /// Messages moved to the next target of their route.
+    failovers: Counter = "messages_failed_over", Counter::default();
+    /// Messages and receipts that outlived their validity in a queue.
+    expired: Counter = "messages_expired", Counter::default();
+    /// Operators' receipts matched with a message.
+    receipts_matched: Counter = "operator_receipts_matched", Counter::default();
+    /// Operators' receipts that matched nothing and were parked.
+    receipts_unmatched: Counter = "operator_receipts_unmatched", Counter::default();
+    /// Operators' receipts held because their submit_sm_resp had not been seen yet.
+    receipts_early: Counter = "operator_receipts_early", Counter::default();
+    /// Operators' receipts for messages that were final already.
+    receipts_repeated: Counter = "operator_receipts_repeated", Counter::default();
+    /// Receipts of operators about messages that had ended without one: UNKNOWN when the wait was over, EXPIRED or DELETED. Acknowledged; the state stays.
+    receipts_late: Counter = "operator_receipts_late", Counter::default();
+    /// Message ids that an operator gave again while an earlier message with the same id waited for its receipt.
+    ids_reused: Counter = "operator_message_ids_reused", Counter::default();
+    /// Times that the receipts of an operator with `message_id = "auto"` were found by another form of their ids than the one it was known by.
+    id_forms_changed: Counter = "operator_message_id_forms_changed", Counter::default();
+    /// Parked receipts dropped at the end of their time or for lack of room.
+    receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
+    /// Parked receipts that a person matched with a message.
+    receipts_matched_by_hand: Counter = "operator_receipts_matched_by_hand", Counter::default();
+    /// Parked receipts that a person dropped.
+    receipts_dropped_by_hand: Counter = "operator_receipts_dropped_by_hand", Counter::default();
+    /// Failed messages sent again as new ones, by order of a person.
+    replayed: Counter = "messages_replayed", Counter::default();
+    /// Messages ended UNKNOWN because no receipt came within the correlation TTL.
+    receipts_overdue: Counter = "operator_receipts_overdue", Counter::default();
+    /// Final states that were reported for messages that were final already.
+    repeated_finals: Counter = "messages_final_repeated", Counter::default();
+    /// Receipts that accounts acknowledged.
+    receipts_told: Counter = "receipts_acknowledged", Counter::default();
+    /// Receipts that accounts refused for good.
+    receipts_refused: Counter = "receipts_refused", Counter::default();
+    /// Receipts given up because nobody took them in time (`validity.receipts`), or because their queue was purged.
+    receipts_given_up: Counter = "receipts_given_up", Counter::default();
+    /// Receipts for accounts that are not configured any more.
+    receipts_homeless: Counter = "receipts_without_account", Counter::default();
+    /// Binds refused, by the command_status of the answer.
+    binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
+    /// Binds refused for who they are, by reason, whatever they were told: unknown (no such account, or not enabled), address (not allowed from there), password, certificate (not one of the account's), or busy (too many checks of passwords waited).
+    binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
+    /// Binds to operators that failed or were lost.
+    binds_lost: Counter = "operator_binds_lost", Counter::default();
+    /// Times that this node lost its lease and stood back.
+    leases_lost: Counter = "cluster_leases_lost", Counter::default();
+    /// Dead nodes that this node has taken over.
+    nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
+    /// Items that other nodes have handed over to this one through the hand-off table.
+    items_collected: Counter = "cluster_items_collected", Counter::default();
+    /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
+    janitor_rounds: Counter = "janitor_rounds", Counter::default();
+    /// Active messages that no queue of their owner knew, found by comparing store and queues, and put back.
+    put_back: Counter = "messages_put_back", Counter::default();
+    /// Connections refused because the listener was at its limit.
+    connections_refused: Counter = "connections_refused", Counter::default();
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late, or crowded (smpp.max_unbound_per_address).
+    connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
+    /// Connections that were cut off because the peer did not read, in or out.
+    slow_readers: Counter = "slow_readers_cut_off", Counter::default();
+    /// Silent binds that made room for a new one of their account.
+    binds_replaced: Counter = "binds_replaced", Counter::default();
+    /// PDUs that could not be read, by the command_status of the answer.
+    malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
+    /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
+    attempt_seconds: Family<QueueLabel, Histogram> = "attempt_seconds", Family::new_with_constructor(outside as fn() -> Histogram);
+    /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
+    attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
+    /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
+    attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
+    /// Seconds from reading submissions until they are durable or refused; one observation per batch.
+    ingest_seconds: Histogram = "ingest_seconds", outside();
+    /// Seconds from the acceptance of a message until its final state, by state.
+    message_seconds: Family<StateLabel, Histogram> = "message_seconds", Family::new_with_constructor(long as fn() -> Histogram);
+    /// Seconds from the final state of a message until its account has acknowledged the receipt.
+    receipt_seconds: Histogram = "receipt_seconds", long();
+    /// Pauses of a queue because its operator's or account's rate was used up.
+    throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Numbers whose network was wanted by messages that wait for it, by result: cached (this node knew), shared (Redis knew), found, not_ported or failed.
+    lookups: Family<ResultLabel, Counter> = "resolver_lookups", Family::default();
+    /// Seconds that the look-up service took for a number, failures included.
+    lookup_seconds: Histogram = "resolver_lookup_seconds", outside();
+    /// Messages whose number could not be looked up, by what became of them: routed or refused.
+    lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
+    /// 1 while the look-up service counts as away (resolver.breaker_failures).
+    resolver_away: Gauge = "resolver_service_away", Gauge::default();
+    /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
+    mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
+    /// Seconds that messages between actors waited, by kind of actor.
+    mailbox_wait: Family<ActorLabel, Histogram> = "actor_mailbox_wait_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
+    /// Seconds that an actor took to handle a message, by kind of actor.
+    handling: Family<ActorLabel, Histogram> = "actor_handling_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
+    /// Messages that are traced, by reason: head (picked by telemetry.trace_ratio), parent (the sender asked for it) or failure.
+    traces: Family<ReasonLabel, Counter> = "traces", Family::default();
+    /// Spans that the collector has taken.
+    spans_exported: Counter = "trace_spans_exported", Counter::default();
+    /// Spans that were lost, by reason: full (the queue of spans was full), refused (the collector did not take them) or busy (the trace of a failure, among too many).
+    spans_dropped: Family<ReasonLabel, Counter> = "trace_spans_dropped", Family::default();
+    /// Spans that wait for the collector.
+    spans_waiting: Gauge = "trace_spans_waiting", Gauge::default();
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// Counts a refused submission.
+    pub fn refused(&self, status: u32) {
+        self.refusals.get_or_create(&status_label(status)).inc();
+    }
+
+    /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are told apart:
+    /// there are few of them, and they are what an operator's support asks for.
+    pub fn attempt_refused(&self, queue: &str, status: u32) {
+        let status = match VENDOR_STATUSES.contains(&status) {
+            true => command_status::display(status),
+            false => status_label(status).status,
+        };
+        let queue = queue.to_owned();
+        let label = AnswerLabel { queue, status };
+        self.attempts_refused.get_or_create(&label).inc();
+    }
+
+    /// Counts a submission that policy refuses.
+    pub fn policy_refused(&self, account: &str, reason: Reason) {
+        let label = PolicyLabel {
+            account: account.to_owned(),
+            reason: reason.as_str(),
+        };
+        self.policy_refusals.get_or_create(&label).inc();
+    }
+
+    /// What went through this node, for rates.
+    pub fn traffic(&self) -> TrafficSnapshot {
+        let refusals = command_status::names().chain(OTHER_STATUSES);
+        let refused = refusals.filter_map(|status| {
+            let status = status.to_owned();
+            Some(self.refusals.get(&StatusLabel { status })?.get())
+        });
+        let (mut delivered_total, mut failed_total) = (0, 0);
+        for number in state::DELIVERED..=state::REJECTED {
+            let state = state::name(number).to_owned();
+            let ended = self.finals.get(&StateLabel { state });
+            let ended = ended.map_or(0, |counter| counter.get());
+            match number {
+                state::DELIVERED | state::ACCEPTED => delivered_total += ended,
+                _ => failed_total += ended,
+            }
+        }
+        TrafficSnapshot {
+            accepted_total: self.accepted.get(),
+            refused_total: refused.sum(),
+            delivered_total,
+            failed_total,
+            told_total: self.receipts_told.get(),
+        }
+    }
+}
+
+/// The label of a state.
+fn state_label(state: MessageState) -> StateLabel {
+    StateLabel {
+        state: state::name(state as i32 as u8).to_owned(),
+    }
+}
+
+/// The label of a command_status; unknown ones share a few labels, so that a peer cannot make
+/// more of them.
+pub fn status_label(status: u32) -> StatusLabel {
+    let status = match command_status::name(status) {
+        Some(name) => name,
+        None if VENDOR_STATUSES.contains(&status) => OTHER_STATUSES[0],
+        None => OTHER_STATUSES[1],
+    };
+    StatusLabel {
+        status: status.to_owned(),
+    }
+}

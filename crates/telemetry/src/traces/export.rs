@@ -1,0 +1,158 @@
+//! The thread that sends spans to the collector, a batch at a time.
+//!
+//! Started by [`Traces`](super::Traces). Keeps true that a collector that is slow, away or refuses
+//! costs nothing but spans: they are counted, the log says it once, and is told when it is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use opentelemetry_otlp::SpanExporter;
+use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::environment::Settings;
+use crate::metrics::{Metrics, ReasonLabel};
+
+/// Pauses before a batch that was not taken is sent once more.
+const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+
+/// What the thread is asked for.
+pub enum Command {
+    Span(Box<SpanData>),
+    /// Sends what came before, and says when that is done.
+    Flush(oneshot::Sender<()>),
+}
+
+struct Worker {
+    exporter: SpanExporter,
+    commands: mpsc::Receiver<Command>,
+    settings: Settings,
+    metrics: Arc<Metrics>,
+    refused: Counter,
+    /// The collector has not taken the last batch.
+    failing: bool,
+}
+
+/// The counter of lost spans for one reason.
+pub fn dropped(metrics: &Metrics, reason: &'static str) -> Counter {
+    metrics
+        .spans_dropped
+        .get_or_create_owned(&ReasonLabel { reason })
+}
+
+/// Starts the thread; gives the bounded queue to it.
+///
+/// # Errors
+/// The exporter cannot be built from the environment; the text names the variable.
+pub fn start(settings: Settings, metrics: Arc<Metrics>) -> anyhow::Result<mpsc::Sender<Command>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut exporter = {
+        // Connections belong to this runtime.
+        let _inside = runtime.enter();
+        SpanExporter::builder().build().context(
+            "the OTLP exporter cannot be built: check the OTEL_EXPORTER_OTLP_* variables",
+        )?
+    };
+    exporter.set_resource(&settings.resource);
+    let (sender, commands) = mpsc::channel(settings.queue);
+    let worker = Worker {
+        exporter,
+        commands,
+        refused: dropped(&metrics, "refused"),
+        metrics,
+        settings,
+        failing: false,
+    };
+    std::thread::Builder::new()
+        .name("traces".to_owned())
+        .spawn(move || runtime.block_on(worker.run()))?;
+    Ok(sender)
+}
+
+// === impl Worker ===
+
+impl Worker {
+    async fn run(mut self) {
+        let mut batch = Vec::with_capacity(self.settings.batch);
+        loop {
+            let flush = match self.gather(&mut batch).await {
+                Ok(flush) => flush,
+                Err(()) => return self.send(&mut batch, true).await,
+            };
+            self.send(&mut batch, flush.is_some()).await;
+            if let Some(flushed) = flush {
+                let _ = flushed.send(());
+            }
+        }
+    }
+
+    /// Waits until a batch is full, its time is over, or somebody wants it sent. An error when
+    /// nobody can send any more.
+    async fn gather(
+        &mut self,
+        batch: &mut Vec<SpanData>,
+    ) -> Result<Option<oneshot::Sender<()>>, ()> {
+        let mut until = None;
+        while batch.len() < self.settings.batch {
+            let next = match until {
+                None => self.commands.recv().await,
+                Some(until) => match timeout_at(until, self.commands.recv()).await {
+                    Ok(next) => next,
+                    Err(_) => break,
+                },
+            };
+            match next {
+                Some(Command::Span(span)) => {
+                    batch.push(*span);
+                    until.get_or_insert_with(|| Instant::now() + self.settings.delay);
+                }
+                Some(Command::Flush(flushed)) => return Ok(Some(flushed)),
+                None => return Err(()),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn send(&mut self, batch: &mut Vec<SpanData>, last: bool) {
+        let count = batch.len();
+        if count == 0 {
+            return;
+        }
+        let spans = std::mem::take(batch);
+        let mut pauses = AGAIN.iter().take(if last { 0 } else { AGAIN.len() });
+        let taken = loop {
+            let sent = timeout(self.settings.timeout, self.exporter.export(spans.clone())).await;
+            let error = match sent {
+                Ok(Ok(())) => break true,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => format!("no answer within {:?}", self.settings.timeout),
+            };
+            if !self.failing {
+                self.failing = true;
+                tracing::warn!(
+                    %error,
+                    "the collector does not take spans; until it does they are dropped and counted"
+                );
+            }
+            match pauses.next() {
+                Some(pause) => tokio::time::sleep(*pause).await,
+                None => break false,
+            }
+        };
+        self.metrics.spans_waiting.dec_by(count as i64);
+        if !taken {
+            self.refused.inc_by(count as u64);
+            return;
+        }
+        self.metrics.spans_exported.inc_by(count as u64);
+        if self.failing {
+            self.failing = false;
+            tracing::info!("the collector takes spans again");
+        }
+    }
+}
