@@ -69,9 +69,9 @@ choice! {
 section! {
     /// `[content]`: putting long messages together.
     pub struct Content {
-        /// Parts wait this long for the rest of their message; then they go on as they came.
+        /// Parts wait this long for the rest of their message; then they go on unchanged.
         reassembly_timeout: Duration = Duration::from_secs(600),
-        /// Most parts that wait for the rest of their message, on one node; beyond, the oldest go on as they came.
+        /// Most parts that wait for the rest of their message, on one node; with more, the oldest go on unchanged.
         reassembly_parts: u32 = 100_000,
     }
 }

@@ -22,7 +22,7 @@ use crate::domain::settings::{Key, Kind};
 section! {
     /// `[secrets]`: how passwords of accounts and operators are kept in the store and its history.
     pub struct Secrets {
-        /// Keys, 64 hexadecimal digits each (`openssl rand -hex 32`), with blanks between them: the first one seals, each of them opens. Without one, passwords are kept in clear. For the environment; in a file write `key_file`.
+        /// Keys, 64 hexadecimal digits each (`openssl rand -hex 32`), separated by blanks: the first one seals, all of them open. Without a key, passwords are kept in clear. For the environment; in a file use `key_file`.
         key: Option<SecretString> = None,
         /// File with the keys, one per line, the same for all nodes that share a store.
         key_file: Option<std::path::PathBuf> = None,

@@ -68,7 +68,7 @@ const CONNECTOR_INSTEAD: &[(&str, &str, &str)] = &[
     (
         "trx_to",
         "300",
-        "binds stay; enquire_link_interval tells when they are asked for life",
+        "binds stay; enquire_link_interval says when enquire_link is sent",
     ),
     (
         "requeue_delay",

@@ -86,7 +86,7 @@ const INSTEAD: &[(&str, &str)] = &[
     ),
     (
         "idle-timeout",
-        "binds stay; enquire_link_interval tells when they are asked for life",
+        "binds stay; enquire_link_interval says when enquire_link is sent",
     ),
     (
         "wait-ack-expire",
