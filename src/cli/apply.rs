@@ -17,8 +17,8 @@ use crate::http::view::Changed;
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Configuration file whose accounts, operators, routes and policy shall hold; also tells where the SMSC
-    /// is, unless --url or --config does.
+    /// Configuration file with the accounts, operators, routes and policy; also gives the address of the
+    /// SMSC, unless --url or --config does.
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
     /// Only show what would change.

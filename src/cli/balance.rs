@@ -23,7 +23,7 @@ enum Order {
     },
     /// Add credits to the balance of an account, or take some back.
     Add(Add),
-    /// Show what was put into the balance of an account, newest first.
+    /// Show the top-ups of an account, newest first.
     TopUps {
         /// The system_id of the account.
         account: String,

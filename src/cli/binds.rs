@@ -10,7 +10,7 @@ use crate::http::view::{Bind, Binds, Done, Operator, Operators};
 pub struct Args {
     /// Only this operator's or account's binds.
     name: Option<String>,
-    /// Order every bind of the operator to do this.
+    /// Command for every bind of the operator.
     #[arg(value_enum, requires = "name")]
     command: Option<Order>,
     #[command(flatten)]

@@ -40,13 +40,13 @@ pub struct Connection {
     /// Configuration file of the SMSC, to take address, token and data folder from.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Certificates (PEM) that an https:// address may descend from, besides those that this machine trusts.
+    /// Certificate authorities (PEM) to trust for an https:// address, besides those of this machine.
     #[arg(long, value_name = "FILE", env = "SMSC_CA")]
     ca: Option<PathBuf>,
     /// Data folder of the SMSC [default: ./smsc-data].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Print the answer of the admin API as it is.
+    /// Print the response of the admin API as it is.
     #[arg(long)]
     pub json: bool,
 }

@@ -18,13 +18,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum From {
-    /// kannel.conf, and the files that it includes or names.
+    /// Convert kannel.conf, and the files that it includes or names.
     Kannel {
         /// kannel.conf; the file of an opensmppbox too, if it is another one.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// What Jasmin's jcli shows, captured: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l.
+    /// Convert captured output of Jasmin's jcli: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l.
     Jasmin {
         /// The captures, together.
         #[arg(required = true)]

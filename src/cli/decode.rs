@@ -34,13 +34,13 @@ pub struct Args {
     /// Hexadecimal digits, with or without blanks, colons, commas or 0x; - reads standard input.
     #[arg(value_name = "HEX", required = true, num_args = 1..)]
     hex: Vec<String>,
-    /// It is one PDU or several, also if it does not look like it.
+    /// Read it as one or several PDUs, even if it does not look like one.
     #[arg(long, conflicts_with_all = ["user_data", "data_coding", "header", "packed"])]
     pdu: bool,
-    /// It is user data: a text, perhaps with a header in front.
+    /// Read it as user data: a text, perhaps after a header.
     #[arg(long)]
     user_data: bool,
-    /// data_coding of user data, as 8 or 0x08; without one its text is shown in every way that fits.
+    /// data_coding of user data, as 8 or 0x08; without it, the text is shown in every encoding that fits.
     #[arg(long, value_name = "N", value_parser = octet)]
     data_coding: Option<u8>,
     /// Whether user data begins with a header; without it, if it looks like one.
@@ -49,7 +49,7 @@ pub struct Args {
     /// Whether septets of user data are packed; without it, if an octet is above 7F.
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     packed: Option<bool>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

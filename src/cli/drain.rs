@@ -13,10 +13,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Arguments of `smsc drain`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Take messages and binds again.
+    /// Accept messages and binds again.
     #[arg(long)]
     resume: bool,
-    /// Only show how far it is.
+    /// Only show the progress.
     #[arg(long, conflicts_with = "resume")]
     status: bool,
     /// Seconds to wait for windows in flight; 0 does not wait.

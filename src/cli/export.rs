@@ -45,10 +45,10 @@ pub struct Args {
         hide_env_values = true
     )]
     to_database: Option<String>,
-    /// The texts too.
+    /// Include the texts.
     #[arg(long)]
     with_text: bool,
-    /// Messages that have not ended too, with the state ENROUTE.
+    /// Include messages that have not ended, with the state ENROUTE.
     #[arg(long)]
     include_active: bool,
     /// The data folder of the SMSC, or a backup [default: ./smsc-data].

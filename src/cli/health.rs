@@ -16,13 +16,13 @@ use crate::simulator::options::parse_duration;
 /// Arguments of `smsc health`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only ask whether the process answers; a node that drains is alive.
+    /// Only ask whether the process answers; a draining node is alive.
     #[arg(long)]
     live: bool,
     /// Address of the SMSC [default: http.listen of the configuration, or http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Certificates (PEM) to believe besides those of the machine's authorities.
+    /// Certificates (PEM) to trust, besides the authorities of this machine.
     #[arg(long, value_name = "FILE", env = "SMSC_CA")]
     ca: Option<PathBuf>,
     /// Configuration file of the SMSC, to take the address and the certificate from.

@@ -77,7 +77,7 @@ pub struct Args {
     /// After a lost connection, send unanswered messages again (counted apart).
     #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
     resubmit: Switch,
-    /// Wait this long for missing answers and receipts after the last sign of life.
+    /// Wait this long for missing answers and receipts after the last activity.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     settle: Duration,
     /// Share the binds among this many threads.

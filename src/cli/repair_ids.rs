@@ -20,7 +20,7 @@ pub struct Args {
     /// Configuration file of the SMSC: its data folder, or its PostgreSQL database.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Only say what would be done.
+    /// Only print what would be done.
     #[arg(long)]
     dry_run: bool,
     /// Do not ask.

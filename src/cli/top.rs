@@ -33,7 +33,7 @@ const ONCE_WITHIN: Duration = Duration::from_secs(20);
 /// Arguments of `smsc top`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print one frame as text and end; with --json, the events of it.
+    /// Print one frame as text and exit; with --json, its events.
     #[arg(long)]
     once: bool,
     /// Columns of that frame.

@@ -17,7 +17,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Who changed what, the newest first.
+    /// List who changed what, newest first.
     Versions {
         /// Versions to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -25,14 +25,14 @@ enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// What one version changed.
+    /// Show what one version changed.
     Show {
         /// Number of the version.
         version: u64,
         #[command(flatten)]
         connection: Connection,
     },
-    /// What applying the node's own file would change.
+    /// Show what applying the node's own file would change.
     Diff {
         #[command(flatten)]
         connection: Connection,
@@ -42,7 +42,7 @@ enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// Make everything as it was in an earlier version.
+    /// Restore an earlier version, as a new one.
     Rollback {
         /// Number of the version.
         version: u64,
