@@ -1,7 +1,7 @@
-//! The composition root: opens the store, builds every actor, and takes it all down again.
+//! The composition root: opens the store, starts every actor, and stops them again.
 //!
-//! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
-//! in the reverse order. Called by `smsc serve` and by tests.
+//! Reads top-down: [`start`] in dependency order, [`App::run`] until a signal, [`App::stop`] in the
+//! reverse order. Called by `smsc serve` and by tests.
 
 pub mod bootstrap;
 mod doors;

@@ -1,8 +1,8 @@
-//! The data pump: messages of a range of ids become rows, and the rows go into a file or a database.
+//! Export: messages of a range of ids become rows, which go into a file or a database.
 //!
 //! Called by `smsc export`, beside a running server or without one. The store reads in id order in
-//! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Keeps true that every
-//! format has the same columns, and that active messages never leave as if they were final.
+//! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Guarantees that every
+//! format has the same columns, and that active messages are never exported as final.
 
 pub mod columns;
 pub mod database;

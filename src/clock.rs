@@ -1,6 +1,6 @@
 //! The only place that reads the wall clock.
 //!
-//! Everything that stamps or compares Unix time asks here, so that a unit test with a paused tokio
+//! Everything that stores or compares Unix time uses this, so that a unit test with a paused tokio
 //! clock sees wall time move together with its timers. Durations and deadlines inside an actor use
 //! `tokio::time::Instant`; only times that are stored, logged or put on the wire come from here.
 

@@ -1,7 +1,7 @@
-//! The rules of the business, pure: no sockets, no clock, no store, no actors.
+//! The business rules, pure: no sockets, no clock, no store, no actors.
 //!
-//! Everything here is a value or a function of its arguments; time comes in as a parameter. Called
-//! by the actors, the store, the configuration and the HTTP layer; calls nothing of ours.
+//! Everything here is a value or a function of its arguments; time is a parameter. Called by the
+//! actors, the store, the configuration and the HTTP layer; calls no other module of this crate.
 
 pub mod access;
 pub mod account;

@@ -8,10 +8,10 @@
 //!  └─ pacer (wakes binds on time), progress, journal     └─→ summary ─→ table, JSON, report.html
 //! ```
 //!
-//! What it keeps true: every message carries a reference that is unique in the run and in time;
-//! latency is counted from when a message should have been sent; an accepted message is missing
-//! until a receipt with exactly its id has come. A message costs about one encode, two decodes and
-//! its share of reads and writes: no task or channel per message.
+//! Invariants: every message carries a reference that is unique in the run and in time; latency is
+//! counted from when a message should have been sent; an accepted message is missing until a
+//! receipt with exactly its id has come. A message costs about one encode, two decodes and its
+//! share of reads and writes: no task or channel per message.
 
 pub mod bind;
 pub mod counts;

@@ -8,10 +8,10 @@
 //!      └─ MO, journal flush, counters       hub (receipts for another bind, parked receipts)
 //! ```
 //!
-//! What it keeps true: each accepted message has an id that is never used again, a line in the
-//! journal, and (when asked for) a receipt that is repeated after a lost connection until it is
-//! acknowledged. It keeps nothing over a restart. A message costs about one decode, two encodes and
-//! its share of one read and one write: no task, channel or map per message.
+//! Invariants: each accepted message has an id that is never used again, a line in the journal, and
+//! (when asked for) a receipt that is repeated after a lost connection until it is acknowledged. It
+//! keeps nothing over a restart. A message costs about one decode, two encodes and its share of one
+//! read and one write: no task, channel or map per message.
 
 mod connection;
 pub mod counters;

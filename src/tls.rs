@@ -1,10 +1,10 @@
-//! TLS as this program speaks it: certificates, keys and authorities from files, by rustls and ring.
+//! TLS: certificates, keys and authorities from files, by rustls and ring.
 //!
-//! The admin API and the listeners for ESMEs serve with a [`Server`], which reads its files again when
-//! they have changed: looked at by the handshakes themselves, at most once a minute, and on SIGHUP.
-//! Connections that are open keep what they have. Operators are dialled with a [`client_config`] that
-//! is read at each connect. Keeps true that files that cannot be used leave what is in force, and that
-//! every error names the setting.
+//! The admin API and the listeners for ESMEs serve with a [`Server`], which re-reads its files when
+//! they have changed: checked at handshakes, at most once a minute, and on SIGHUP. Open connections
+//! are not affected. Connections to operators use a [`client_config`] that is read at each connect.
+//! Guarantees that unusable files leave the current certificate in use, and that every error names the
+//! setting.
 
 mod client;
 mod watched;

@@ -1,7 +1,7 @@
-//! The actors of a process, started in the order of dependence.
+//! The actors of a process, started in dependency order.
 //!
-//! Called by [`super::start`] from top to bottom. Keeps true that an actor is watched from its start, and
-//! that queues exist before anybody may submit.
+//! Called by [`super::start`] from top to bottom. Guarantees that an actor is supervised from its start,
+//! and that queues exist before anybody may submit.
 
 use std::collections::HashMap;
 use std::sync::Arc;

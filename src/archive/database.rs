@@ -1,8 +1,8 @@
 //! A second database: rows go into the table `sms_archive` of any PostgreSQL.
 //!
-//! Keeps true that a row is there once however often it is sent (its id is the key, the last one
+//! Guarantees that a row is there once however often it is sent (its id is the key, the last one
 //! wins), that rows and the mark of how far the range has come are committed together, and that the
-//! mark never passes an active message, so that a later run of the same range comes back to it.
+//! mark never passes an active message, so that a later run of the same range starts there.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! `smsc migrate-store`: moves everything from the embedded store into the PostgreSQL database.
 //!
 //! Run once, while nothing runs on either; broken off, it goes on where it was. One thread reads
-//! ahead while this one writes. Keeps true that the embedded store is only read, that memory does
+//! ahead while this one writes. Guarantees that the embedded store is only read, that memory does
 //! not grow with it, and that it ends well only when every row has arrived.
 
 use std::collections::{HashMap, HashSet};

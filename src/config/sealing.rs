@@ -2,7 +2,7 @@
 //!
 //! Called by the actors between the store and whoever works with its bodies. A secret is sealed with
 //! the first key of `[secrets]` by XChaCha20-Poly1305 under a random nonce of 192 bits, bound to its
-//! resource and field, so that it opens nowhere else; every key opens. Keeps true that a body that is
+//! resource and field, so that it opens nowhere else; every key opens. Guarantees that a body that is
 //! opened is the text it was before it was sealed, and that what is in clear stays readable.
 
 use std::fmt;

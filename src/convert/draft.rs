@@ -1,7 +1,8 @@
-//! Our configuration while it is put together: tables with written values, and the file in the end.
+//! The resulting configuration while it is built: tables with formatted values, and finally the
+//! file.
 //!
-//! Used by both converters. Keeps true what `smsc check-config` asks of names: short enough,
-//! different from each other, made of the letters that are allowed.
+//! Used by both converters. Keeps names valid for `smsc check-config`: short enough, different from
+//! each other, made of the letters that are allowed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

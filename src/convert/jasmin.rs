@@ -2,8 +2,8 @@
 //! or the commands with which it was set up (`user -a` … `ok`), which also have the passwords.
 //!
 //! The texts become records ([`read`]), filters become conditions ([`filters`]), users become
-//! accounts and connectors operators ([`peers`]), routes are settled so that the first matching one
-//! still decides ([`routing`]).
+//! accounts and connectors operators ([`peers`]), routes are resolved so that the first matching
+//! one still decides ([`routing`]).
 
 mod filters;
 mod peers;

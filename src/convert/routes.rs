@@ -1,7 +1,7 @@
-//! From rules that are asked in order to routes of which the most specific one wins.
+//! Converts rules that are tried in order into routes of which the most specific one wins.
 //!
-//! Other products ask their routes one after the other, or every connection whether it wants the
-//! message. Ours are chosen by the longest prefix, then by the account. [`settle`] gives every
+//! Other products try their routes one after the other, or ask every connection whether it takes
+//! the message. Ours are chosen by the longest prefix, then by the account. [`settle`] gives every
 //! combination of conditions that can hold together a route of its own, so that both agree on every
 //! message, and leaves out those that change nothing.
 

@@ -1,4 +1,4 @@
-//! Who may do what with the admin API: roles, each of which may do all that the one before may.
+//! Roles of the admin API; each includes the permissions of the one before.
 //!
 //! Used by the route table of `http`, by the token store and by the command line.
 

@@ -1,9 +1,9 @@
 //! Checking an ESME's password: plain (constant time) or an argon2id hash.
 //!
-//! argon2id costs tens of milliseconds and megabytes on purpose, so the caller runs
-//! [`Passwords::verify`] on a blocking thread, not too many at once, and a password that was right once is remembered as a
-//! keyed digest in RAM: an ESME that re-binds a hundred sessions pays once. Wrong passwords are
-//! never remembered; they always cost the full price. Errors fail closed.
+//! argon2id costs tens of milliseconds and megabytes on purpose, so the caller runs [`Passwords::verify`] on
+//! a blocking thread, not too many at once, and a verified password is remembered as a keyed digest in RAM:
+//! an ESME that re-binds a hundred sessions pays once. Wrong passwords are never remembered; they always cost
+//! the full price. Errors fail closed.
 
 use std::collections::HashMap;
 use std::hash::Hasher;

@@ -1,17 +1,17 @@
-//! How fast an operator is sent to after it has said that it is too much: additive increase,
-//! multiplicative decrease (AIMD), as for a congested network.
+//! The sending rate to an operator after throttling: additive increase, multiplicative decrease (AIMD), as
+//! in congestion control.
 //!
-//! Used by the queue of an operator, one per node. A refusal halves the rate, beginning from what was
-//! really sent in the last second, down to a floor. Then it is judged whether that has helped. Where
-//! too much was sent, half as much brings fewer refusals; an operator that refuses the same part of it
-//! means something else, such as one network behind it, and the rest must not be starved for that: its
-//! refusals do not count until the limit has gone, and that share of them is expected for ten minutes: only
-//! more than chance makes of it counts then. Refusals that go on far below the refused rate are judged
-//! again, and after two minutes they only slow the climb: whatever was concluded from bad luck ends.
+//! Used by the queue of an operator, one per node. A refusal halves the rate, beginning from the actual
+//! rate of the last second, down to a floor. Then the effect is evaluated. If the rate was too high, half
+//! of it brings fewer refusals. An operator that refuses the same share means something else, such as one
+//! network behind it, and the other messages must not be slowed for that: its refusals do not count until
+//! the limit is lifted, and that share is considered normal for ten minutes: only a significantly higher
+//! share counts then. Refusals that go on far below the refused rate are evaluated again, and after two
+//! minutes they only slow the rise, so that a conclusion drawn from bad luck does not last.
 //!
-//! While nothing is refused, the rate climbs by a twentieth a second, and faster where it was never
-//! refused, until it is the configured one, or twice the one that the limit began with: then the limit
-//! goes. Time comes in. Nothing is counted per message while there is no limit.
+//! While nothing is refused, the rate rises by a twentieth a second, and faster where it was never refused,
+//! until it is the configured one, or twice the one that the limit began with: then the limit is lifted.
+//! The caller passes the time. Nothing is counted per message while there is no limit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

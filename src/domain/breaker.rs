@@ -1,10 +1,10 @@
-//! A circuit breaker: a service that fails again and again is left alone for a while.
+//! A circuit breaker: a service that fails repeatedly gets no calls for a while.
 //!
 //! Used by the resolver for its look-up service and by the queues for their operators. Closed until
-//! so many calls in a row, or such a share of the calls of ten seconds, have failed; then open for a
-//! pause, in which nobody calls; then half open: a few calls try, and either all of them succeed or
-//! the pause begins anew. Time comes in. Keeps true that only calls which [`Breaker::admit`] let
-//! through decide how a pause ends.
+//! a number of calls in a row, or a share of the calls of ten seconds, have failed; then open for a
+//! pause without calls; then half open: a few calls are tried, and either all of them succeed or the
+//! pause begins again. The caller passes the time. Guarantees that only calls which
+//! [`Breaker::admit`] let through decide how a pause ends.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

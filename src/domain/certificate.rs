@@ -1,4 +1,4 @@
-//! Certificates of clients: what one has shown, and which one an account wants to see.
+//! Client certificates: what a client presented, and what an account requires.
 
 /// What a fingerprint begins with, where it is written.
 const FINGERPRINT: &str = "sha256:";

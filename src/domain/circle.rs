@@ -1,8 +1,9 @@
-//! Messages that go round in a circle between peers that send on what is for neither of them.
+//! Loop detection: messages that circulate between peers which forward messages that are for neither of
+//! them.
 //!
-//! No field of SMPP counts hops, so equal messages are counted instead: one that passes again and again
-//! within a minute is going round. Asked by ingest for what operators bring and a route sends on, under
-//! a lock; hashes only, bounded.
+//! No field of SMPP counts hops, so equal messages are counted instead: one that passes repeatedly
+//! within a minute is in a loop. Called by ingest, under a lock, for messages from operators that a
+//! route sends on; hashes only, bounded.
 
 use std::collections::HashMap;
 

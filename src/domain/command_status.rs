@@ -1,9 +1,9 @@
-//! Names of command_status values, for configuration, logs, CDRs and the API; and what each means
-//! when it is the answer of a peer that was given a message.
+//! Names of command_status values, for configuration, logs, CDRs and the API; and what each means as
+//! the answer to a message that was sent.
 //!
 //! SMPP 3.4 §5.1.3 and SMPP 5.0 §4.7.6. [`class`] is the table of defaults that
 //! docs/smpp-conformance.md shows; an operator's own classes are in its [`super::retry::RetryPolicy`],
-//! which is asked wherever a message's fate depends on it.
+//! which is used wherever the outcome of a message depends on it.
 
 use std::ops::RangeInclusive;
 

@@ -1,9 +1,9 @@
-//! Which submissions were accepted lately: what tells a repeated one from a new one.
+//! Recently accepted submissions, to detect duplicates.
 //!
 //! Called by `actors/duplicates.rs`. [`key`] says when two submissions are the same; [`Recent`] is a
-//! ring of the last acceptances with a map over it. Keeps true that it never holds more than its
-//! limit, that the oldest go first, and that nothing is found after its window. Time is handed in,
-//! in milliseconds of any clock that does not step back.
+//! ring of the last accepted submissions with a map over it. Guarantees that it never holds more
+//! than its limit, that the oldest are dropped first, and that nothing is found after its window.
+//! The caller passes the time, in milliseconds of any clock that does not step back.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hasher;

@@ -5,12 +5,12 @@
 //! future instead of repeating or going back. The store relies on it: rows are appended at their
 //! right edge, partitions are ranges of ids. Called by ingest for each accepted batch.
 //!
-//! What is borrowed is at most [`MAX_LEAD_MS`]. A clock that jumped ahead and was put right would
-//! otherwise leave ids that lie as far in the future as the jump was long, for as long as it was; so
-//! none are given until the clock has come near, or the ids of the wrong time were set [`Aside`].
+//! What is borrowed is at most [`MAX_LEAD_MS`]. Otherwise, after a clock jumped ahead and was
+//! corrected, ids would stay as far in the future as the jump was long; so none are assigned until
+//! the clock is near again, or the ids of the wrong time were set [`Aside`].
 //!
 //! An id is never below the acceptance of its message, and at most that much above: it bounds a
-//! search by time, but when a message was accepted says `accepted_at`.
+//! search by time, but `accepted_at` has the time of acceptance.
 
 use std::fmt;
 use std::ops::Range;

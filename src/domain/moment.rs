@@ -1,4 +1,4 @@
-//! Moments as people write them: a day, RFC 3339, or Unix milliseconds.
+//! Times as people write them: a day, RFC 3339, or Unix milliseconds.
 //!
 //! Used where a time is given by hand: the admin API and the command line. Days begin at midnight
 //! UTC, so that a range means the same on every machine.

@@ -1,8 +1,8 @@
-//! Networks that numbers belong to: names of networks, the table of number ranges, and the note by
-//! which a message's history tells its network.
+//! Networks that numbers belong to: names of networks, the table of number ranges, and the note
+//! that stores a message's network in its history.
 //!
 //! A network is a text without a meaning of its own: MCC and MNC (`23415`) or an operator's name,
-//! whatever routes are written with. Used by the resolver, the plan and the readers of the stores.
+//! whatever the routes use. Used by the resolver, the plan and the readers of the stores.
 
 use std::sync::Arc;
 

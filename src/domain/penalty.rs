@@ -1,8 +1,8 @@
-//! How long the refusal of a bind is held back from who guesses: pure, by the caller's clock.
+//! How long the refusal of a bind is delayed against password guessing: pure, by the caller's
+//! clock.
 //!
-//! Refusals are counted by origin, and by account and origin. Keeps true that memory is bounded,
-//! whatever comes: two generations of entries, of which the older is forgotten as a whole when the
-//! younger is full.
+//! Refusals are counted by origin, and by account and origin. Guarantees that memory is bounded:
+//! two generations of entries, of which the older is dropped as a whole when the younger is full.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

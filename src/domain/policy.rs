@@ -1,7 +1,7 @@
-//! Who may send what to whom: entries of white and black lists, sets of them, and the verdict about
-//! one message.
+//! Who may send what to whom: entries of allow and block lists, sets of them, and the verdict on one
+//! message.
 //!
-//! Compiled by the plan from the configuration, asked by ingest. Pure. Keeps true that a set answers
+//! Compiled by the plan from the configuration, used by ingest. Pure. Guarantees that a set answers
 //! as if every entry were compared one after another, at a cost that does not grow with their number.
 
 mod keyword;

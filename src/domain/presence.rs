@@ -1,9 +1,9 @@
-//! Whether a target that comes and goes counts as there: with patience in both directions.
+//! Whether a target counts as available, with a delay in both directions (failover, failback).
 //!
-//! Used by the queues of operators. A target that is away counts as there until it has been away for
-//! `failover_after`, so that a blink moves nothing; one that is back counts as away until it has been
-//! there without break for `failback_after`, so that one that comes and goes is not trusted at once.
-//! Time comes in.
+//! Used by the queues of operators. A target without a bind counts as available until that has lasted
+//! for `failover_after`, so that a short outage moves nothing; a target that is back counts as
+//! unavailable until it was bound for `failback_after` without interruption, so that an unstable one
+//! is not used at once. The caller passes the time.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
-//! Prices of segments by destination, and the purses that they are paid from.
+//! Prices of segments by destination, and the balances and quotas (purses) that they are charged to.
 //!
-//! Built by the plan, asked by Ingest for accounts that are charged. Pure: what is in a purse, the
-//! stores and `actors/balance.rs` know. Keeps true that the longest prefix wins, and that of two of the same length
-//! the account's own does.
+//! Built by the plan, used by Ingest for accounts that are charged. Pure: the content of purses is in the
+//! stores and `actors/balance.rs`. Guarantees that the longest prefix wins, and that of two of the same
+//! length the account's own does.
 
 use std::sync::Arc;
 

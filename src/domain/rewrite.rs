@@ -1,9 +1,9 @@
-//! Rewriting of addresses: ordered rules, and the first one that matches an address says what becomes
-//! of its TON (SMPP 3.4 §5.2.5), NPI (§5.2.6) and digits.
+//! Rewriting of addresses: ordered rules, and the first one that matches an address rewrites its TON
+//! (SMPP 3.4 §5.2.5), NPI (§5.2.6) and digits.
 //!
-//! Built from `rewrite_in` and `rewrite_out` of accounts and operators; asked by Ingest for what comes
-//! and by the sessions for what goes. Keeps true that an address which no rule matches is untouched,
-//! and that a rule never makes an address that the standard has no room for.
+//! Built from `rewrite_in` and `rewrite_out` of accounts and operators; used by Ingest for submitted
+//! messages and by the sessions for sent ones. Guarantees that an address which no rule matches is
+//! untouched, and that a rule never makes an address that the standard has no room for.
 
 use bytes::Bytes;
 

@@ -1,13 +1,12 @@
 //! Routes: from destination, source and account to an ordered list of targets.
 //!
-//! A route for the network that the number belongs to wins over one without: ported numbers keep
-//! their prefix. Then a route with a regular expression wins over one without. Then the longest
-//! destination prefix wins, then the longest source prefix, then a route of the account's own over one
-//! for everybody; the empty prefix is the default and comes last. Of two that are equal in all that,
-//! which only expressions can be, the first one stands.
-//! Which network that is, is found out only for messages that such a route could take. Without
-//! expressions a look-up walks one trie and allocates nothing. Built when the configuration is (re)read, then shared
-//! behind a snapshot. Generic over the target: configuration has names, the actors queue numbers.
+//! A route for the network that the number belongs to wins over one without: ported numbers keep their
+//! prefix. Then a route with a regular expression wins over one without. Then the longest destination prefix
+//! wins, then the longest source prefix, then a route for the account over one for all; the empty prefix is
+//! the default and comes last. Of two that are equal in all that, which only expressions can be, the first
+//! one wins. The network is looked up only for messages that such a route could take. Without expressions a
+//! look-up walks one trie and allocates nothing. Built when the configuration is (re)read, then shared behind
+//! a snapshot. Generic over the target: configuration has names, the actors queue numbers.
 
 mod expression;
 mod mo;

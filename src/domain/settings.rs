@@ -1,8 +1,8 @@
-//! Accounts, operators, routes and policy as resources: named, versioned, compared, undone.
+//! Accounts, operators, routes and policy as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
-//! Here a body is only text, the same text for the same content. Keeps true that applying the
-//! changes of a [`difference`] to the one side gives the other, and undoing them gives it back.
+//! Here a body is only text, the same text for the same content. Guarantees that applying the
+//! changes of a [`difference`] to one side gives the other, and undoing them restores the first.
 
 use std::collections::BTreeMap;
 use std::fmt;

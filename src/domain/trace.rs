@@ -3,7 +3,7 @@
 //!
 //! Pure. Ingest decides whether a message is traced ([`Ratio`]) and keeps its context with it; every
 //! actor, on whatever node and after whatever restart, derives the same span ids ([`span_id`]), so
-//! that a step knows its parent although nobody has kept a span open for it.
+//! that a step knows its parent although no span was kept open for it.
 
 use std::hash::Hasher as _;
 

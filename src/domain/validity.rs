@@ -1,9 +1,9 @@
 //! When a message is due and when it expires.
 //!
 //! Takes the absolute times that the protocol layer parsed from schedule_delivery_time and
-//! validity_period (SMPP 3.4 §5.2.15, §5.2.16, §7.1.1) and applies default, cap and plausibility.
-//! A schedule in the past means now, as every SMSC in the field does; a validity in the past is the
-//! sender's mistake and refused, because accepting it would expire the message unheard.
+//! validity_period (SMPP 3.4 §5.2.15, §5.2.16, §7.1.1) and applies default, cap and plausibility. A
+//! schedule in the past means now, as every SMSC in the field does; a validity in the past is the
+//! sender's mistake and refused, because an accepted message would expire at once.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! How much one client may ask for: requests at once by token, wrong tokens by address, and time.
 //!
-//! The counts are of this process. Keeps true that what one client does, slows itself down only:
+//! The counts are of this process. Guarantees that what one client does, slows itself down only:
 //! each has room of its own, and none of them can fill the Admin actor's mailbox.
 
 use std::collections::HashMap;

@@ -3,10 +3,9 @@
 //! One for all binds, since a receipt may come on another bind than its message went; each bind
 //! takes the lock once per batch of PDUs. Pure: instants come in as microseconds since the start.
 //!
-//! What it keeps true: each message that was sent is in exactly one of *outstanding*, *to be sent
-//! again*, refused, unanswered, accepted; each accepted one is *pending* until its receipt. An entry
-//! leaves when its receipt came; what stays is one bit per id, which tells a duplicate from a
-//! stranger.
+//! Invariants: each message that was sent is in exactly one of *outstanding*, *to be sent again*,
+//! refused, unanswered, accepted; each accepted one is *pending* until its receipt. An entry leaves
+//! when its receipt came; what stays is one bit per id, which tells a duplicate from a stranger.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
-//! What is forgiven to a peer: real ESMEs and operators deviate from the standard in known ways.
+//! Tolerated deviations of a peer: real ESMEs and operators deviate from the standard in known ways.
 //!
 //! One value per account or operator, read by [`super::codec::decode`]. Whatever is accepted here is
 //! kept verbatim, so that the layers above can still refuse it with a better reason.
 //!
-//! Never forgiven: `sm_length` reaching past the PDU (ESME_RINVMSGLEN) and a mandatory field of a
+//! Never tolerated: `sm_length` reaching past the PDU (ESME_RINVMSGLEN) and a mandatory field of a
 //! request that is absent.
 
 /// Which deviations the decoder accepts. [`Default`] is lenient, [`Leniency::strict`] the standard.

@@ -1,8 +1,8 @@
-//! Delivery receipts: the text of SMPP 3.4 Appendix B, and the TLVs of §5.3.2 that say it better.
+//! Delivery receipts: the text of SMPP 3.4 Appendix B, and the TLVs of §5.3.2.
 //!
-//! Written for accounts ([`format()`]), read from operators ([`extract`]). No two operators write the
-//! text alike, so reading is forgiving: any order and case of the keys, missing parts, odd state
-//! words, text before and after, octets or UCS-2. What identifies a message (id, err) is kept
+//! Written for accounts ([`format()`]), read from operators ([`extract`]). Operators write the text
+//! in different ways, so reading is tolerant: any order and case of the keys, missing parts, odd
+//! state words, text before and after, octets or UCS-2. What identifies a message (id, err) is kept
 //! verbatim.
 
 use std::fmt::Write as _;

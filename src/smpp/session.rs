@@ -1,10 +1,10 @@
 //! One SMPP session, either side, without socket and clock (SMPP 3.4 §2.2 - §2.9).
 //!
 //! The session actors feed it frames and instants, execute the [`Event`]s and flush `out`. It answers
-//! by itself what needs no decision: enquire_link, malformed bodies, unknown operations and requests
-//! of the wrong state. Everything else is handed up.
+//! requests that need no decision itself: enquire_link, malformed bodies, unknown operations and
+//! requests of the wrong state. Everything else goes to the caller.
 //!
-//! What it keeps true:
+//! Invariants:
 //! - every request that can be answered is answered once, here or by the caller (`Event::Request`);
 //! - every context given to [`Session::send`] comes back: as `Response`, as expired, or in
 //!   [`Session::take_lost`]; an expired one may come once more as a late `Response`;

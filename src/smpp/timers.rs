@@ -1,7 +1,7 @@
 //! The timers of a session as pure values (SMPP 3.4 §2.8, §7.2).
 //!
-//! The session core keeps one [`Watch`] and asks it what is due; nobody here reads a clock. A timer
-//! of zero is off.
+//! The session core keeps one [`Watch`] and asks it what is due; nothing here reads a clock. A
+//! timer of zero is off.
 
 use std::time::{Duration, Instant};
 

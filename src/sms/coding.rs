@@ -1,5 +1,5 @@
-//! What a data coding scheme says of the octets: 3GPP TS 23.038 §4 ([`Dcs`]), and the octet
-//! `data_coding` of SMPP 3.4 §5.2.19, whose upper half means the same ([`fn@coding`]).
+//! The meaning of a data coding scheme: 3GPP TS 23.038 §4 ([`Dcs`]), and the octet `data_coding` of
+//! SMPP 3.4 §5.2.19, whose upper half means the same ([`fn@coding`]).
 //!
 //! Called wherever text is read, written or counted. Every one of the 256 values has an answer.
 

@@ -1,10 +1,11 @@
 //! Collects the parts of long texts until they are whole (3GPP TS 23.040 §9.2.3.24.1).
 //!
-//! Used by an actor per kind of traffic; time is handed in. A *set* is what has come of one text
-//! under one key (sender, source, destination, reference and its width). Invariants: every value
-//! that was added comes back exactly once (in [`Added`], by [`Assembler::expired`],
-//! [`Assembler::evict`] or [`Assembler::take_if`]) or is still here; after `evict` gave nothing, at
-//! most `limit` parts are kept, and of finished texts no more than `limit` fingerprints.
+//! Used by an actor per kind of traffic; the caller passes the time. A *set* is the parts of one
+//! text that have arrived under one key (sender, source, destination, reference and its width).
+//! Invariants: every value that was added comes back exactly once (in [`Added`], by
+//! [`Assembler::expired`], [`Assembler::evict`] or [`Assembler::take_if`]) or is still here; after
+//! `evict` gave nothing, at most `limit` parts are kept, and of finished texts no more than `limit`
+//! fingerprints.
 
 mod finished;
 

@@ -1,6 +1,6 @@
 //! The access port: tokens of the admin API and the audit log.
 //!
-//! Used by the actors, for the HTTP side. Keeps true that a token is stored as its hash only, that its
+//! Used by the actors, for the HTTP side. Guarantees that a token is stored as its hash only, that its
 //! name is unique, and that what the audit log says is never changed, only forgotten when it is old.
 
 use super::Reply;

@@ -2,7 +2,7 @@
 //! read out in ranges of ids, lose their text, and lose a subscriber's number.
 //!
 //! Called by the command line (export), by the janitor (text) and by the admin API (erasure); each
-//! adapter implements it beside [`super::Store`]. Keeps true that an active message (not final, or
+//! adapter implements it beside [`super::Store`]. Guarantees that an active message (not final, or
 //! final with a receipt that its account has not acknowledged) is never changed.
 
 use std::ops::{ControlFlow, Range};

@@ -1,7 +1,7 @@
 //! The balance port: the purses that accounts are charged from, and what was put into them.
 //!
 //! Used by `actors/balance.rs`. A charge is a [`ChargeRow`] of the batch that stores its message, so
-//! both are durable or neither. Keeps true that a charge counts only if its message was written, and
+//! both are durable or neither. Guarantees that a charge counts only if its message was written, and
 //! that no balance is ever corrected below zero.
 //!
 //! `left` of a quota counts down from 0: that of a day on which 30 segments were taken is -30, and

@@ -1,6 +1,6 @@
 //! The port for what went wrong: messages that ended in a failure, and receipts that match nothing.
 //!
-//! Called by the admin API; each adapter implements it beside [`super::Store`]. Keeps true that one
+//! Called by the admin API; each adapter implements it beside [`super::Store`]. Guarantees that one
 //! request reads a bounded number of rows, and that a page says where the next one begins even when
 //! nothing on it fits.
 

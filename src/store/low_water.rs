@@ -1,6 +1,6 @@
 //! How far the low-water mark moves: both stores read the same, a slice at a time.
 //!
-//! Called by their upkeep. Keeps true that a backlog however large costs nothing but the look at it, and
+//! Called by their upkeep. Guarantees that a backlog however large costs nothing but the look at it, and
 //! that not more is carried than may be.
 
 /// Messages of a slice; it is read at once, so that no snapshot lasts for long.

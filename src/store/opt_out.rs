@@ -1,7 +1,7 @@
 //! The opt-out port: numbers that want no messages, of one account or of all.
 //!
 //! Read by every node into memory, at start and then what changed (`actors/policy/opt_outs.rs`).
-//! Keeps true that each change has a version above all that anybody has read before it was there, so
+//! Guarantees that each change has a version above all that anybody has read before it was there, so
 //! that "everything after the last version" misses nothing.
 
 use super::Reply;

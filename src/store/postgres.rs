@@ -8,9 +8,9 @@
 //!                       └→ lane 1… (new messages)   ──┘                          upkeep, cluster
 //! ```
 //!
-//! Keeps true: an answer to a write follows its synchronous commit; nothing is written in the name of
-//! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
-//! written twice; results outlive a database that is away.
+//! Invariants: an answer to a write follows its synchronous commit; nothing is written in the name of a
+//! node that others have taken for dead; a batch whose commit was cut off is neither lost nor written
+//! twice; results outlive a database that is away.
 
 mod access;
 mod archive;

@@ -1,6 +1,6 @@
 //! How a [`Message`] is laid out in a `msg` row: hot fields as columns, the rest as one protobuf blob.
 //!
-//! Called by the writers and the readers of every adapter; keeps true that what is read equals what
+//! Called by the writers and the readers of every adapter; guarantees that what is read equals what
 //! was written, that nothing is stored twice, and that the blob is a plain `smsc.v1.Message` with the
 //! columns' fields left out, so that any protobuf tool reads it.
 

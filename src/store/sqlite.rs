@@ -9,8 +9,8 @@
 //!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
 //!
-//! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
-//! the caller except the calls that say so.
+//! Invariants: an answer to a write follows its fsync; readers see what was answered; nothing blocks the
+//! caller except the calls that say so.
 
 mod access;
 mod archive;

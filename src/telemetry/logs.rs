@@ -1,10 +1,10 @@
-//! Log lines on standard error, as text or JSON. Numbers are masked and message text is never
-//! logged by whoever writes the line; what peers call themselves is written so that no terminal obeys it.
+//! Log lines on standard error, as text or JSON. Numbers are masked and message text is never logged by
+//! whoever writes the line; names chosen by peers are escaped for terminals.
 //!
-//! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that
-//! writes lines ([`json`] or text). Keeps true that no filter silences the target [`AUDIT`], and that
-//! values in a filter are compared and never compiled as regular expressions: such a program can
-//! need more memory than there is.
+//! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that writes
+//! lines ([`json`] or text). Guarantees that no filter silences the target [`AUDIT`], and that values in
+//! a filter are compared and never compiled as regular expressions: a compiled expression can need
+//! unbounded memory.
 
 mod json;
 mod text;

@@ -1,5 +1,5 @@
-//! The metrics: one struct whose doc comments are the help texts. Handles are kept by who counts;
-//! nothing is looked up by name on the data path.
+//! The metrics: one struct whose doc comments are the help texts. Handles are kept by the code that
+//! counts; nothing is looked up by name on the data path.
 
 mod handles;
 

@@ -1,8 +1,8 @@
-//! From our own exposition page to the lines of statsd: what was added to each counter since the last
-//! push, and the value of each gauge.
+//! Converts the page of `/metrics` to statsd lines: the increase of each counter since the last push,
+//! and the value of each gauge.
 //!
 //! Called by `http::metrics::push`. Pure: text in, datagrams out. Reading the page that `/metrics`
-//! shows, rather than counting a second time, keeps true that both say the same.
+//! shows, rather than counting a second time, guarantees that both say the same.
 
 use std::collections::HashMap;
 

@@ -2,8 +2,8 @@
 //! machine's own daemon expects on its socket.
 //!
 //! A layer of the subscriber that `telemetry::logs` installs. Whoever logs only formats and puts the
-//! line into a bounded queue; a thread of its own sends. Keeps true that a server which is slow or
-//! away holds up nobody: lines are dropped then, and how many is said when it is back.
+//! line into a bounded queue; a thread of its own sends. Guarantees that a slow or unreachable
+//! server blocks nothing: lines are dropped then, and their number is logged when it is back.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};

@@ -3,8 +3,8 @@
 //! Actors call [`Traces::emit`] when a step of a traced message is over: both times are given then,
 //! so that no span is open while a message waits. Nothing blocks: spans go into a bounded queue, a
 //! thread of its own sends them in batches (`traces/export.rs`), and what does not fit is dropped and
-//! counted. Where they go is said by the standard OTEL_* variables (`traces/environment.rs`);
-//! without an endpoint nothing is traced at all.
+//! counted. The standard OTEL_* variables set the destination (`traces/environment.rs`); without an
+//! endpoint nothing is traced at all.
 
 mod environment;
 mod export;

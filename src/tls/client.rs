@@ -1,4 +1,4 @@
-//! What a client has shown of itself: the names and the fingerprint of its certificate.
+//! The names and the fingerprint of a client certificate.
 
 use rustls::pki_types::CertificateDer;
 use sha2::{Digest as _, Sha256};

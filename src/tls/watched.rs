@@ -1,4 +1,4 @@
-//! A value that is made from files, and made again when they have changed.
+//! A value that is built from files, and rebuilt when they change.
 
 use std::fmt;
 use std::path::PathBuf;

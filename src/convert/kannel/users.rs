@@ -1,4 +1,4 @@
-//! Who sends: the logins of an opensmppbox, and the users of the HTTP interface, both as accounts.
+//! Senders: the logins of an opensmppbox, and the users of the HTTP interface, both as accounts.
 
 use super::groups::Group;
 use super::note_rest;

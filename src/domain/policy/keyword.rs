@@ -1,4 +1,4 @@
-//! Words by which a subscriber says that it wants no more messages, or wants them again.
+//! Keywords with which a subscriber opts out of messages, or in again.
 
 /// What a mobile-originated text means when it is nothing but a keyword.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

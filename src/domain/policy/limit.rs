@@ -1,6 +1,6 @@
 //! Which limits a message counts against, and in which bucket of each.
 //!
-//! Asked by ingest for every message of an account while there are limits at all; the buckets
+//! Called by ingest for every message of an account if there are limits at all; the buckets
 //! themselves are kept by `actors/policy/limiter.rs`.
 
 use crate::domain::address::normalise;

@@ -1,9 +1,9 @@
-//! Routes by regular expression: which of them fit a message, the best one first.
+//! Routes by regular expression: which of them match a message, the best one first.
 //!
 //! Part of [`super::RouteTable`]. A table without expressions has none of this. With them, a look-up
-//! runs one set of expressions over the destination, and one over the source if a route that fits
-//! otherwise wants it: the cost does not grow with every route. Expressions are matched against the
-//! address without a leading plus, octet by octet, in time that is linear in its length.
+//! runs one set of expressions over the destination, and one over the source if an otherwise
+//! matching route needs it: the cost does not grow with every route. Expressions are matched against
+//! the address without a leading plus, octet by octet, in time that is linear in its length.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;

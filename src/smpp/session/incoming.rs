@@ -1,7 +1,6 @@
-//! What a session does with what the peer says (SMPP 3.4 §2.2, §4).
+//! How a session handles incoming PDUs (SMPP 3.4 §2.2, §4).
 //!
-//! Part of [`Session`]: decides by header and state first, and decodes a body only when somebody will
-//! look at it.
+//! Part of [`Session`]: decides by header and state first, and decodes a body only when it is needed.
 
 use std::time::Instant;
 

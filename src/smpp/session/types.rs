@@ -1,4 +1,4 @@
-//! What a session is told ([`SessionConfig`]) and what it answers ([`Event`], [`Tick`]).
+//! Inputs of a session ([`SessionConfig`]) and its outputs ([`Event`], [`Tick`]).
 
 use std::time::{Duration, Instant};
 

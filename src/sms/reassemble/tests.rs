@@ -1,4 +1,4 @@
-//! What becomes of parts, in the orders and repetitions that networks bring.
+//! Parts in the orders and repetitions that occur in networks.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Reads messages out and takes texts and numbers out of them.
 //!
-//! Called by the export, the janitor and the admin API. Keeps true that an active message is never
+//! Called by the export, the janitor and the admin API. Guarantees that an active message is never
 //! changed, and that the day that is written to has no further index: the indexes on source and sender
 //! are made per day partition, when its day is over (see `index_closed_days`).
 

@@ -1,8 +1,8 @@
 //! Ids of a time when a node's clock was wrong: which they are, and how they are set aside.
 //!
-//! Read by whoever joins and by whoever walks ids as if they were times; set aside by
-//! `smsc repair-ids`, also while nodes run. Keeps true that the highest id is one that a right clock
-//! has given, so that the next ids are given by the clock as well.
+//! Read by whoever joins and by whoever walks ids as if they were times; set aside by `smsc
+//! repair-ids`, also while nodes run. Guarantees that the highest id is one that a right clock has
+//! given, so that the next ids are given by the clock as well.
 
 use tokio_postgres::{Client, GenericClient, Row};
 

@@ -1,6 +1,6 @@
 //! The cluster port on PostgreSQL: members, leases, the shared hand-off table, wake-ups.
 //!
-//! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
+//! Each file below does one of these; this one keeps what they share and answers the port. Guarantees
 //! that whatever finds this node buried ends its membership here, so that nothing is written after.
 
 mod bind_permit;

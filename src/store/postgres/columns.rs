@@ -1,6 +1,6 @@
 //! Turns batches into the arrays of the writer's statements.
 //!
-//! Called by a lane for each transaction. Keeps true that what one transaction writes is what its
+//! Called by a lane for each transaction. Guarantees that what one transaction writes is what its
 //! batches, applied one after another, would have come to: a statement sees each row once, and a
 //! `retry` that a later attempt or final state ends is not written.
 

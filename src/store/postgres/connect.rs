@@ -1,7 +1,7 @@
 //! How connections to the database are made: TLS, and the settings that every session has.
 //!
 //! Used by the pool of readers, by the writer's lanes and for dedicated sessions (LISTEN, leases,
-//! migrations). Keeps true that the URL, which may hold a password, never reaches an error or a log,
+//! migrations). Guarantees that the URL, which may hold a password, never reaches an error or a log,
 //! and that a certificate is verified whenever TLS is spoken.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Whose fault a failed transaction is: the row's, the database's for a while, or the connection's.
 //!
-//! Called by the writer and, for the text, by everyone; keeps true that a database that is away,
-//! full or restarting is never taken for a bad row, and that an error text says what the server said.
+//! Called by the writer and, for the text, by everyone; guarantees that a database that is away, full
+//! or restarting is never taken for a bad row, and that an error text says what the server said.
 
 use tokio_postgres::Error;
 

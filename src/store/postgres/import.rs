@@ -3,7 +3,7 @@
 //! Called by `smsc migrate-store`, in place of the writer: nobody waits for single rows here, and
 //! what broke off must be written exactly once. So a page goes through the writer's statements on
 //! one connection, and first moves the mark of its part from where the page begins to where it ends.
-//! Keeps true that a page is written once or not at all, whoever else tries; that nothing is written
+//! Guarantees that a page is written once or not at all, whoever else tries; that nothing is written
 //! while a node is alive; and that no store is opened on a move that has not ended.
 
 use ahash::{AHashMap, AHashSet};

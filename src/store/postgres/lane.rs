@@ -1,7 +1,7 @@
 //! One writing connection: takes what waits, writes it in one pipelined transaction, answers after
 //! the commit.
 //!
-//! Run by `postgres.rs`, one per configured writer. Keeps true that an answer means a commit, that
+//! Run by `postgres.rs`, one per configured writer. Guarantees that an answer means a commit, that
 //! every transaction first proves that the lane is still this node's (`fence`), that one bad row
 //! costs its batch mates nothing (whole commit, then batch by batch, then row by row), and that
 //! results wait for a database that is away while new messages are refused.

@@ -1,6 +1,6 @@
 //! Reads messages by id, and the small tables.
 //!
-//! Called on the store's thread with a connection of the pool; keeps true that one answer comes from
+//! Called on the store's thread with a connection of the pool; guarantees that one answer comes from
 //! one snapshot, and that the statements of one answer are sent at once.
 
 use ahash::AHashMap;

@@ -1,7 +1,7 @@
 //! Finds the active messages, in id order and in pages of one snapshot.
 //!
 //! Called by `recover()`, and by the upkeep to find what is still active below a new low-water mark;
-//! the pages serve the cluster as well. Keeps true that memory does not grow with the backlog, and
+//! the pages serve the cluster as well. Guarantees that memory does not grow with the backlog, and
 //! that nothing active is missed: first the ids in `carry` below the mark, then everything from the
 //! mark on.
 //!

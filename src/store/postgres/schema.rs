@@ -1,6 +1,6 @@
 //! The schema of the database: migrations, whether they fit this binary, partitions of days.
 //!
-//! Called at open, by `smsc migrate` and by the upkeep. Keeps true that a store is never opened on a
+//! Called at open, by `smsc migrate` and by the upkeep. Guarantees that a store is never opened on a
 //! schema that this binary does not know, that two processes never migrate at once, and that the
 //! days around now have partitions of their own.
 

@@ -1,6 +1,6 @@
 //! The SQL of the writer: one statement per table, its rows as arrays.
 //!
-//! Prepared once per connection by a lane. Keeps true that rows are inserted and never changed
+//! Prepared once per connection by a lane. Guarantees that rows are inserted and never changed
 //! (except `retry` and `tries`, where the last one wins), that the first final state wins, and that
 //! an attempt whose number is taken is kept under the next one.
 

@@ -1,6 +1,6 @@
 //! One transaction of a lane, and what it came to.
 //!
-//! Called by `lane.rs`. Keeps true that all statements of a transaction are sent before the first
+//! Called by `lane.rs`. Guarantees that all statements of a transaction are sent before the first
 //! answer is read, COMMIT among them: an error before it makes it a rollback.
 
 use std::future::Future;

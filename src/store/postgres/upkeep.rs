@@ -1,6 +1,6 @@
 //! Names, spilled blocks, and the low-water mark, which keeps restarts short.
 //!
-//! Called through the store, the mark by the janitor of one node. Keeps true that every active
+//! Called through the store, the mark by the janitor of one node. Guarantees that every active
 //! message below the mark is in `carry`:
 //!
 //! 1. the mark's target is committed in `meta`; from then on every writer copies what it accepts

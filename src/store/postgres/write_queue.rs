@@ -1,6 +1,6 @@
 //! What waits for the writer's lanes: two bounded queues under one lock.
 //!
-//! Callers never block on it. Keeps true that dependent work is written in the order of the calls,
+//! Callers never block on it. Guarantees that dependent work is written in the order of the calls,
 //! that waiting rows are bounded, and that a barrier resolves after everything asked before it.
 //!
 //! Two transactions of two lanes commit in any order, so only work that nothing can depend on before

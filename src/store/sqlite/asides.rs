@@ -1,7 +1,7 @@
 //! Ids of a time when the clock was wrong: which they are, and how they are set aside.
 //!
 //! Read at open and by whoever walks ids as if they were times; set aside by `smsc repair-ids` while
-//! nobody else has the store. Keeps true that the highest id is one that the clock has given, so that
+//! nobody else has the store. Guarantees that the highest id is one that the clock has given, so that
 //! the next ids are given by the clock as well.
 
 use std::path::Path;

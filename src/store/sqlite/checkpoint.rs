@@ -4,7 +4,7 @@
 //! pages, this thread copies it into the database and syncs that, while the writer goes on appending
 //! (`PASSIVE`: nobody waits for it). The log begins anew only when all of it is in the database at the
 //! begin of a write, and the writer does not stop for that; so when little is left the writer itself
-//! brings in the rest, between two commits. Keeps true that the log is bounded: should this thread not
+//! brings in the rest, between two commits. Guarantees that the log is bounded: should this thread not
 //! keep up, the writer does its work at [`TOO_LONG`] times the pages.
 //!
 //! Two connections that checkpoint and write at once need the WAL-reset fix of SQLite, see

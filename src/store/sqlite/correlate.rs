@@ -1,7 +1,7 @@
 //! Old correlations on disk: one table per hour in `index.db`, dropped whole.
 //!
 //! Written by the index thread, read by a thread of its own so that a slow look-up never keeps the
-//! data path waiting; called through the store by the correlation actor. Keeps true that the newest
+//! data path waiting; called through the store by the correlation actor. Guarantees that the newest
 //! hour answers first and that a table is either there complete or not at all.
 
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 //!
 //! Written by the index thread in sorted batches, so that a batch costs each page of a tree once;
 //! read by the search and by the erasure of a number. Destinations are many, each with few messages:
-//! a row a message. Sources and senders are few: their ids are kept in [`Runs`]. Keeps true that
+//! a row a message. Sources and senders are few: their ids are kept in [`Runs`]. Guarantees that
 //! addresses are kept without a leading plus and that an erased one is not kept at all.
 
 use rusqlite::Connection;

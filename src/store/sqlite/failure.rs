@@ -1,6 +1,6 @@
 //! Whose fault a failed commit is: the row's, the disk's, or nobody's that we can name.
 //!
-//! Called by the writer only; keeps true that an I/O error is never taken for a bad row, and that a
+//! Called by the writer only; guarantees that an I/O error is never taken for a bad row, and that a
 //! full disk is never taken for a broken one.
 
 use rusqlite::ErrorCode;

@@ -2,7 +2,7 @@
 //! queue blocks.
 //!
 //! Its thread owns the only writing connection; it reads new `msg` rows above `indexed_upto` once a
-//! second and inserts them sorted. Keeps true that nothing in the file is needed: a damaged file is
+//! second and inserts them sorted. Guarantees that nothing in the file is needed: a damaged file is
 //! dropped and built again, correlations and blocks are dropped at open (RAM is rebuilt from
 //! `recover()`), and the writer of `smsc.db` never waits for it.
 

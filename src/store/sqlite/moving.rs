@@ -1,7 +1,7 @@
 //! Reads everything out of a store that nobody uses, page by page, for the move to another one.
 //!
 //! Called by `smsc migrate-store`. Holds the data folder's lock, so that no server changes what is
-//! being read; keeps true that memory does not grow with the store, and that each row is on exactly
+//! being read; guarantees that memory does not grow with the store, and that each row is on exactly
 //! one page, also one whose message was retired.
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Finds the active messages at start: one streaming merge over the tables, in id order.
 //!
 //! Called by `recover()` on the caller's thread with a connection of its own, and by the upkeep to
-//! find what is still active below a new low-water mark. Keeps true that memory does not grow with
+//! find what is still active below a new low-water mark. Guarantees that memory does not grow with
 //! the backlog, and that nothing active is missed: first the ids in `carry` below the mark, then
 //! everything from the mark on.
 //!

@@ -1,6 +1,6 @@
 //! The statements of the writer: one row in, one row written.
 //!
-//! Owned by the writer thread for as long as its connection; keeps true that each statement is
+//! Owned by the writer thread for as long as its connection; guarantees that each statement is
 //! prepared once, that rows are inserted and never changed (except `retry`, where the last one
 //! wins), and that no message is both final and in `retry`.
 

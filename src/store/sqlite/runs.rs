@@ -1,7 +1,7 @@
 //! Ids of the messages that share a value, such as their sender, many to a row of `index.db`.
 //!
 //! Called by [`entries`](super::entries) and the search. A row a message would cost as much as the
-//! message's own; senders and sources are few, so here one row holds up to [`RUN`] ids. Keeps true
+//! message's own; senders and sources are few, so here one row holds up to [`RUN`] ids. Guarantees
 //! that the runs of a value do not overlap: a row's key is its highest id, and all its ids are above
 //! the key of the row before.
 //!

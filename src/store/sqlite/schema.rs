@@ -1,6 +1,6 @@
 //! The layout of `smsc.db`, and how connections to it are opened.
 //!
-//! Called at open and by the readers; keeps true that a file of a newer schema is refused, that the
+//! Called at open and by the readers; guarantees that a file of a newer schema is refused, that the
 //! linked SQLite has the WAL-reset fix, and that one process only holds a data folder. Every hot
 //! table is keyed by the ascending message id, so each insert lands on the right edge of its tree:
 //! one index with random keys here would cost a factor of 3.6 in throughput.

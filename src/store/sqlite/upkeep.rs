@@ -1,7 +1,7 @@
 //! Keeps restarts short and the file small: the low-water mark, `carry`, and retention.
 //!
 //! Runs on its own thread with a reader of its own, in slices, and writes through the writer in small
-//! transactions. Keeps true that every active message below the mark is in `carry`:
+//! transactions. Guarantees that every active message below the mark is in `carry`:
 //!
 //! 1. the writer is told where the mark is going; from then on it copies what it accepts below that
 //!    into `carry` in the same transaction (ids of one batch may be committed after higher ones);

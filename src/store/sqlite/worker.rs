@@ -1,6 +1,6 @@
 //! A thread that owns a context (mostly a connection) and does one job after the other.
 //!
-//! Used by the readers, the index and the upkeep; keeps true that the queue of jobs is bounded, that
+//! Used by the readers, the index and the upkeep; guarantees that the queue of jobs is bounded, that
 //! a job that panics costs its own answer only, and that stopping waits for the jobs taken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

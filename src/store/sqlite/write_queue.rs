@@ -1,7 +1,7 @@
 //! What waits for the writer: a bounded queue of batches and jobs under one lock.
 //!
 //! Callers never block on it; the writer takes as much as fits one commit in one turn, so the lock is
-//! taken once per commit on that side. Keeps true that the order of the calls is the order of the
+//! taken once per commit on that side. Guarantees that the order of the calls is the order of the
 //! commits, and that waiting rows are bounded.
 
 use std::collections::VecDeque;

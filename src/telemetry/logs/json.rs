@@ -1,7 +1,7 @@
-//! One JSON object per line, flat: when, how bad, from where, which node, the text, and the fields.
+//! One flat JSON object per line: time, level, target, node, message, and the fields.
 //!
-//! A line about a traced message has `trace_id` and `span_id`, which whoever writes it gives as
-//! fields; so a search by trace finds its lines.
+//! A line about a traced message has `trace_id` and `span_id`, which the caller gives as fields; so
+//! a search by trace finds its lines.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;

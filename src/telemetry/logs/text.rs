@@ -1,5 +1,5 @@
-//! The fields of a line for people: as the library writes them, but with nothing in them that a
-//! terminal would obey or that begins a line of its own.
+//! The fields of a line for people: as the library writes them, but without terminal control
+//! characters and line breaks.
 
 use std::fmt;
 

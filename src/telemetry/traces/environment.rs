@@ -1,7 +1,7 @@
-//! What the standard OTEL_* variables say about traces.
+//! Reads the standard OTEL_* variables about traces.
 //!
 //! The address, protocol, headers and timeout of the collector are read by the OTLP exporter itself
-//! (OTEL_EXPORTER_OTLP_*, OTEL_EXPORTER_OTLP_TRACES_*); here is what it leaves to us: whether there
+//! (OTEL_EXPORTER_OTLP_*, OTEL_EXPORTER_OTLP_TRACES_*); this file reads the others: whether there
 //! are traces, the resource, and the batches (OTEL_BSP_*).
 
 use std::str::FromStr;

@@ -1,7 +1,8 @@
 //! The thread that sends spans to the collector, a batch at a time.
 //!
-//! Started by [`Traces`](super::Traces). Keeps true that a collector that is slow, away or refuses
-//! costs nothing but spans: they are counted, the log says it once, and is told when it is over.
+//! Started by [`Traces`](super::Traces). Guarantees that a collector that is slow, away or refuses
+//! affects spans only: they are counted, and the log has one line when this begins and one when it
+//! ends.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Forms of receipts that no standard knows and operators send.
+//! Non-standard forms of receipts that operators send.
 
 use super::*;
 

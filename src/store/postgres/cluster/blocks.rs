@@ -1,6 +1,6 @@
 //! The table `purse_block`: what nodes have taken out of the purses that all of them share.
 //!
-//! Called by the balance port, and by whoever ends a membership. Keeps true that what is in a purse and
+//! Called by the balance port, and by whoever ends a membership. Guarantees that what is in a purse and
 //! in all blocks of it changes by charges and top-ups only, that a block belongs to a member, and that
 //! an order that comes late does nothing.
 //!

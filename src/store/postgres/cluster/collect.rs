@@ -1,6 +1,6 @@
 //! Takes items out of the shared hand-off table for the partitions of this node.
 //!
-//! Called by the cluster port. Keeps true that a row is answered once: it is deleted in the
+//! Called by the cluster port. Guarantees that a row is answered once: it is deleted in the
 //! transaction that reads it, and when the connection breaks during the commit, the row is kept
 //! aside until the next call has seen whether the hand-off table still has it.
 

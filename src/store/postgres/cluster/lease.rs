@@ -1,6 +1,6 @@
 //! Resources and their holders: made known, claimed by compare-and-set, given back.
 //!
-//! Called by the cluster port. Keeps true that a resource has one holder: a claim locks the rows, in
+//! Called by the cluster port. Guarantees that a resource has one holder: a claim locks the rows, in
 //! the order of their key, and looks at the holders only then, with a statement that sees whatever
 //! was committed until the locks were had. While a claim runs nobody can bury its node.
 

@@ -1,6 +1,6 @@
 //! Membership: joining, the heartbeat, burying the dead, leaving.
 //!
-//! Called by the cluster port. Keeps true that a node number has one living holder, that an epoch is
+//! Called by the cluster port. Guarantees that a node number has one living holder, that an epoch is
 //! never used twice, and that a buried node's writes are over: the rows of its lanes, which each of
 //! its write transactions locks, are deleted in the transaction that deletes the node.
 //!

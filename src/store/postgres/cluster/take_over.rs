@@ -1,6 +1,6 @@
 //! Reads what is active in partitions that this node has claimed.
 //!
-//! Called by the cluster port. Keeps true that a message is either in the answer or comes by the
+//! Called by the cluster port. Guarantees that a message is either in the answer or comes by the
 //! hand-off table later: one snapshot is what the answer is read from and what that table is emptied
 //! by, and nothing is collected for a partition before that. Whoever changes the table meanwhile makes
 //! the database refuse the transaction, and it is done again.

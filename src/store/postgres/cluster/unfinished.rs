@@ -1,6 +1,6 @@
 //! The table `unfinished`: how many messages of an account are not finished, on all nodes together.
 //!
-//! Called by the cluster port. Keeps true that the sum of an account's rows is right but for what
+//! Called by the cluster port. Guarantees that the sum of an account's rows is right but for what
 //! nodes have not said yet: each adds what has changed since it said so last, and counting the
 //! messages corrects the sum without touching what the nodes say meanwhile.
 

@@ -2,7 +2,7 @@
 //!
 //! Two tasks on the store's runtime, from joining to leaving. One gathers the hints of some
 //! milliseconds and sends one notification to each node; the other listens for this node's. Each has
-//! a connection of its own and comes back when it breaks. Keeps true that nobody waits for a
+//! a connection of its own and comes back when it breaks. Guarantees that nobody waits for a
 //! wake-up, and that one that may have been missed counts as one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
