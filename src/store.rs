@@ -7,7 +7,7 @@
 //! - Rows are inserted, not changed: the state of a message follows from which rows exist
 //!   (`msg`, `sent`, `retry`, `fin`, `told`, `change`).
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
-//! - One bad row never fails its batch mates.
+//! - One bad row never fails the other rows of its batch.
 
 pub mod access;
 pub mod archive;

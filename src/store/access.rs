@@ -1,7 +1,7 @@
 //! The access port: tokens of the admin API and the audit log.
 //!
 //! Used by the actors, for the HTTP side. Guarantees that a token is stored as its hash only, that its
-//! name is unique, and that what the audit log says is never changed, only forgotten when it is old.
+//! name is unique, and that audit entries are never changed, only removed when they are old.
 
 use super::Reply;
 use crate::domain::access::Role;

@@ -1,5 +1,5 @@
-//! The archive port: what is done with messages that have ended. They stay where they are; they are
-//! read out in ranges of ids, lose their text, and lose a subscriber's number.
+//! The archive port: export and erasure of finished messages. They stay where they are; they are
+//! read in ranges of ids, and their text or a subscriber's number is erased.
 //!
 //! Called by the command line (export), by the janitor (text) and by the admin API (erasure); each
 //! adapter implements it beside [`super::Store`]. Guarantees that an active message (not final, or

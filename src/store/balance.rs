@@ -1,11 +1,11 @@
-//! The balance port: the purses that accounts are charged from, and what was put into them.
+//! The balance port: balances and quotas (purses) of accounts, and top-ups.
 //!
 //! Used by `actors/balance.rs`. A charge is a [`ChargeRow`] of the batch that stores its message, so
 //! both are durable or neither. Guarantees that a charge counts only if its message was written, and
-//! that no balance is ever corrected below zero.
+//! that no correction takes a balance below zero.
 //!
-//! `left` of a quota counts down from 0: that of a day on which 30 segments were taken is -30, and
-//! the configured quota is how far down it may go. So a quota may change in the middle of a day.
+//! `left` of a quota counts down from 0: after 30 segments it is -30, and the configured quota is
+//! how far down it may go. So a quota may change in the middle of a day.
 
 use super::Reply;
 use crate::domain::price::Purse;

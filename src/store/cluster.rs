@@ -1,11 +1,11 @@
 //! The cluster port: what nodes that share a store ask of it beyond [`Store`](super::Store).
 //!
 //! A node is a row with a lease; its *epoch* is new at every join. Everything that only one node may
-//! have (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
-//! names its holder by node and epoch. A holder that is no live node holds nothing: whoever wants a
-//! resource of a dead node first [buries](ClusterStore::bury) that node, which waits for the writes
-//! that it has under way and makes every later one fail with [`StoreError::Fenced`], and then
-//! [claims](ClusterStore::claim) by compare-and-set. Lease ends are the database's time.
+//! own (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
+//! names its owner by node and epoch. A dead node owns nothing: to take a resource of a dead node,
+//! another node first [removes](ClusterStore::bury) it from the cluster, which waits for its writes
+//! under way and makes every later one fail with [`StoreError::Fenced`], and then
+//! [claims](ClusterStore::claim) by compare-and-set. Leases end by the clock of the database.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! The port for what went wrong: messages that ended in a failure, and receipts that match nothing.
+//! The port for failed messages and for receipts that match no message.
 //!
 //! Called by the admin API; each adapter implements it beside [`super::Store`]. Guarantees that one
-//! request reads a bounded number of rows, and that a page says where the next one begins even when
-//! nothing on it fits.
+//! request reads a bounded number of rows, and that a page says where the next one begins even if
+//! it has no matches.
 
 use bytes::Bytes;
 

@@ -1,7 +1,7 @@
-//! The port for what correlation has learned: in which form an operator's receipts have the ids of
-//! its answers (`message_id = "auto"`).
+//! The port for what correlation has learned: the form of the ids in an operator's receipts
+//! (`message_id = "auto"`).
 //!
-//! Read at start, written when it is learned or turns out to be another one, which is rare.
+//! Read at start, written when a form is learned or changes, which is rare.
 
 use super::Reply;
 

@@ -1,7 +1,7 @@
-//! How far the low-water mark moves: both stores read the same, a slice at a time.
+//! Computes the new low-water mark, for both stores, a slice at a time.
 //!
-//! Called by their upkeep. Guarantees that a backlog however large costs nothing but the look at it, and
-//! that not more is carried than may be.
+//! Called by their upkeep. Guarantees that a large backlog costs only a bounded read, and that the
+//! number of carried messages is bounded.
 
 /// Messages of a slice; it is read at once, so that no snapshot lasts for long.
 pub const SLICE: usize = 65_536;

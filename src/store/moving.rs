@@ -1,8 +1,8 @@
-//! What is carried when everything moves from the embedded store to the shared one.
+//! What moves from the embedded store to the shared one.
 //!
 //! Read by [`Source`](super::sqlite::Source), written by [`Import`](super::postgres::Import), driven
 //! by `smsc migrate-store`. Guarantees that a [`Page`] follows exactly on the one before it, so that
-//! a move that broke off goes on where it was.
+//! an interrupted move continues where it stopped.
 
 use super::WriteBatch;
 use super::balance::{PurseRow, TopUpRow};

@@ -1,8 +1,8 @@
-//! The opt-out port: numbers that want no messages, of one account or of all.
+//! The opt-out port: numbers that want no messages, from one account or from all.
 //!
-//! Read by every node into memory, at start and then what changed (`actors/policy/opt_outs.rs`).
-//! Guarantees that each change has a version above all that anybody has read before it was there, so
-//! that "everything after the last version" misses nothing.
+//! Read by every node into memory, at start and then incrementally (`actors/policy/opt_outs.rs`).
+//! Guarantees that a change has a higher version than any that was read before it became visible, so
+//! that reading everything after the last version misses nothing.
 
 use super::Reply;
 

@@ -8,9 +8,9 @@
 //!                       └→ lane 1… (new messages)   ──┘                          upkeep, cluster
 //! ```
 //!
-//! Invariants: an answer to a write follows its synchronous commit; nothing is written in the name of a
-//! node that others have taken for dead; a batch whose commit was cut off is neither lost nor written
-//! twice; results outlive a database that is away.
+//! Invariants: an answer to a write follows its synchronous commit; nothing is written for a node that
+//! others have declared dead; a batch whose commit was interrupted is neither lost nor written twice;
+//! results are kept while the database is away.
 
 mod access;
 mod archive;

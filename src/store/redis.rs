@@ -1,10 +1,10 @@
-//! Redis: what nodes share that may be lost: limits, who is bound where, numbers'
-//! networks, and which submissions were made lately.
+//! Redis: state shared by nodes that may be lost: limits, the bind registry, numbers' networks, and recent
+//! submissions.
 //!
-//! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to come up: it is connected
-//! in the background ([`Redis::keep_connected`]), and while it is down every call fails at once, so
-//! that the caller decides by itself. One multiplexed connection serves all calls, which pipeline on
-//! it; the pool, which pings at every checkout, is gone back to only after an error.
+//! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to
+//! start: it is connected in the background ([`Redis::keep_connected`]), and while it is down every call
+//! fails at once, so that the caller decides by itself. One multiplexed connection serves all calls, which
+//! pipeline on it; the pool, which pings at every checkout, is used again only after an error.
 
 mod limits;
 mod networks;

@@ -1,6 +1,6 @@
-//! The rows of the store: what a [`WriteBatch`] holds, and what becomes of it.
+//! The rows of the store: the content of a [`WriteBatch`], and its result.
 //!
-//! Made by the actors, written by the adapters. All of a batch becomes durable in one transaction.
+//! Built by the actors, written by the adapters. A batch becomes durable in one transaction.
 
 use bytes::Bytes;
 

@@ -1,10 +1,9 @@
 //! The settings port: accounts, operators, routes and policy that the store holds, and their history.
 //!
-//! Used by the actors, who give the bodies their meaning; here they are text. Every edit makes a new
-//! version of the whole, by compare-and-set on the version that it was made from, in one transaction
-//! with the history. Guarantees that versions have no gaps, that a resource carries the version which
-//! last changed it, and that undoing the changes of the versions above `n` gives what version `n`
-//! was.
+//! Used by the actors, which interpret the bodies; here they are text. Every edit makes a new version
+//! of the whole, by compare-and-set on the version that it started from, in one transaction with the
+//! history. Guarantees that versions have no gaps, that a resource carries the version which last
+//! changed it, and that undoing the changes of the versions above `n` restores version `n`.
 
 use super::{Reply, StoreError};
 use crate::domain::settings::{Change, Key, Resources};

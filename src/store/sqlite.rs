@@ -1,7 +1,7 @@
 //! The embedded store: SQLite in the data folder, one writer thread, readers beside it.
 //!
-//! Opened by the composition root and used through [`Store`]. `smsc.db` holds the truth and is
-//! written by one thread in group commits; `index.db` is derived and may be deleted while stopped.
+//! Opened by the composition root and used through [`Store`]. `smsc.db` is authoritative and is written by
+//! one thread in group commits; `index.db` is derived and may be deleted while stopped.
 //!
 //! ```text
 //! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
@@ -9,8 +9,8 @@
 //!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
 //!
-//! Invariants: an answer to a write follows its fsync; readers see what was answered; nothing blocks the
-//! caller except the calls that say so.
+//! Invariants: an answer to a write follows its fsync; readers see everything that was answered; nothing
+//! blocks the caller except the calls documented to block.
 
 mod access;
 mod archive;

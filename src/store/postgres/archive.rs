@@ -1,8 +1,8 @@
-//! Reads messages out and takes texts and numbers out of them.
+//! Reads messages for export and erases texts and numbers.
 //!
 //! Called by the export, the janitor and the admin API. Guarantees that an active message is never
-//! changed, and that the day that is written to has no further index: the indexes on source and sender
-//! are made per day partition, when its day is over (see `index_closed_days`).
+//! changed, and that the current day has no further index: the indexes on source and sender are
+//! created per day partition, when its day is over (see `index_closed_days`).
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Ids of a time when a node's clock was wrong: which they are, and how they are set aside.
+//! Finds ids that a node assigned while its clock was wrong, and sets them aside.
 //!
-//! Read by whoever joins and by whoever walks ids as if they were times; set aside by `smsc
-//! repair-ids`, also while nodes run. Guarantees that the highest id is one that a right clock has
-//! given, so that the next ids are given by the clock as well.
+//! Read when a node joins and by code that uses ids as times; set aside by `smsc repair-ids`, also
+//! while nodes run. Guarantees that the highest id was assigned by a correct clock, so that the
+//! next ids follow the clock as well.
 
 use tokio_postgres::{Client, GenericClient, Row};
 

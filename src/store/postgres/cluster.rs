@@ -1,7 +1,8 @@
 //! The cluster port on PostgreSQL: members, leases, the shared hand-off table, wake-ups.
 //!
 //! Each file below does one of these; this one keeps what they share and answers the port. Guarantees
-//! that whatever finds this node buried ends its membership here, so that nothing is written after.
+//! that when this node finds itself removed it ends its membership, so that it writes nothing
+//! afterwards.
 
 mod bind_permit;
 mod blocks;

@@ -1,8 +1,8 @@
 //! Turns batches into the arrays of the writer's statements.
 //!
-//! Called by a lane for each transaction. Guarantees that what one transaction writes is what its
-//! batches, applied one after another, would have come to: a statement sees each row once, and a
-//! `retry` that a later attempt or final state ends is not written.
+//! Called by a lane for each transaction. Guarantees that a transaction has the same result as its
+//! batches applied one after another: a statement sees each row once, and a `retry` that a later
+//! attempt or final state ends is not written.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //!
 //! Used by the pool of readers, by the writer's lanes and for dedicated sessions (LISTEN, leases,
 //! migrations). Guarantees that the URL, which may hold a password, never reaches an error or a log,
-//! and that a certificate is verified whenever TLS is spoken.
+//! and that the certificate is verified whenever TLS is used.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //! `smpp.message_correlations` for other programs.
 //!
 //! The look-up is called by the correlation actor through the store; the table is filled by the
-//! lanes in the transaction of the attempt. Guarantees that the newest attempt answers, and that
+//! lanes in the transaction of the attempt. Guarantees that the newest attempt is found, and that
 //! the UUIDs of one message and of one operator are the same on every node and for ever.
 
 use std::sync::atomic::{AtomicU64, Ordering};

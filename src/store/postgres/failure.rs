@@ -1,7 +1,8 @@
-//! Whose fault a failed transaction is: the row's, the database's for a while, or the connection's.
+//! Classifies a failed transaction: a bad row, a temporary failure of the database, or a broken
+//! connection.
 //!
 //! Called by the writer and, for the text, by everyone; guarantees that a database that is away, full
-//! or restarting is never taken for a bad row, and that an error text says what the server said.
+//! or restarting is never taken for a bad row, and that an error text has the server's message.
 
 use tokio_postgres::Error;
 

@@ -1,10 +1,11 @@
-//! Writes what is moved in from an embedded store: a page and the mark behind it in one transaction.
+//! Writes the data moved from an embedded store: a page and the mark behind it in one transaction.
 //!
-//! Called by `smsc migrate-store`, in place of the writer: nobody waits for single rows here, and
-//! what broke off must be written exactly once. So a page goes through the writer's statements on
-//! one connection, and first moves the mark of its part from where the page begins to where it ends.
-//! Guarantees that a page is written once or not at all, whoever else tries; that nothing is written
-//! while a node is alive; and that no store is opened on a move that has not ended.
+//! Called by `smsc migrate-store`, in place of the writer: nothing waits for single rows here, and
+//! an interrupted move must write everything exactly once. So a page goes through the writer's
+//! statements on one connection, and first moves the mark of its part from where the page begins to
+//! where it ends. Guarantees that a page is written once or not at all, even with concurrent
+//! imports; that nothing is written while a node is alive; and that no store is opened on an
+//! unfinished move.
 
 use ahash::{AHashMap, AHashSet};
 use tokio::runtime::Runtime;

@@ -1,12 +1,12 @@
-//! One writing connection: takes what waits, writes it in one pipelined transaction, answers after
-//! the commit.
+//! One writing connection: takes the waiting batches, writes them in one pipelined transaction,
+//! answers after the commit.
 //!
 //! Run by `postgres.rs`, one per configured writer. Guarantees that an answer means a commit, that
 //! every transaction first proves that the lane is still this node's (`fence`), that one bad row
-//! costs its batch mates nothing (whole commit, then batch by batch, then row by row), and that
-//! results wait for a database that is away while new messages are refused.
+//! does not fail the other rows of its batch (whole commit, then batch by batch, then row by row),
+//! and that, while the database is away, results wait and new messages are refused.
 //!
-//! A commit that was cut off may have happened: the fence left its number in the lane's row, so the
+//! An interrupted commit may have happened: the fence left its number in the lane's row, so the
 //! next connection asks for that number before it writes anything.
 
 use std::panic::AssertUnwindSafe;

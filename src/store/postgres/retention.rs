@@ -1,8 +1,8 @@
 //! Retention: whole days are dropped, single messages deleted where they have no day of their own.
 //!
-//! Called through the store by the janitor of one node. Guarantees that only what is final and told
-//! is removed: rows of a dropped day that are still needed move to the default partitions first, in
-//! the same transaction; and that the highest id is remembered.
+//! Called through the store by the janitor of one node. Guarantees that only messages that are
+//! final and whose receipt is acknowledged are removed: rows of a dropped day that are still needed
+//! move to the default partitions first, in the same transaction; and that the highest id is kept.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! The settings port on PostgreSQL.
 //!
 //! The number of a version is its primary key, so that of two edits made from the same version one
-//! is written and the other one finds out: there is no lock to wait for and none to forget.
+//! is written and the other one fails: no lock is needed.
 
 use std::sync::Arc;
 

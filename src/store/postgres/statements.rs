@@ -2,7 +2,7 @@
 //!
 //! Prepared once per connection by a lane. Guarantees that rows are inserted and never changed
 //! (except `retry` and `tries`, where the last one wins), that the first final state wins, and that
-//! an attempt whose number is taken is kept under the next one.
+//! an attempt whose number is in use gets the next one.
 
 /// One statement of a transaction, in the order in which they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! One transaction of a lane, and what it came to.
+//! One transaction of a lane, and its result.
 //!
 //! Called by `lane.rs`. Guarantees that all statements of a transaction are sent before the first
 //! answer is read, COMMIT among them: an error before it makes it a rollback.

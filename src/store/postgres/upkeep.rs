@@ -1,4 +1,4 @@
-//! Names, spilled blocks, and the low-water mark, which keeps restarts short.
+//! Names, spilled blocks, and the low-water mark, which makes restarts fast.
 //!
 //! Called through the store, the mark by the janitor of one node. Guarantees that every active
 //! message below the mark is in `carry`:

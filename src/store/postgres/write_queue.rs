@@ -1,13 +1,13 @@
-//! What waits for the writer's lanes: two bounded queues under one lock.
+//! Batches that wait for the writer's lanes: two bounded queues under one lock.
 //!
 //! Callers never block on it. Guarantees that dependent work is written in the order of the calls,
 //! that waiting rows are bounded, and that a barrier resolves after everything asked before it.
 //!
 //! Two transactions of two lanes commit in any order, so only work that nothing can depend on before
-//! it was answered may go to any lane: batches that accept messages and nothing else. Whatever
-//! concerns a message later (attempt, final state, order) can be asked for only by who has seen the
-//! answer to its acceptance, while among such results one is often asked for before the other was
-//! answered (`sent`, then `fin` of the same message). They all go through lane 0, in order.
+//! it was answered may go to any lane: batches that accept messages and nothing else. Later writes
+//! for a message (attempt, final state, command) can only be requested after its acceptance was
+//! answered, but among these one is often requested before the other was answered (`sent`, then
+//! `fin` of the same message). They all go through lane 0, in order.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

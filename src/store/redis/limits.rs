@@ -1,8 +1,8 @@
 //! The limiters, each one Lua script on Redis' own clock.
 //!
-//! A call reserves as many tokens as are wanted and there are, so a busy operator costs one round
-//! trip per batch. What a script answers is relative to Redis' time; the answer is turned into a
-//! local deadline counted from *before* the question, which is never later than Redis meant.
+//! A call reserves as many tokens as are requested and available, so a busy operator costs one
+//! round trip per batch. A script answers relative to Redis' time; the answer is converted to a
+//! local deadline counted from *before* the request, which is never later than the one in Redis.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Which network a number belongs to, as it was looked up lately by any node: `network:{number}`.
+//! Networks of numbers recently looked up by any node: `network:{number}`.
 //!
-//! Written and read by the resolver; entries end by themselves, and losing them costs look-ups.
+//! Written and read by the resolver; entries expire by themselves, and losing them costs look-ups.
 
 use std::time::Duration;
 

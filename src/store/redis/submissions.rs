@@ -1,8 +1,8 @@
-//! Which submissions were made lately on any node: `duplicate:{key}`, an id or nothing while the
-//! message is on its way to the store.
+//! Recent submissions of all nodes: `duplicate:{key}`, an id, or empty while the message is being
+//! stored.
 //!
-//! Written and read by the duplicate guard; entries end by themselves, and losing them costs that a
-//! duplicate which changes nodes is not recognised.
+//! Written and read by the duplicate guard; entries expire by themselves; without them a duplicate
+//! on another node is not recognised.
 
 use std::time::Duration;
 

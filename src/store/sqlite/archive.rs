@@ -1,8 +1,8 @@
-//! Takes texts and numbers out of finished messages.
+//! Erases texts and numbers from finished messages.
 //!
 //! Runs on the upkeep thread and writes through the writer in small transactions: the only UPDATEs of `msg`,
-//! and never of an active message. Guarantees that what was taken out is overwritten in the file and not kept
-//! in its log, and that a pass over all texts goes on where the one before ended, also after a restart.
+//! and never of an active message. Guarantees that erased data is overwritten in the file and not kept in its
+//! log, and that a pass over all texts continues where the one before ended, also after a restart.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

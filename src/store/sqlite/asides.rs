@@ -1,8 +1,8 @@
-//! Ids of a time when the clock was wrong: which they are, and how they are set aside.
+//! Finds ids that were assigned while the clock was wrong, and sets them aside.
 //!
-//! Read at open and by whoever walks ids as if they were times; set aside by `smsc repair-ids` while
-//! nobody else has the store. Guarantees that the highest id is one that the clock has given, so that
-//! the next ids are given by the clock as well.
+//! Read at open and by code that uses ids as times; set aside by `smsc repair-ids` while no other
+//! process has the store open. Guarantees that the highest id is one that the clock has given, so
+//! that the next ids are given by the clock as well.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! Brings the write-ahead log into `smsc.db`, on a thread of its own.
+//! Copies the write-ahead log into `smsc.db`, on a separate thread.
 //!
 //! A commit appends to the log and syncs it, and waits for nothing else. When the log has grown to its
 //! pages, this thread copies it into the database and syncs that, while the writer goes on appending
-//! (`PASSIVE`: nobody waits for it). The log begins anew only when all of it is in the database at the
-//! begin of a write, and the writer does not stop for that; so when little is left the writer itself
-//! brings in the rest, between two commits. Guarantees that the log is bounded: should this thread not
+//! (`PASSIVE`: nobody waits for it). The log restarts only if all of it is in the database when a
+//! write begins, and the writer does not stop for that; so when little is left the writer itself
+//! copies the rest, between two commits. Guarantees that the log is bounded: if this thread does not
 //! keep up, the writer does its work at [`TOO_LONG`] times the pages.
 //!
 //! Two connections that checkpoint and write at once need the WAL-reset fix of SQLite, see

@@ -1,8 +1,8 @@
 //! Old correlations on disk: one table per hour in `index.db`, dropped whole.
 //!
-//! Written by the index thread, read by a thread of its own so that a slow look-up never keeps the
-//! data path waiting; called through the store by the correlation actor. Guarantees that the newest
-//! hour answers first and that a table is either there complete or not at all.
+//! Written by the index thread, read by a separate thread so that a slow look-up never blocks the
+//! data path; called through the store by the correlation actor. Guarantees that the newest hour is
+//! searched first and that a table is either complete or absent.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Whose fault a failed commit is: the row's, the disk's, or nobody's that we can name.
+//! Classifies a failed commit: a bad row, a failed disk, or unknown.
 //!
 //! Called by the writer only; guarantees that an I/O error is never taken for a bad row, and that a
 //! full disk is never taken for a broken one.

@@ -1,4 +1,4 @@
-//! `smsc fsck`: reads a store, changes nothing, and says whether its invariants hold.
+//! `smsc fsck`: reads a store without changing it, and reports whether its invariants hold.
 //!
 //! Called by the command line with a data folder, a running store's file or a backup. What is
 //! checked: SQLite's own integrity, each row belongs to a message (or to one that was retired), no

@@ -2,8 +2,8 @@
 //! queue blocks.
 //!
 //! Its thread owns the only writing connection; it reads new `msg` rows above `indexed_upto` once a
-//! second and inserts them sorted. Guarantees that nothing in the file is needed: a damaged file is
-//! dropped and built again, correlations and blocks are dropped at open (RAM is rebuilt from
+//! second and inserts them sorted. Guarantees that the file is dispensable: a damaged file is
+//! dropped and rebuilt, correlations and blocks are dropped at open (RAM is rebuilt from
 //! `recover()`), and the writer of `smsc.db` never waits for it.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Empties a write-ahead log, so that nothing stays there of what was overwritten in the database.
+//! Empties a write-ahead log, so that data overwritten in the database does not remain there.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Reads everything out of a store that nobody uses, page by page, for the move to another one.
+//! Reads everything from an unused store, page by page, for the move to another one.
 //!
 //! Called by `smsc migrate-store`. Holds the data folder's lock, so that no server changes what is
 //! being read; guarantees that memory does not grow with the store, and that each row is on exactly

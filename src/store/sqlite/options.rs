@@ -1,4 +1,4 @@
-//! How the store is opened, and where tests step in.
+//! How the store is opened, and hooks for tests.
 
 use std::path::PathBuf;
 use std::time::Duration;

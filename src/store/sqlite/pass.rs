@@ -1,5 +1,5 @@
 //! The rows of a batch, written one after the other: all of them, or, when that has failed, each by
-//! itself, so that a bad one is quarantined and its batch mates are not.
+//! itself, so that only a bad one is quarantined.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -5,7 +5,7 @@
 //! the backlog, and that nothing active is missed: first the ids in `carry` below the mark, then
 //! everything from the mark on.
 //!
-//! Active is a message without `fin`, or with a `fin` that somebody must be told of and no `told`.
+//! A message is active without `fin`, or with a `fin` that requires a receipt and no `told`.
 
 use bytes::Bytes;
 use rusqlite::{Connection, Row, Rows, Statement};

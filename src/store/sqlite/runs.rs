@@ -1,9 +1,9 @@
 //! Ids of the messages that share a value, such as their sender, many to a row of `index.db`.
 //!
-//! Called by [`entries`](super::entries) and the search. A row a message would cost as much as the
-//! message's own; senders and sources are few, so here one row holds up to [`RUN`] ids. Guarantees
-//! that the runs of a value do not overlap: a row's key is its highest id, and all its ids are above
-//! the key of the row before.
+//! Called by [`entries`](super::entries) and the search. A row per message would cost as much as the
+//! message's own row; senders and sources are few, so here one row holds up to [`RUN`] ids.
+//! Guarantees that the runs of a value do not overlap: a row's key is its highest id, and all its
+//! ids are above the key of the row before.
 //!
 //! A run's octets are the distances from each id down to the next lower one, as varints
 //! (protobuf's); a run of one id has none.

@@ -1,8 +1,9 @@
 //! The writer thread: takes what waits, writes it in one transaction, answers after the fsync.
 //!
 //! Started by `sqlite.rs`; the only one that writes `smsc.db`. Guarantees that an answer means a
-//! commit, that one bad row costs its batch mates nothing (whole commit, then batch by batch, then
-//! row by row), that results outlive a full disk, and that nothing goes on after a failed fsync.
+//! commit, that one bad row does not fail the other rows of its batch (whole commit, then batch by
+//! batch, then row by row), that results outlive a full disk, and that nothing goes on after a
+//! failed fsync.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

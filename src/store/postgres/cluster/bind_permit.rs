@@ -1,8 +1,8 @@
 //! Bind permits: the binds that an account may have over all nodes, each a row of `lease` like a resource.
 //!
 //! Called by the cluster port. Guarantees that an account has no more permits taken than it may: a permit
-//! is taken under the lock of its row. A permit whose holder is no node any more is free, so a node that
-//! dies gives its permits back by being buried.
+//! is taken under the lock of its row. A permit whose owner is no member any more is free, so the permits
+//! of a dead node are released when it is removed.
 
 use std::sync::Arc;
 

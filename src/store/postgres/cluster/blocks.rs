@@ -1,8 +1,8 @@
-//! The table `purse_block`: what nodes have taken out of the purses that all of them share.
+//! The table `purse_block`: blocks that nodes have reserved from shared purses.
 //!
-//! Called by the balance port, and by whoever ends a membership. Guarantees that what is in a purse and
-//! in all blocks of it changes by charges and top-ups only, that a block belongs to a member, and that
-//! an order that comes late does nothing.
+//! Called by the balance port, and when a membership ends. Guarantees that the sum of a purse and its
+//! blocks changes by charges and top-ups only, that a block belongs to a member, and that a late
+//! request does nothing.
 //!
 //! Locks are taken in one order: the node's row, its lanes, purses by account and day, blocks.
 

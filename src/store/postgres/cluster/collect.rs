@@ -1,8 +1,8 @@
 //! Takes items out of the shared hand-off table for the partitions of this node.
 //!
-//! Called by the cluster port. Guarantees that a row is answered once: it is deleted in the
-//! transaction that reads it, and when the connection breaks during the commit, the row is kept
-//! aside until the next call has seen whether the hand-off table still has it.
+//! Called by the cluster port. Guarantees that a row is returned once: it is deleted in the
+//! transaction that reads it, and if the connection breaks during the commit, the row is kept in
+//! memory until the next call has checked whether the hand-off table still has it.
 
 use std::sync::Arc;
 

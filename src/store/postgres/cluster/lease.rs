@@ -1,8 +1,8 @@
-//! Resources and their holders: made known, claimed by compare-and-set, given back.
+//! Resources and their owners: registered, claimed by compare-and-set, released.
 //!
-//! Called by the cluster port. Guarantees that a resource has one holder: a claim locks the rows, in
-//! the order of their key, and looks at the holders only then, with a statement that sees whatever
-//! was committed until the locks were had. While a claim runs nobody can bury its node.
+//! Called by the cluster port. Guarantees that a resource has one owner: a claim locks the rows, in
+//! the order of their key, and reads the owners only then, with a statement that sees everything
+//! committed before the locks were granted. While a claim runs its node cannot be removed.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Membership: joining, the heartbeat, burying the dead, leaving.
+//! Membership: joining, the heartbeat, removing dead nodes, leaving.
 //!
-//! Called by the cluster port. Guarantees that a node number has one living holder, that an epoch is
-//! never used twice, and that a buried node's writes are over: the rows of its lanes, which each of
+//! Called by the cluster port. Guarantees that a node number has one live owner, that an epoch is
+//! never used twice, and that a removed node can write no more: the rows of its lanes, which each of
 //! its write transactions locks, are deleted in the transaction that deletes the node.
 //!
 //! Locks are taken in one order: the node's row, then its lanes.

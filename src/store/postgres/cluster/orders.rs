@@ -1,7 +1,7 @@
-//! Administrators' commands for other nodes: left in a table, taken out by the node they are for.
+//! Administrators' commands for other nodes, passed through a table.
 //!
-//! Called by the cluster port. An order for a node that has died is dropped when it is old: what it
-//! was about is another node's by then.
+//! Called by the cluster port. A command for a dead node is dropped when it is old: another node
+//! has taken over by then.
 
 use std::sync::Arc;
 

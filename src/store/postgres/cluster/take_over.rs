@@ -1,9 +1,9 @@
 //! Reads what is active in partitions that this node has claimed.
 //!
-//! Called by the cluster port. Guarantees that a message is either in the answer or comes by the
-//! hand-off table later: one snapshot is what the answer is read from and what that table is emptied
-//! by, and nothing is collected for a partition before that. Whoever changes the table meanwhile makes
-//! the database refuse the transaction, and it is done again.
+//! Called by the cluster port. Guarantees that a message is either in the result or arrives by the
+//! hand-off table later: the result is read, and that table is emptied, in one snapshot, and nothing
+//! is collected for a partition before that. If the table changes meanwhile, the database refuses the
+//! transaction, and it is repeated.
 
 use std::sync::Arc;
 

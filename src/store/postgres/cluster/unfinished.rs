@@ -1,8 +1,8 @@
 //! The table `unfinished`: how many messages of an account are not finished, on all nodes together.
 //!
-//! Called by the cluster port. Guarantees that the sum of an account's rows is right but for what
-//! nodes have not said yet: each adds what has changed since it said so last, and counting the
-//! messages corrects the sum without touching what the nodes say meanwhile.
+//! Called by the cluster port. Guarantees that the sum of an account's rows is right except for
+//! changes that nodes have not reported yet: each node adds its changes since its last report, and
+//! counting the messages corrects the sum without interfering with these reports.
 
 use std::sync::Arc;
 

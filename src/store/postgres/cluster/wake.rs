@@ -1,9 +1,9 @@
-//! Wake-ups between nodes, by NOTIFY: a hint what to look at.
+//! Wake-ups between nodes, by NOTIFY: a hint what to check.
 //!
 //! Two tasks on the store's runtime, from joining to leaving. One gathers the hints of some
 //! milliseconds and sends one notification to each node; the other listens for this node's. Each has
-//! a connection of its own and comes back when it breaks. Guarantees that nobody waits for a
-//! wake-up, and that one that may have been missed counts as one.
+//! its own connection and reconnects when it breaks. Guarantees that nothing depends on a wake-up,
+//! and that one that may have been missed is treated as received.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
