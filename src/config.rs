@@ -1,4 +1,4 @@
-//! Configuration: typed, every key with a default, every mistake named with its cure.
+//! Configuration: typed, every key with a default, every error with the key and how to fix it.
 //!
 //! Called by the command line, once at start and once per SIGHUP. The structs are declared with
 //! their documentation and defaults in `config/server.rs` and `config/peers.rs`; from the same

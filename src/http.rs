@@ -1,9 +1,9 @@
 //! The HTTP side: health, metrics, the admin API under `/v1`, and the console at `/`.
 //!
-//! Started by `app`; stopped through the handle of the returned server. Everything shown or
-//! ordered goes through the Admin actor. `/v1` wants the bearer token; `/`, `/health/*` and
-//! `/metrics` do not (probes and scrapers have none), so they name no subscriber and no text.
-//! Every error is problem+json (RFC 9457).
+//! Started by `app`; stopped through the handle of the returned server. All data and commands go
+//! through the Admin actor. `/v1` requires the bearer token; `/`, `/health/*` and `/metrics` do not
+//! (probes and scrapers have none), so they show no subscriber and no text. Every error is
+//! problem+json (RFC 9457).
 
 mod api;
 mod audit;

@@ -1,4 +1,4 @@
-//! Plays ESMEs against an SMSC, measures it, and checks that nothing is lost or doubled.
+//! Simulates ESMEs against an SMSC, measures it, and checks that nothing is lost or duplicated.
 //!
 //! Used by `smsc load` and by tests:
 //!

@@ -1,8 +1,8 @@
-//! `smsc apply`: makes the accounts, operators, routes and policy of a file those of a running SMSC.
+//! `smsc apply`: applies the accounts, operators, routes and policy of a file to a running SMSC.
 //!
-//! The server says what would change, the user agrees, and the server applies it in one transaction,
-//! unless somebody else has changed something meanwhile. The rest of the file is each node's own and
-//! is left alone.
+//! The server reports what would change, the user confirms, and the server applies it in one
+//! transaction, unless somebody else has changed something meanwhile. The rest of the file is each
+//! node's own and is left alone.
 
 use std::path::PathBuf;
 

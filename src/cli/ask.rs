@@ -1,4 +1,4 @@
-//! Asks a person before something happens that cannot be taken back.
+//! Asks for confirmation before an irreversible action.
 
 use std::io::{self, IsTerminal as _, Write as _};
 

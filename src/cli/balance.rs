@@ -1,4 +1,4 @@
-//! `smsc balance`: what an account has left, and what is put into its balance.
+//! `smsc balance`: the balance of an account, and top-ups.
 
 use serde_json::json;
 

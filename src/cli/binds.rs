@@ -1,4 +1,4 @@
-//! `smsc binds`: operators and SMPP sessions; with an operator and a command, orders its binds.
+//! `smsc binds`: operators and SMPP sessions; with an operator and a command, commands its binds.
 
 use comfy_table::CellAlignment;
 

@@ -1,5 +1,4 @@
-//! How the commands that look into a running SMSC reach its admin API, and how they show times
-//! and numbers.
+//! The client of the admin API that the commands use, and how they show times and numbers.
 
 mod show;
 mod stream;

@@ -1,5 +1,5 @@
-//! `smsc convert`: the configuration of another product as ours on standard output, and on standard
-//! error what has no counterpart.
+//! `smsc convert`: converts the configuration of another product; standard error lists what has no
+//! counterpart.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! `smsc dead-letters`: messages that ended in a failure, each with its last attempt.
+//! `smsc dead-letters`: failed messages, each with its last attempt.
 
 use super::client::{self, Connection};
 use crate::http::view::{Message, Messages};

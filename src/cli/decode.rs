@@ -1,7 +1,8 @@
 //! `smsc decode HEX`: explains SMPP PDUs, or the user data of a message, octet by octet.
 //!
-//! Asks no server. Everything below is pure: [`explain`] turns octets into reports, `show` into a
-//! page. Invariant: every octet that was given is in a field of a report, whatever the octets are.
+//! Contacts no server. Everything below is pure: [`explain`] turns octets into reports, `show` into
+//! a page. Invariant: every octet that was given is in a field of a report, whatever the octets
+//! are.
 
 mod bits;
 mod elements;

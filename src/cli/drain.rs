@@ -1,4 +1,4 @@
-//! `smsc drain`: takes a node out of service without stopping it, and back in.
+//! `smsc drain`: takes a node out of service without stopping it, and back into service.
 
 use std::time::{Duration, Instant};
 

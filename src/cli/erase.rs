@@ -1,4 +1,4 @@
-//! `smsc erase`: a running SMSC forgets a subscriber.
+//! `smsc erase`: erases a subscriber from a running SMSC.
 
 use std::io::{BufRead as _, IsTerminal as _};
 

@@ -1,4 +1,4 @@
-//! `smsc load`: plays ESMEs, measures, and fails when something acknowledged has no receipt.
+//! `smsc load`: simulates ESMEs, measures, and fails if an acknowledged message has no receipt.
 //!
 //! Turns flags into [`LoadOptions`], runs, prints the table, and writes JSON and HTML when asked.
 

@@ -1,5 +1,4 @@
-//! `smsc message ID`: everything that happened to one message; with a command, cancels, retries
-//! or moves it.
+//! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it.
 
 use super::client::{self, Connection};
 use crate::domain::visible::is_hidden;

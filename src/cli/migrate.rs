@@ -1,4 +1,4 @@
-//! `smsc migrate`: brings the schema of the PostgreSQL database up to this release.
+//! `smsc migrate`: upgrades the schema of the PostgreSQL database to this release.
 //!
 //! Meant to run once before the nodes of a new release start; safe to run from several at once.
 

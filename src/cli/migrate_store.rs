@@ -1,8 +1,8 @@
 //! `smsc migrate-store`: moves everything from the embedded store into the PostgreSQL database.
 //!
-//! Run once, while nothing runs on either; broken off, it goes on where it was. One thread reads
-//! ahead while this one writes. Guarantees that the embedded store is only read, that memory does
-//! not grow with it, and that it ends well only when every row has arrived.
+//! Run once, while nothing runs on either; if interrupted, it continues where it stopped. One
+//! thread reads ahead while this one writes. Guarantees that the embedded store is only read, that
+//! memory does not grow with it, and that it succeeds only if every row has arrived.
 
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;

@@ -1,4 +1,4 @@
-//! `smsc queues`: what waits where; with a name, one queue; with a command, orders it.
+//! `smsc queues`: queues and their depth; with a name, one queue; with a command, commands it.
 
 use comfy_table::CellAlignment;
 

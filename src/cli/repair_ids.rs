@@ -1,5 +1,5 @@
-//! `smsc repair-ids`: sets ids aside that a wrong clock has left in the future, so that new ones are
-//! given by the clock again.
+//! `smsc repair-ids`: sets aside ids that a wrong clock has left in the future, so that new ids
+//! follow the clock again.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `smsc replay`: sends failed messages again, one by its id or all that fit a filter.
+//! `smsc replay`: replays failed messages, one by its id or all that match a filter.
 
 use anyhow::bail;
 use serde_json::{Map, Value, json};

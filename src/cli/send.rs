@@ -1,8 +1,8 @@
-//! `smsc send`: a text from a terminal, how it travels, its ids, and what became of it.
+//! `smsc send`: sends a text from a terminal, and shows its parts, its ids, and its final state.
 //!
-//! The first thing a newcomer does after `smsc serve`, so errors say what to do. Composes the
-//! messages (`compose.rs`) and shows them, binds as transceiver, submits, waits for the answers and
-//! the receipts (`converse.rs`), unbinds.
+//! New users run this first after `smsc serve`, so errors say what to do. Composes the messages
+//! (`compose.rs`) and shows them, binds as transceiver, submits, waits for the answers and the
+//! receipts (`converse.rs`), unbinds.
 
 mod compose;
 mod converse;

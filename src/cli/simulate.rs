@@ -1,4 +1,4 @@
-//! `smsc simulate`: plays an operator on a port, until it is stopped.
+//! `smsc simulate`: simulates an operator on a port, until it is stopped.
 //!
 //! Turns flags into [`SimulatorOptions`]; a profile first, single flags refine it. Prints a summary
 //! of its counters when it ends, and a line a second with `--verbose`.

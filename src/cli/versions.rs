@@ -1,4 +1,4 @@
-//! `smsc config`: the configuration in the store, its history, and the way back.
+//! `smsc config`: the configuration in the store, its history, and rollback.
 
 use clap::Subcommand;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! How texts are written and how long ones travel: words that accounts and operators share, and
+//! How texts are encoded and how long ones are sent: values shared by accounts and operators, and
 //! `[content]`.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `[policy]`, `[[list]]` and `[[limit]]`: who may send what to whom, and how fast.
 //!
-//! [`Policies::read`] compiles what they and the accounts say; the validation calls it to tell every
-//! mistake, the plan to work with the result. Files of lists are read there, so both block.
+//! [`Policies::read`] compiles what they and the accounts say; the validation calls it to report
+//! every error, the plan to use the result. Files of lists are read there, so both block.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! Passwords in the store, sealed: what is kept of accounts and operators names none in clear.
+//! Passwords in the store, sealed: stored accounts and operators contain none in clear.
 //!
-//! Called by the actors between the store and whoever works with its bodies. A secret is sealed with
-//! the first key of `[secrets]` by XChaCha20-Poly1305 under a random nonce of 192 bits, bound to its
+//! Called by the actors when they read and write bodies of the store. A secret is sealed with the
+//! first key of `[secrets]` by XChaCha20-Poly1305 under a random nonce of 192 bits, bound to its
 //! resource and field, so that it opens nowhere else; every key opens. Guarantees that a body that is
-//! opened is the text it was before it was sealed, and that what is in clear stays readable.
+//! opened is the text it was before it was sealed, and that passwords in clear stay readable.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The tables about this server itself: one struct per `[table]`.
+//! The tables of this server: one struct per `[table]`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

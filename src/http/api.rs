@@ -1,7 +1,7 @@
 //! The table of the API: each row is a handler with its documentation and the role that it needs.
 //!
 //! The router, the OpenAPI document, the check of roles and the answers to unknown paths and wrong
-//! methods are all made from the rows of [`endpoints`], so that none of them can differ.
+//! methods are all built from the rows of [`endpoints`], so that they always agree.
 
 use actix_web::body::BoxBody;
 use actix_web::guard::{Any, Get, Guard, Head, Method as IsMethod};

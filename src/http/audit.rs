@@ -1,8 +1,8 @@
-//! Middleware: whatever is not a mere look is written down, with what came of it.
+//! Middleware: records every request that does more than read in the audit log, with its outcome.
 //!
-//! Wrapped by the check of the token, so that it knows whose request it is; it wraps the check of the
-//! role, so that refusals are in the log too: some of each token and minute one by one, the others as a
-//! number, for nobody shall fill the log who may do nothing. Texts that are read are written down too.
+//! It runs after the token check, so that it knows the token, and before the role check, so that it
+//! records refusals too: some per token and minute one by one, the others as a number, so that a client
+//! without permission cannot fill the log. Reading texts is recorded too.
 
 use std::time::{Duration, Instant};
 

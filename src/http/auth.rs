@@ -1,4 +1,4 @@
-//! Whose request it is: the bearer token of `/v1` (RFC 6750), and what its role allows.
+//! Authentication: the bearer token of `/v1` (RFC 6750), and what its role allows.
 
 use std::time::{Duration, Instant};
 

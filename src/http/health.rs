@@ -1,5 +1,4 @@
-//! `/health/live` and `/health/ready`, for whoever restarts the process and whoever sends it
-//! connections.
+//! `/health/live` and `/health/ready`, for service managers and load balancers.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! How much one client may ask for: requests at once by token, wrong tokens by address, and time.
+//! Limits per client: concurrent requests by token, wrong tokens by address, and time.
 //!
-//! The counts are of this process. Guarantees that what one client does, slows itself down only:
-//! each has room of its own, and none of them can fill the Admin actor's mailbox.
+//! The counts are of this process. Guarantees that a client slows down only itself: each has its
+//! own limit, and none of them can fill the Admin actor's mailbox.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

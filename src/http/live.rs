@@ -1,8 +1,8 @@
 //! The live events of `GET /v1/events`: gathered once a second, for all listeners together.
 //!
 //! [`Live::run`] asks the Admin actor once per second, makes the events of that second, and hands
-//! the same octets to every listener. A listener that takes none for [`BACKLOG`] seconds is
-//! dropped: nothing is buffered for it. Without listeners only the figures of the graph are kept.
+//! the same octets to every listener. A listener that reads nothing for [`BACKLOG`] seconds is
+//! dropped: nothing is buffered for it. Without listeners only the data of the graph is kept.
 
 mod events;
 mod rates;

@@ -1,10 +1,10 @@
-//! Who is connected: where a client is, and which connections make room when there are too many.
+//! Connections: the address of a client, and which connections are closed if there are too many.
 //!
-//! A connection that has shown no good token is a stranger's. One address (of IPv6 its /64) has room
-//! for `http.strangers` of those, all addresses together for [`STRANGERS`]; one more closes the one that
-//! has done nothing for longest. So whoever opens connections only closes its own and its neighbours'
-//! idle ones, and a probe that asks at once is answered, also from the same address. Called by the
-//! server for each connection and each request.
+//! A connection that has not shown a valid token is unauthenticated (a *stranger*). One address (of IPv6
+//! its /64) may have `http.strangers` of those, all addresses together [`STRANGERS`]; one more closes
+//! the one that was idle for longest. So a client that opens many connections only closes its own and
+//! its neighbours' idle ones, and a probe that sends its request at once is answered, even from the same
+//! address. Called by the server for each connection and each request.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Reads query strings strictly: every mistake is an answer that names the field and the cure.
+//! Reads query strings strictly: every error names the field and how to fix it.
 
 use std::str::FromStr;
 

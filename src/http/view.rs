@@ -1,7 +1,7 @@
 //! What the admin API shows, as JSON. The command line reads the same structs.
 //!
 //! Ids are strings, because JavaScript rounds numbers of their size. Times are RFC 3339 in UTC;
-//! what has not happened is `null`.
+//! times of events that have not happened are `null`.
 
 mod access;
 mod balance;

@@ -1,8 +1,8 @@
-//! One bind of a load run: submits what is due, answers what is delivered, comes back when cut off.
+//! One bind of a load run: submits what is due, answers deliveries, reconnects when disconnected.
 //!
 //! Run by [`super::run`], one task each. A turn handles everything that one read brought and fills
-//! the window, under one lock of the ledger, and writes once. Invariant: whatever is in the window
-//! when the connection ends is handed to the ledger, to be sent again or counted.
+//! the window, under one lock of the ledger, and writes once. Invariant: everything in the window
+//! when the connection ends goes to the ledger, to be sent again or counted.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -1,11 +1,12 @@
-//! The books of a run: every message from its submit to its receipt, so that loss shows.
+//! The ledger of a run: every message from its submit to its receipt, to detect loss.
 //!
 //! One for all binds, since a receipt may come on another bind than its message went; each bind
 //! takes the lock once per batch of PDUs. Pure: instants come in as microseconds since the start.
 //!
 //! Invariants: each message that was sent is in exactly one of *outstanding*, *to be sent again*,
-//! refused, unanswered, accepted; each accepted one is *pending* until its receipt. An entry leaves
-//! when its receipt came; what stays is one bit per id, which tells a duplicate from a stranger.
+//! refused, unanswered, accepted; each accepted one is *pending* until its receipt. An entry is
+//! removed when its receipt arrives; one bit per id stays, which distinguishes a duplicate receipt
+//! from one with an unknown id.
 
 use std::collections::HashMap;
 

@@ -3,8 +3,8 @@
 //! Without a rate, as fast as the windows allow, and a message is intended for the moment it is
 //! sent. With a rate the schedule is fixed in advance (message n at n / rate): when the SMSC is slow
 //! the schedule does not wait for it, and latency is counted from the intended moment, so that a
-//! stall shows in every message that it delayed (no coordinated omission). Messages to be sent again
-//! go first. Times are microseconds since the start of the run.
+//! stall counts for every message that it delayed (no coordinated omission). Messages to be sent
+//! again go first. Times are microseconds since the start of the run.
 
 use std::collections::VecDeque;
 use std::time::Duration;

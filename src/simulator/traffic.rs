@@ -1,4 +1,4 @@
-//! The messages of one bind: what becomes of a submit, and which deliveries go out when.
+//! The messages of one bind: the answers to submits, and the schedule of deliveries.
 //!
 //! Owned by a connection, which hands in decoded messages and answers and gives the buffer to write
 //! to. One table of deadlines holds delayed answers and delayed receipts; nothing here waits, reads

@@ -1,9 +1,9 @@
 //! A TCP connection with its two buffers, as the tools use it: simulator, load generator, `send`.
 //!
 //! Reads take what the socket has (up to [`READ_CHUNK`]), all frames of a read are handled before
-//! anything is written, and one write carries all that came of them: at 50,000 messages a second
-//! system calls are most of the cost. Invariant: while the peer does not take our octets, we stop
-//! taking its octets, so that both buffers stay bounded.
+//! anything is written, and one write carries all results: at 50,000 messages a second system calls
+//! are most of the cost. Invariant: while the peer does not read our octets, we do not read its
+//! octets, so that both buffers stay bounded.
 
 use std::io;
 

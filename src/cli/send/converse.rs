@@ -1,7 +1,8 @@
-//! The conversation of `smsc send`: submits the messages, waits for every answer and receipt, tells.
+//! The SMPP session of `smsc send`: submits the messages, waits for every answer and receipt, and
+//! reports them.
 //!
-//! Invariant: a message that was submitted is told of once by its answer and, if receipts were asked
-//! for and it was accepted, once by its final receipt.
+//! Invariant: a submitted message is reported once with its answer and, if receipts were requested
+//! and it was accepted, once with its final receipt.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
-//! Draws the screen of `smsc top`: figures, the graph, one list at a time, and what is asked.
+//! Draws the screen of `smsc top`: figures, the graph, one list at a time, and confirmations.
 //!
-//! Colours are the terminal's own, and none carries a meaning that the words do not.
+//! Colours are the terminal's own; every colour's meaning is also in the text.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! The stream of live events as news for the screen, and commands that do not block it.
+//! The stream of live events for the screen, and commands that do not block it.
 
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `[resolver]`, and what routes and accounts want of it.
+//! `[resolver]`, and its use by routes and accounts.
 
 use super::Findings;
 use crate::config::{Config, Resolver, Route};

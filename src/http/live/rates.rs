@@ -1,4 +1,4 @@
-//! From counters to rates: the difference of two looks, divided by the time between them.
+//! Rates from counters: the difference of two snapshots, divided by the time between them.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,5 +1,5 @@
-//! Gauges that are read from snapshots when they are asked for: nothing is kept up to date for
-//! nobody, and what is gone (a bind, a queue) leaves no stale series.
+//! Gauges that are read from snapshots at each scrape: nothing is updated between scrapes, and a
+//! closed bind or a removed queue leaves no stale series.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};

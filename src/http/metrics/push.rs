@@ -1,7 +1,7 @@
 //! Pushes the page of `/metrics` to a statsd daemon, every `statsd.interval`.
 //!
-//! Started by `app` when `statsd.address` is set. Datagrams that the kernel does not take at once are
-//! not waited for: the next push has what they would have said.
+//! Started by `app` when `statsd.address` is set. Datagrams that the kernel does not accept at once
+//! are dropped: the next push makes up for them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `/v1/accounts/{name}/balance`: what an account has left, and what is put into its balance.
+//! `/v1/accounts/{name}/balance`: the balance of an account, and top-ups.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `/v1/config`: accounts, operators, routes and policy as one document, its versions, its way back.
+//! `/v1/config`: accounts, operators, routes and policy as one document, its versions, rollback.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `/v1/operators`: whom we bind to, and how that goes; rebind, resume, suspend.
+//! `/v1/operators`: operators and the state of their binds; rebind, resume, suspend.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! `/v1/queues`: what waits where; suspend, resume, purge.
+//! `/v1/queues`: queues and their depth; suspend, resume, purge.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;

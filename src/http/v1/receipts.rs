@@ -1,4 +1,4 @@
-//! `/v1/receipts/unmatched`: operators' receipts that match no message; match them by hand, drop them.
+//! `/v1/receipts/unmatched`: operators' receipts that match no message; match or drop them manually.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;

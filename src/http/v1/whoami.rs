@@ -1,4 +1,4 @@
-//! `/v1/self`: whose token it is, and what it may.
+//! `/v1/self`: the name of the token and its permissions.
 
 use actix_web::{HttpRequest, HttpResponse};
 

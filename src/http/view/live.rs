@@ -1,7 +1,7 @@
 //! What the live events show, as JSON: `GET /v1/events`. The console and `smsc top` read them.
 //!
-//! Each event holds the whole of what it is about, so that one that was missed is made good by the
-//! next. Rates are per second, measured by the server over its own second.
+//! Each event is complete, so that the next one makes up for a missed one. Rates are per second,
+//! measured by the server over its own second.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,6 @@
-//! Who is bound where, for people and programs that look into Redis: entries that end by themselves.
+//! The bind registry, for people and programs that read Redis: entries that expire by themselves.
 //!
-//! Written by the session registry only; nothing of ours reads them back, so losing them costs a
-//! view and nothing else.
+//! Written by the session registry only; the SMSC does not read them, so their loss does not affect it.
 
 use std::time::Duration;
 
