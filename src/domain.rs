@@ -35,6 +35,6 @@ pub mod trace;
 pub mod validity;
 pub mod visible;
 
-/// Maps by the number of an account's or operator's queue. They are looked into several times for each
-/// message, by numbers that we give ourselves: nobody can choose keys that collide.
+/// Maps by the number of an account's or operator's queue. They are read several times for each
+/// message, by numbers that we assign ourselves, so clients cannot choose colliding keys.
 pub type ByQueue<V> = std::collections::HashMap<u32, V, ahash::RandomState>;

@@ -21,13 +21,13 @@ pub const FLOOR: f64 = 1.0;
 /// The first rate that is halved is at least this: the first messages after a rest tell little.
 const START: f64 = 10.0;
 const SECOND: Duration = Duration::from_secs(1);
-/// Answers to what was under way when the rate was halved come within this time: they say nothing new.
+/// Answers to messages under way when the rate was halved come within this time and are ignored.
 const SETTLES: Duration = Duration::from_millis(500);
 /// Nothing is concluded from fewer messages.
 const SAMPLE: f64 = 10.0;
 /// Nor, where a share of refusals is expected, from fewer than would bring so many of them.
 const EXPECTED: f64 = 3.0;
-/// With such a share of refusals there is no doubt: less is taken than is sent.
+/// Above this share of refusals, the rate is certainly too high.
 const MOST: f64 = 0.5;
 /// So long the share of refusals that half the rate did not change is taken for the operator's own.
 const KNOWN: Duration = Duration::from_secs(600);
@@ -37,13 +37,14 @@ const WINDOWS: [Duration; 2] = [SECOND, Duration::from_secs(10)];
 const FEW: u32 = 2;
 /// Refusals are more than chance makes of an expected share beyond so many standard deviations.
 const DEVIATIONS: f64 = 3.0;
-/// Half the rate has not helped when there is still so much of the share of refusals.
+/// Half the rate has not helped if this much of the share of refusals remains.
 const STEADY: f64 = 0.5;
 /// Refusals that go on below this part of the refused rate are judged again: they keep it from climbing.
 const NEAR: f64 = 0.9;
 /// After a refusal the rate does not climb for this time.
 const QUIET: Duration = Duration::from_secs(2);
-/// So long after it was halved, a refusal only slows the climb: few refusals must not hold it for good.
+/// This long after it was halved, a refusal only slows the rise: few refusals must not keep it low for
+/// good.
 const HELD: Duration = Duration::from_secs(120);
 /// A climb that is slowed has this part of its speed.
 const CREEP: f64 = 0.1;
@@ -132,8 +133,8 @@ pub enum Refusal {
 // === impl Backoff ===
 
 impl Backoff {
-    /// Called every 100 ms or so: notes how much has been sent in all, and climbs. True when this has
-    /// ended the limit.
+    /// Called every 100 ms or so: records how much has been sent in all, and raises the rate. True
+    /// when this has lifted the limit.
     pub fn tick(&mut self, now: Instant, sent_total: u64, configured: Option<f64>) -> bool {
         // The youngest sample that is a second old is the one to measure from.
         while self
@@ -162,7 +163,7 @@ impl Backoff {
         ends
     }
 
-    /// The operator has refused a message because it is too much. True when this has lowered the rate.
+    /// The operator has throttled a message. True when this has lowered the rate.
     ///
     /// `sent_total` as in [`Backoff::tick`]; `configured`: the operator's rate, if it has one.
     pub fn refused(
@@ -324,7 +325,7 @@ impl Limit {
         }
     }
 
-    /// Whether a share of refusals can be told from these of so many messages.
+    /// Whether this many messages are enough to judge a share of refusals.
     fn is_judged(&self, now: Instant, refusals: u32, sent: f64) -> bool {
         let is_enough = match self.share {
             Some(share) => sent >= EXPECTED / share,

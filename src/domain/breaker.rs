@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub const WINDOW: Duration = Duration::from_secs(10);
 /// The window moves by this.
 const SLICE: Duration = Duration::from_secs(1);
-/// A share of fewer answers than this says nothing.
+/// A share of fewer answers than this is ignored.
 pub const LEAST_ANSWERS: u32 = 20;
 
 /// When a breaker opens and how it closes.
@@ -24,17 +24,17 @@ pub struct Limits {
     /// Share of failures among the answers of [`WINDOW`] that opens it, if there were
     /// [`LEAST_ANSWERS`]; 0: a share never does.
     pub share: f64,
-    /// How long nobody calls.
+    /// How long there are no calls.
     pub pause: Duration,
     /// Calls that try after the pause; all of them must succeed. At least 1.
     pub probes: u32,
 }
 
-/// How a breaker stands.
+/// The state of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stand {
     Closed,
-    /// Nobody calls.
+    /// No calls.
     Open,
     /// A few calls try.
     HalfOpen,
@@ -103,7 +103,7 @@ impl Breaker {
         }
     }
 
-    /// Other limits from now on. One that can no longer open is closed.
+    /// Changes the limits. A breaker that can no longer open is closed.
     pub fn configure(&mut self, limits: Limits) {
         self.limits = limits;
         if !limits.is_on() {
@@ -116,7 +116,7 @@ impl Breaker {
         self.limits.is_on()
     }
 
-    /// Whether a call may be made now; who is told so reports how it went.
+    /// Whether a call may be made now; if so, the caller must report its outcome.
     pub fn admit(&mut self, now: Instant) -> bool {
         if self.room(now) == 0 {
             return false;
@@ -150,7 +150,7 @@ impl Breaker {
         }
     }
 
-    /// A call was answered. One that began before it opened says nothing, and is better not reported.
+    /// A call was answered. Calls that began before the breaker opened should not be reported.
     pub fn succeeded(&mut self, now: Instant) {
         match &mut self.state {
             State::Closed => {
@@ -192,21 +192,21 @@ impl Breaker {
         }
     }
 
-    /// A call that was admitted was not made after all, or its outcome says nothing.
+    /// An admitted call was not made, or its outcome does not count.
     pub fn abandoned(&mut self) {
         if let State::HalfOpen { under_way, .. } = &mut self.state {
             *under_way = under_way.saturating_sub(1);
         }
     }
 
-    /// Nobody will report on the calls that were admitted.
+    /// The outcomes of admitted calls will not be reported.
     pub fn forget_calls(&mut self) {
         if let State::HalfOpen { under_way, .. } = &mut self.state {
             *under_way = 0;
         }
     }
 
-    /// How it stands at this moment: an open one whose pause is over is half open.
+    /// The current state: an open breaker whose pause is over is half open.
     pub fn stand(&self, now: Instant) -> Stand {
         match self.state {
             State::Closed => Stand::Closed,

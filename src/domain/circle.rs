@@ -24,10 +24,10 @@ pub struct Circles {
 // === impl Circles ===
 
 impl Circles {
-    /// Counts a message, by the hash of what makes it the same, and says whether it came no more than
+    /// Counts a message, by the hash of what makes it the same, and returns whether it came at most
     /// `limit` times, this one included.
     pub fn admits(&mut self, message: u64, limit: u32, now_ms: i64) -> bool {
-        // A clock that was set back begins anew as well.
+        // A clock that was set back also resets the count.
         let age = now_ms.saturating_sub(self.since);
         if !(0..WINDOW_MS).contains(&age) || self.now.len() >= MOST {
             self.before = match (0..2 * WINDOW_MS).contains(&age) {

@@ -137,7 +137,7 @@ pub fn class(command_status: u32) -> Class {
         | ESME_RDELIVERYFAILURE
         | ESME_RUNKNOWNERR
         | ESME_RSERTYPUNAVAIL
-        // The bind was lost or of the wrong kind: says nothing about the message.
+        // The bind was lost or of the wrong kind: unrelated to the message.
         | ESME_RINVBNDSTS
         | ESME_RBINDFAIL => Class::Temporary,
         _ => Class::Permanent,

@@ -60,7 +60,8 @@ pub fn key<'p>(
 #[derive(Debug)]
 pub struct Recent {
     entries: HashMap<Key, Entry, ahash::RandomState>,
-    /// In the order of acceptance, with the number that tells an entry from an older one of its key.
+    /// In the order of acceptance, with the number that distinguishes an entry from an older one of
+    /// its key.
     order: VecDeque<(Key, u64)>,
     next: u64,
     most: usize,
@@ -101,8 +102,8 @@ impl Recent {
         (entry.until > now).then_some(entry.id)
     }
 
-    /// Keeps an accepted submission until the end of its window. Gives how many others had to go
-    /// before the end of theirs: there was too little room.
+    /// Keeps an accepted submission until the end of its window. Returns how many others were
+    /// dropped before the end of their window for lack of room.
     pub fn keep(&mut self, key: Key, id: u64, until: i64, now: i64) -> usize {
         self.forget_ended(now);
         let number = self.next;

@@ -34,8 +34,8 @@ pub struct Ahead {
     pub by_ms: i64,
 }
 
-/// Ids of a time when a clock was wrong, which lie in the future still. They keep their node number
-/// to themselves until that time has come, so that no id is given twice.
+/// Ids of a time when a clock was wrong, which are still in the future. Their node number is
+/// reserved until that time has come, so that no id is given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aside {
     pub node: u8,
@@ -154,8 +154,8 @@ impl Aside {
         node(id) == self.node && (self.first..=self.last).contains(&id)
     }
 
-    /// Whether its time is not over yet at `now_ms` (Unix milliseconds): nobody else may have its node
-    /// number.
+    /// Whether its time is not over yet at `now_ms` (Unix milliseconds): its node number is still
+    /// reserved.
     pub fn is_ahead(&self, now_ms: i64) -> bool {
         self.last >= lowest_at(now_ms)
     }

@@ -155,7 +155,7 @@ mod tests {
             }
         }
 
-        /// Looked at often, what counts changes only after a time without break.
+        /// With frequent checks, the state changes only after an uninterrupted time.
         #[test]
         fn a_change_counts_only_when_it_lasts(steps in proptest::collection::vec(any::<bool>(), 1..200)) {
             let start = Instant::now();
@@ -166,7 +166,7 @@ mod tests {
                 let counts = presence.see(*is_there, now, PATIENCE);
                 let first = !steps[..at].contains(&true);
                 if counts != before && !first {
-                    // A change that was over before it was looked at counts by its length.
+                    // A change that was over before the check counts by its length.
                     let upto = if counts == *is_there { at } else { at - 1 };
                     let run = steps[..=upto].iter().rev().take_while(|one| **one == counts);
                     let least = if counts { 30 } else { 5 };

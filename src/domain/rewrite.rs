@@ -38,7 +38,7 @@ pub struct Rule {
     pub max_length: Option<usize>,
     /// Whether there is anything but digits behind a leading plus.
     pub alphanumeric: Option<bool>,
-    /// What stands in place of the whole address.
+    /// Replacement of the whole address.
     pub replace: Option<Bytes>,
     /// Octets taken from the start.
     pub strip: usize,
@@ -108,7 +108,7 @@ impl Rules {
     }
 }
 
-/// The address as the first rule that matches wants it; `None` when it stays as it is.
+/// The address rewritten by the first matching rule; `None` when it does not change.
 ///
 /// # Errors
 /// [`TooLong`] when there would be no room for it in a PDU.

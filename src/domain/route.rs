@@ -85,7 +85,7 @@ pub struct RouteTable<T> {
     has_networks: bool,
 }
 
-/// A message as far as routes look at it. A leading `+` of the addresses is ignored.
+/// The fields of a message that routes use. A leading `+` of the addresses is ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'m> {
     pub destination: &'m [u8],
@@ -106,7 +106,7 @@ struct BySource {
 // === impl RouteTable ===
 
 impl<T> RouteTable<T> {
-    /// A table of these routes; of two with the same conditions the first one stands.
+    /// A table of these routes; of two with the same conditions the first one wins.
     pub fn build(entries: impl IntoIterator<Item = Route<T>>) -> Self {
         let routes: Vec<Route<T>> = entries.into_iter().collect();
         let mut table = Self {
@@ -194,7 +194,7 @@ impl<T> RouteTable<T> {
     }
 }
 
-/// Puts a route into a trie; one that is there already stands.
+/// Puts a route into a trie, unless there is one already.
 fn add<T>(table: &mut Trie<BySource>, route: &Route<T>, index: usize) {
     let prefix = address::normalise(route.prefix.as_bytes());
     let at = table.entry(prefix).get_or_insert_default();
@@ -240,10 +240,9 @@ impl BySource {
 impl<T> Route<T> {
     /// The target of a message: the first step with an available target, shared as the route says.
     ///
-    /// `hash` spreads messages by weight: use something stable per message, so that a retry stays where
-    /// it was. `rank` is asked where the least counts, its load or its cost. When nothing is available
-    /// the first step is chosen all the same, and the message waits there. `None` only for a route
-    /// without targets.
+    /// `hash` spreads messages by weight: use something stable per message, so that a retry keeps its
+    /// target. `rank` is used where the lowest wins, load or cost. When nothing is available the first
+    /// step is chosen, and the message waits there. `None` only for a route without targets.
     pub fn choose(
         &self,
         hash: u64,
@@ -302,8 +301,8 @@ impl<T> Route<T> {
         })
     }
 
-    /// Whether `other` comes after `current` in the order of failover: going on is a try of the same
-    /// round, going back begins a new one.
+    /// Whether `other` comes after `current` in the order of failover: going forward belongs to the
+    /// same round, going back begins a new one.
     pub fn is_later(&self, current: &T, other: &T) -> bool
     where
         T: PartialEq,
@@ -312,7 +311,7 @@ impl<T> Route<T> {
         place(other) > place(current)
     }
 
-    /// Whether it wants a regular expression to match.
+    /// Whether it has a regular expression.
     pub fn has_expression(&self) -> bool {
         self.matches.is_some() || self.source_matches.is_some()
     }
@@ -324,8 +323,8 @@ impl<T> Route<T> {
             .flat_map(|step| step.shares.iter().map(|share| &share.target))
     }
 
-    /// The same route with other targets; those that `resolve` does not know are left out, and so
-    /// are steps without any.
+    /// The same route with other targets; those unknown to `resolve` are left out, and so are steps
+    /// without any.
     pub fn map<U>(&self, mut resolve: impl FnMut(&T) -> Option<U>) -> Route<U> {
         let steps = self.steps.iter().map(|step| Step {
             shares: step
@@ -418,7 +417,7 @@ impl<T> Step<T> {
         if usable.iter().any(|share| share.weight > 0) {
             usable.retain(|share| share.weight > 0);
         }
-        // Asked once each: a load changes from one look to the next.
+        // Read once each, because a load changes between two reads.
         let ranks: Vec<f64> = usable.iter().map(|share| rank(&share.target)).collect();
         let least = ranks.iter().copied().min_by(f64::total_cmp)?;
         let equal = || {

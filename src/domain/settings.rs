@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What there is of a resource.
+/// A resource as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -23,7 +23,7 @@ pub enum Kind {
     List,
     /// How fast accounts may send between some addresses.
     Limit,
-    /// What holds for every account. There is one: [`THE_POLICY`].
+    /// The policy for every account. There is one: [`THE_POLICY`].
     Policy,
 }
 
@@ -41,7 +41,7 @@ pub struct Key {
 /// All resources of a configuration with their bodies.
 pub type Resources = BTreeMap<Key, String>;
 
-/// What becomes of one resource.
+/// The change of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub key: Key,

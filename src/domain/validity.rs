@@ -14,7 +14,7 @@ use super::command_status::{ESME_RINVEXPIRY, ESME_RINVSCHED};
 /// How far ahead a message may be scheduled: beyond it, it is a wrong clock or a wrong century.
 const MAX_SCHEDULE_AHEAD_MS: i64 = 366 * 24 * 3600 * 1000;
 
-/// How long messages may live.
+/// Validity of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
     /// For a message that names no validity period.
@@ -86,7 +86,7 @@ pub fn times(
 // === impl TimeError ===
 
 impl TimeError {
-    /// The command_status that tells the sender (SMPP 3.4 §5.1.3).
+    /// The command_status for the sender (SMPP 3.4 §5.1.3).
     pub fn command_status(self) -> u32 {
         match self {
             Self::ValidityInPast | Self::ExpiresBeforeDue => ESME_RINVEXPIRY,

@@ -101,7 +101,7 @@ impl Watch {
         self.phase = Phase::Closed;
     }
 
-    /// A PDU came: the peer lives, whatever it said.
+    /// A PDU arrived: the peer is alive.
     pub fn received(&mut self, now: Instant) {
         self.last_received = now;
         self.enquire_sent_at = None;
@@ -125,7 +125,7 @@ impl Watch {
         }
     }
 
-    /// When to ask again.
+    /// When the next enquire_link is due.
     pub fn next_deadline(&self, timers: &Timers) -> Option<Instant> {
         self.earliest(timers).map(|(deadline, _)| deadline)
     }

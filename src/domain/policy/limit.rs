@@ -38,7 +38,7 @@ pub struct Limit {
 
 impl Limit {
     /// What distinguishes the bucket of a message from the limit's other ones: an address, or
-    /// nothing. `None` when the limit is not about it.
+    /// nothing. `None` when the limit does not apply to it.
     pub fn bucket_of<'m>(
         &self,
         account: u32,

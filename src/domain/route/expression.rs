@@ -92,8 +92,8 @@ impl Expressions {
         })
     }
 
-    /// The routes that fit, as places in the table, the best one first. `network` says whether a
-    /// route's network fits.
+    /// The routes that fit, as places in the table, the best one first. `network` decides whether a
+    /// route's network matches.
     pub(super) fn fitting<'a, T>(
         &'a self,
         routes: &'a [Route<T>],
