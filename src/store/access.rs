@@ -43,7 +43,7 @@ pub struct AuditRow {
     pub status: u16,
     /// The node that answered.
     pub node: u8,
-    /// What the path does not say; often nothing.
+    /// Details that are not in the path; often empty.
     pub detail: String,
 }
 
@@ -80,6 +80,6 @@ pub trait AccessStore {
     /// Entries of the audit log, newest first.
     fn audited(&self, search: AuditSearch) -> Reply<Vec<AuditRow>>;
 
-    /// Deletes entries below an id, at most `limit`; says how many.
+    /// Deletes entries below an id, at most `limit`; returns how many.
     fn forget_audit(&self, below: u64, limit: usize) -> Reply<u64>;
 }

@@ -16,7 +16,7 @@ pub struct ChargeRow {
     /// The message; when its row is rejected, nothing is charged.
     pub id: u64,
     pub purse: Purse,
-    /// Credits, or segments of a quota; below zero for what is given back.
+    /// Credits, or segments of a quota; below zero when credits are returned.
     pub amount: i64,
     /// The membership under which it was reserved; 0 with a store of one node. See
     /// [`Membership`](super::cluster::Membership).
@@ -74,10 +74,10 @@ pub struct BlockOrder {
 /// What a [`BlockOrder`] does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockChange {
-    /// Nothing; the answer is wanted.
+    /// Nothing; only the answer is needed.
     Look,
-    /// Takes more: `want` while that is a small part of what is left, `lack` while that is there, else
-    /// all there is above `floor`.
+    /// Reserves more: `want` while that is a small part of what is left, else `lack` if available,
+    /// else everything above `floor`.
     Take { lack: i64, want: i64, floor: i64 },
     /// Gives back.
     Give { amount: i64 },

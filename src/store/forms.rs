@@ -22,7 +22,7 @@ pub fn key(operator: u32) -> String {
     format!("{KEY}{operator}")
 }
 
-/// What a row of the table `meta` says; `None` for one about something else.
+/// Reads a row of the table `meta`; `None` for one of another kind.
 pub fn of_meta(key: &str, value: i64) -> Option<(u32, u8)> {
     let operator = key.strip_prefix(KEY)?.parse().ok()?;
     Some((operator, u8::try_from(value).ok()?))

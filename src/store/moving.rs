@@ -88,7 +88,7 @@ pub struct Page {
     pub opt_outs: Vec<OptOutRow>,
 }
 
-/// A row that could not be written, kept for people to look at.
+/// A row that could not be written, quarantined for inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadRow {
     /// Unix milliseconds.

@@ -21,7 +21,7 @@ pub struct OptOutRow {
     pub out: bool,
     /// Unix milliseconds.
     pub at: i64,
-    /// Who said so.
+    /// Who changed it.
     pub who: String,
     /// Given by the store.
     pub version: u64,

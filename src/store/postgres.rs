@@ -59,7 +59,7 @@ use super::{
     Stored, Ticket, WriteBatch,
 };
 
-/// How often new messages that wait for the database are looked at.
+/// How often new messages that wait for the database are checked.
 const OVERDUE_TICK: Duration = Duration::from_millis(100);
 
 /// The shared store.
@@ -97,7 +97,7 @@ pub use self::asides::repair_ids;
 pub use self::import::{Begun, Import};
 pub use self::options::PgOptions;
 
-/// Applies the migrations that the database lacks; says which. Blocks.
+/// Applies the missing migrations; returns their names. Blocks.
 ///
 /// # Errors
 /// The database cannot be reached or changed, or is of a newer release.
@@ -194,7 +194,7 @@ impl PgStore {
         })
     }
 
-    /// Resolves when every write that was asked for before this call has ended.
+    /// Resolves when every write requested before this call has ended.
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
         self.shared.write_queue.barrier(answer);

@@ -173,7 +173,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
 }
 
-/// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
+/// Sets TON and NPI of both addresses from [`numbering`]; `None` keeps those of the blob.
 pub fn set_numbering(message: &mut Message, packed: Option<u32>) {
     if let Some(packed) = packed {
         let [source_ton, source_npi, dest_ton, dest_npi] = packed.to_be_bytes();

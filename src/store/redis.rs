@@ -57,7 +57,7 @@ pub struct RedisOptions {
 /// Why Redis gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedisError {
-    /// Known to be unreachable, so not asked.
+    /// Known to be unreachable, so not called.
     #[error("Redis is not connected")]
     Down,
     #[error("Redis has not answered within {0:?}")]
@@ -90,7 +90,7 @@ struct Link {
 impl From<redis::RedisError> for RedisError {
     fn from(error: redis::RedisError) -> Self {
         match error.code() {
-            // Whoever asks is told to ask another server, which this client does not.
+            // The server redirects to another one, which this client does not follow.
             Some("MOVED" | "ASK") => Self::Failed(format!(
                 "{error}: this server is one of a Redis Cluster; name a server that is not, or a \
                  proxy in front of the cluster that follows redirections"

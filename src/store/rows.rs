@@ -74,7 +74,7 @@ pub struct SentRow {
     pub latency_ms: u32,
     /// Key of [`Store::find_correlations`] under which other nodes find this attempt; 0 for none.
     pub correlation: u64,
-    /// The bind that it went by, as [`crate::domain::bind`] writes it; 0 for none.
+    /// The bind that it was sent on, as [`crate::domain::bind`] writes it; 0 for none.
     pub bind: u64,
 }
 
@@ -98,9 +98,9 @@ pub struct FinRow {
     pub error: Bytes,
     /// Interned name of the operator that reported it, 0 for ourselves.
     pub operator: u32,
-    /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
+    /// Interned name of the account queue that gets a receipt, 0 for none.
     pub tell: u32,
-    /// When the message ended, as the operator's receipt says; Unix milliseconds, 0 when it does not.
+    /// When the message ended according to the operator's receipt; Unix milliseconds, 0 if unknown.
     pub done_at: i64,
     /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
     /// into the hand-off table as well. Otherwise empty, and empty in what is read.
@@ -144,7 +144,7 @@ pub struct ChangeRow {
 pub enum ChangeKind {
     /// Another queue owns the message from now on.
     Move = 1,
-    /// An operator asked for an immediate retry.
+    /// An administrator requested an immediate retry.
     Retry = 2,
     /// Cancelled; the `fin` row with DELETED is written in the same batch.
     Cancel = 3,
@@ -153,7 +153,7 @@ pub enum ChangeKind {
     Replace = 4,
     /// Sent again as a new message, whose id is in the body (eight octets, highest first).
     Replay = 5,
-    /// The receipt for its sender was given up: nobody took it in time, it was refused or purged.
+    /// The receipt for its sender was dropped: not acknowledged in time, refused or purged.
     GiveUp = 6,
 }
 
@@ -214,7 +214,7 @@ impl WriteBatch {
         self.len() == 0
     }
 
-    /// The receipt of a message counts as told and is not: its history says why.
+    /// The receipt of a message counts as acknowledged although it was not: its history says why.
     pub fn give_up(&mut self, id: u64, at: i64, why: &str) {
         self.told.push(id);
         self.change.push(ChangeRow {

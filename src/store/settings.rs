@@ -69,7 +69,7 @@ pub trait SettingsStore {
     /// Everything, as of one moment.
     fn settings(&self) -> Reply<Settings>;
 
-    /// The version of the whole: cheap, to be asked every second.
+    /// The version of the whole: cheap enough to be read every second.
     fn settings_version(&self) -> Reply<u64>;
 
     /// Makes changes and answers the new version; `None` when the version is not the expected one,

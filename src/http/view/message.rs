@@ -161,8 +161,8 @@ pub struct Attempt {
     pub status: String,
     pub operator_message_id: String,
     pub latency_ms: u32,
-    /// The bind that it went by, as node/session; empty when it went by none. The log and
-    /// `GET /v1/binds` of that node show the session.
+    /// The bind that it was sent on, as node/session; empty when it went by none. The log and `GET
+    /// /v1/binds` of that node show the session.
     #[serde(default)]
     pub bind: String,
 }

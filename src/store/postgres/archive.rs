@@ -73,7 +73,7 @@ async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec
     rows.iter().map(|row| id_at(row, 0)).collect()
 }
 
-/// The next messages of a range, and the last id that was looked at.
+/// The next messages of a range, and the last id that was read.
 async fn page(
     client: &Client,
     from: u64,
@@ -98,7 +98,7 @@ async fn page(
     Ok((page.collect(), ids.last().copied()))
 }
 
-/// Those that are final and told.
+/// Those that are final and whose receipt is acknowledged.
 async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64>, StoreError> {
     let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
     let sql = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.at < $2

@@ -54,7 +54,7 @@ pub async fn highest_id(client: &impl GenericClient) -> Result<u64, StoreError> 
     Ok(highest)
 }
 
-/// Sets aside what is ahead of the clock (`now_ms`, Unix ms), or only says what that would be. Blocks.
+/// Sets aside ids ahead of the clock (`now_ms`, Unix ms), or only reports them. Blocks.
 ///
 /// # Errors
 /// The database cannot be reached, or its schema is not this release's.

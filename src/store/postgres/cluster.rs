@@ -43,7 +43,7 @@ pub struct Cluster {
     wake: wake::Wake,
 }
 
-/// Why a transaction came to nothing, with the code that says whether to do it again.
+/// Why a transaction failed, with the code that says whether to repeat it.
 #[derive(Debug)]
 enum DbError {
     Sql(tokio_postgres::Error),

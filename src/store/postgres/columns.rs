@@ -251,7 +251,7 @@ fn sent<'a>(
     Ok(())
 }
 
-/// What becomes of `retry`: first what is over, then what is new.
+/// Changes of `retry`: first deletions, then new rows.
 fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
     let mut over = Vec::new();
     let mut waiting = BTreeMap::new();

@@ -14,7 +14,7 @@ const FENCED: &str = "SM001";
 /// Why a transaction was not committed, as far as that is known.
 #[derive(Debug)]
 pub enum Failure {
-    /// One row is at fault: find it, bury it, write the rest.
+    /// One row is at fault: find it, quarantine it, write the rest.
     Row(String),
     /// It was rolled back and may do better later: a deadlock, a lock, a full disk.
     Later(String),
@@ -48,7 +48,7 @@ impl From<Error> for Failure {
             // Cannot be written to: a primary that was demoted.
             "25006" => Self::Lost(text),
             "40001" | "40P01" | "55P03" | "57014" => Self::Later(text),
-            // The transaction failed before this statement, which says nothing of its own.
+            // The transaction failed before this statement, which has no error of its own.
             "25P02" => Self::Other(text),
             _ => match &code[..2] {
                 "22" | "23" | "54" => Self::Row(text),
@@ -62,7 +62,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What the server said, with its SQLSTATE.
+/// The server's message, with its SQLSTATE.
 pub fn describe(error: &Error) -> String {
     match error.as_db_error() {
         Some(database) => format!(

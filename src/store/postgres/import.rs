@@ -253,7 +253,7 @@ impl Import {
             refuse_living(&transaction).await?;
             for (key, value) in [
                 ("highest_id", source.highest),
-                // Whoever accepts a message below the mark carries it: first, as in the upkeep.
+                // Writers that accept a message below the mark carry it: first, as in the upkeep.
                 ("carry_below", source.low_water),
                 ("low_water", source.low_water),
                 (ENDED, clock::now_ms() as u64),

@@ -82,7 +82,7 @@ struct Unknown {
     seq: i64,
 }
 
-/// application_name of a node's writing sessions: by it whoever buries the node ends them.
+/// application_name of a node's writing sessions: the node that removes it ends them by this name.
 pub fn writer_name(member: Membership) -> String {
     format!("smsc node {} epoch {}", member.node, member.epoch)
 }
@@ -106,7 +106,7 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
     while let Some(group) = shared.write_queue.take(number, limit).await {
         let writing = AssertUnwindSafe(lane.write(group)).catch_unwind().await;
         if writing.is_err() {
-            // Nobody knows what was written of it; another process begins from the store.
+            // It is unknown what was written; another process starts from the store.
             tracing::error!(lane = number, "a writer panicked: ending the process");
             std::process::exit(EXIT_PANIC);
         }
@@ -271,7 +271,7 @@ impl Lane {
         Ok(written)
     }
 
-    /// Tells the server in whose name this session writes, once per session and epoch.
+    /// Tells the server for which node this session writes, once per session and epoch.
     async fn name_session(&mut self, member: Membership) -> Result<(), Failure> {
         let Some(session) = self.session.as_mut() else {
             return Ok(());

@@ -48,7 +48,7 @@ pub fn recover(
     });
     while let Some(page) = received.blocking_recv() {
         for active in page {
-            // A message whose sender must be told belongs to the queue that tells it.
+            // A message that owes its sender a receipt belongs to the queue of that receipt.
             let owner = match active.stage {
                 Stage::Untold { tell, .. } => tell,
                 _ => active.queue,
@@ -155,7 +155,7 @@ async fn read_all(
             let Some(last) = page.last() else { break };
             from = last.id as i64 + 1;
             add_stages(client, &mut page).await?;
-            // The caller has gone: nobody waits for the rest.
+            // The caller is gone and needs no more.
             if pages.send(page).await.is_err() {
                 return Ok(());
             }

@@ -25,7 +25,7 @@ pub const DAY_MS: i64 = 86_400_000;
 /// Tables that are split by the day.
 pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];
 
-/// Applies what is missing; says what was applied, as `V1__messages`.
+/// Applies missing migrations; returns their names, as `V1__messages`.
 pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
     let mut client = connector.driven().await?;
     client

@@ -157,7 +157,7 @@ async fn change(shared: &Shared, edit: &Edit) -> Result<Option<u64>, StoreError>
 async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
-    // An edit would come between the look at the version and the bodies.
+    // An edit could come between reading the version and the bodies.
     transaction
         .batch_execute("LOCK TABLE config_versions IN EXCLUSIVE MODE")
         .await?;

@@ -28,7 +28,7 @@ use crate::store::{Rejected, WriteBatch, Written};
 /// What of a rejected row is quarantined.
 const MAX_DEAD: usize = 64 * 1024;
 
-/// Whether a row that fails takes its transaction along, or is buried alone.
+/// Whether a row that fails ends its transaction, or is quarantined alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Strict,

@@ -206,7 +206,7 @@ async fn carry(client: &Client, mark: i64, target: i64) -> Result<(), StoreError
             &[&mark, &target],
         )
         .await?;
-    // Lowered meanwhile: others accept below the target what nobody carries.
+    // Lowered meanwhile: others accept messages below the target without carrying them.
     let below = "SELECT value FROM meta WHERE key = 'carry_below' FOR UPDATE";
     if client.query_one(below, &[]).await?.try_get::<_, i64>(0)? < target {
         return Err(super::failed("the low-water mark was set back"));

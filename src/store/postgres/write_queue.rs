@@ -65,7 +65,7 @@ impl Pending {
         !self.batch.accept.is_empty() && self.since.elapsed() >= limit
     }
 
-    /// Whether it is charged to blocks of another membership than this one: they are nobody's now.
+    /// Whether it is charged to blocks of an earlier membership, which no longer exist.
     pub fn is_of_another(&self, epoch: u64) -> bool {
         self.batch.charge.iter().any(|row| row.epoch != epoch)
     }

@@ -16,8 +16,8 @@ use crate::domain::limit::Pace;
 /// One counter per operator and second, which other programs may use with plain INCR too.
 ///
 /// KEYS: name without the second. ARGV: rate, wanted. Answers: granted, microseconds left of the
-/// second. Only what is granted is counted, so our refusals take nothing from anybody. A rate that
-/// is no whole number gets its missing part over several seconds (0.5: every other second one).
+/// second. Only granted tokens are counted, so refusals take nothing from others. A rate that is no
+/// whole number gets its missing part over several seconds (0.5: every other second one).
 const OF_SECOND: &str = "
 local now = redis.call('TIME')
 local second = tonumber(now[1])
@@ -117,7 +117,7 @@ impl Scripts {
 // === impl Redis ===
 
 impl Redis {
-    /// Up to `wanted` of an operator's tokens of the current second; they die with it.
+    /// Up to `wanted` of an operator's tokens of the current second; they expire with it.
     ///
     /// # Errors
     /// See [`RedisError`]: Redis decided nothing.

@@ -11,8 +11,8 @@ use super::{Redis, RedisError};
 /// Entries that are not written again end after this time.
 const LIFE: Duration = Duration::from_secs(60);
 
-/// An operator's health is the sum over nodes: each keeps a field of its own, and whoever writes
-/// removes the fields of nodes that have not written for a life.
+/// An operator's health is the sum over nodes: each has its own field, and every write removes the
+/// fields of nodes that have not written within the expiry time.
 ///
 /// KEYS: the operator. ARGV: node, its binds, seconds of a life.
 const HEALTH: &str = "

@@ -10,7 +10,7 @@ use deadpool_redis::redis;
 
 use super::{Redis, RedisError};
 
-/// What Redis says to the mark of a submission.
+/// Redis' answer to the mark of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marked {
     /// There was none: it is ours.
@@ -24,8 +24,8 @@ pub enum Marked {
 // === impl Redis ===
 
 impl Redis {
-    /// Marks submissions that nobody has marked as pending for so long, in one round trip. Answers
-    /// in their order.
+    /// Marks submissions as pending for this time unless they are marked already, in one round
+    /// trip. Answers in their order.
     ///
     /// # Errors
     /// See [`RedisError`].

@@ -37,7 +37,7 @@ const TEXT_MARK: &str = "text_upto";
 /// How far the texts have been erased.
 #[derive(Debug, Default)]
 pub struct TextPass {
-    /// The next id to look at; `None` until the mark is read.
+    /// The next id to read; `None` until the mark is read.
     next: Option<u64>,
     /// Messages before it that were active, or ended too late.
     left: BTreeSet<u64>,

@@ -54,7 +54,7 @@ pub fn highest_id(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(highest)
 }
 
-/// Sets aside what is ahead of the clock (`now_ms`, Unix ms), or only says what that would be. Blocks.
+/// Sets aside ids ahead of the clock (`now_ms`, Unix ms), or only reports them. Blocks.
 ///
 /// # Errors
 /// The folder has no store, or another process has it.

@@ -29,7 +29,7 @@ const ROUNDS: usize = 8;
 const LITTLE: u32 = 8;
 /// So many times the pages, and the writer waits for all of it.
 const TOO_LONG: u32 = 16;
-/// Between two turns. A reader may keep the log from beginning anew.
+/// Pause between two turns. A reader may prevent the log from restarting.
 const PAUSE: Duration = Duration::from_millis(20);
 /// After an error that may pass.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ pub struct Log {
     pages: u32,
     /// Pages in it after the last commit.
     length: AtomicU32,
-    /// The thread has been told and is not done.
+    /// The thread was notified and is not done.
     due: AtomicBool,
     /// Nothing can be trusted any more.
     broken: AtomicBool,
@@ -141,7 +141,7 @@ pub fn run(connection: &Connection, shared: &Arc<Shared>) {
             }
         };
         log.rest(pause);
-        // The next commit says whether the log has begun anew.
+        // The next commit shows whether the log has restarted.
         log.due.store(false, Ordering::Release);
     }
 }
@@ -171,8 +171,8 @@ fn finish(shared: &Arc<Shared>) {
     }
 }
 
-/// Copies what no reader keeps from it into the database and syncs that; says how many pages of the log
-/// are in the database.
+/// Copies the pages that no reader blocks into the database and syncs it; returns how many pages of the
+/// log are in the database.
 pub fn bring_in(connection: &Connection, shared: &Shared) -> Result<u32, Failure> {
     if let Some(fault) = shared
         .hooks

@@ -54,7 +54,7 @@ pub fn spill(index: &mut Index, hour: i64, sorted: &[(u128, u64)]) -> Result<(),
 /// Drops the tables of the hours before this one.
 pub fn drop_before(index: &mut Index, hour: i64) -> Result<(), StoreError> {
     let shared = Arc::clone(index.shared());
-    // Out of the list first: a look-up must not ask a table that is about to go.
+    // Out of the list first: a look-up must not read a table that is about to be dropped.
     let gone: Vec<i64> = {
         let mut hours = shared.hours();
         let keep = hours.partition_point(|known| *known < hour);
@@ -85,7 +85,7 @@ fn table_of(hour: i64) -> String {
 // === impl Lookup ===
 
 impl Lookup {
-    /// Looks keys up, newest hour first; answers in the order asked.
+    /// Looks keys up, newest hour first; answers in the order requested.
     pub fn find(&mut self, keys: &[u128]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut found = vec![None; keys.len()];
         let hours: Vec<i64> = self.shared.hours().iter().rev().copied().collect();
@@ -103,7 +103,7 @@ impl Lookup {
             let sql = format!("SELECT id FROM \"{}\" WHERE key = ?1", table_of(hour));
             let mut statement = match connection.prepare_cached(&sql) {
                 Ok(statement) => statement,
-                // Dropped since the list was read: too old to be asked for.
+                // Dropped since the list was read: too old to matter.
                 Err(error) if error.to_string().contains("no such table") => continue,
                 Err(error) => return Err(sql_failed(error)),
             };

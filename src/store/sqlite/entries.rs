@@ -31,7 +31,7 @@ pub fn ddl() -> String {
     )
 }
 
-/// What the index knows of a message.
+/// The index entry of a message.
 #[derive(Debug)]
 pub struct Entry {
     pub id: i64,

@@ -37,7 +37,7 @@ pub struct FsckReport {
     pub enroute: u64,
     /// Final messages per state name.
     pub states: BTreeMap<String, u64>,
-    /// Final messages whose sender must still be told.
+    /// Final messages that still owe their sender a receipt.
     pub untold: u64,
     pub parked: u64,
     pub quarantined: u64,
@@ -122,7 +122,7 @@ impl FsckReport {
         Ok(())
     }
 
-    /// The configuration is what its history says.
+    /// The configuration matches its history.
     fn check_settings(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         if self.schema < schema::WITH_SETTINGS {
             return Ok(());

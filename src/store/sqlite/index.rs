@@ -23,8 +23,8 @@ use crate::store::StoreError;
 const POLL: Duration = Duration::from_secs(1);
 /// Messages indexed per transaction.
 const FEED: usize = 65_536;
-/// Messages younger than this are left for the next look: ids of other threads may still come in
-/// below them. The search looks at them directly.
+/// Messages younger than this are left for the next round: lower ids of other threads may still
+/// arrive. The search reads them directly.
 const SETTLE_MS: i64 = 2000;
 /// Layout of the file; another one is dropped and built again.
 const INDEX_VERSION: i64 = 3;
@@ -110,7 +110,7 @@ impl Index {
         &self.shared
     }
 
-    /// Between jobs: indexes new messages; says when to look again.
+    /// Between jobs: indexes new messages; returns when to run again.
     pub fn tick(&mut self) -> Duration {
         if !self.search {
             return Duration::from_secs(3600);

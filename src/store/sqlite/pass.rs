@@ -10,7 +10,7 @@ use super::failure::{Failure, panic_text};
 use super::rows::{RowError, Statements};
 use crate::store::Rejected;
 
-/// Whether a row that fails takes its transaction along, or is buried alone.
+/// Whether a row that fails ends its transaction, or is quarantined alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Strict,

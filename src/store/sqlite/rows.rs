@@ -25,7 +25,7 @@ const MAX_ATTEMPT_SHIFT: u32 = 64;
 pub enum RowError {
     /// The row itself is at fault.
     Row(String),
-    /// SQLite said so; `failure.rs` tells whose fault it is.
+    /// An error of SQLite; `failure.rs` classifies it.
     Sql(rusqlite::Error),
 }
 
@@ -323,7 +323,7 @@ impl<'c> Statements<'c> {
         Ok(())
     }
 
-    /// Keeps a rejected row for people to look at.
+    /// Quarantines a rejected row for inspection.
     pub fn bury(
         &mut self,
         table: &str,

@@ -32,7 +32,7 @@ pub struct Writer<'c> {
     delete: CachedStatement<'c>,
 }
 
-/// Says whether ids belong to a value; those asked for one after another descend, and each run is read
+/// Whether ids belong to a value; ids must be requested in descending order, and each run is read
 /// once.
 pub struct Lookup<'c> {
     statement: CachedStatement<'c>,
@@ -199,7 +199,7 @@ impl Writer<'_> {
 // === impl Lookup ===
 
 impl Lookup<'_> {
-    /// Whether the value has this id, which is below those that were asked for before.
+    /// Whether the value has this id, which must be below those requested before.
     pub fn has(&mut self, value: &dyn ToSql, id: u64) -> rusqlite::Result<bool> {
         if self.run.last().is_none_or(|lowest| *lowest > id) {
             let mut rows = self.statement.query((value, id as i64))?;

@@ -37,7 +37,7 @@ pub struct Upkeep {
     pub carry_limit: usize,
     /// Ids that were set aside: above the mark, whatever else is.
     pub asides: Vec<Aside>,
-    /// Where the next retirement goes on looking.
+    /// Where the next retirement continues.
     pub retire_from: u64,
     /// The same, for ids that were set aside.
     pub retire_aside_from: u64,
@@ -144,7 +144,7 @@ impl Upkeep {
         Ok(active)
     }
 
-    /// Deletes what is no longer active from `carry`; says how many are left.
+    /// Deletes what is no longer active from `carry`; returns how many are left.
     fn clean_carry(&self, mark: u64) -> Result<usize, StoreError> {
         let mut gone = Vec::new();
         let mut left = 0;
@@ -184,14 +184,14 @@ impl Upkeep {
         })
     }
 
-    /// Deletes messages that were final before `before` and need not be told of any more.
+    /// Deletes messages that were final before `before` and owe no receipt.
     pub fn retire(&mut self, before: i64, limit: usize) -> Result<u64, StoreError> {
         let mut deleted = 0;
         while (deleted as usize) < limit {
             let room = RETIRE_CHUNK.min(limit - deleted as usize);
             let ids = self.finished(before, room).map_err(sql_failed)?;
             let Some(&last) = ids.last() else {
-                // What was passed over is looked at again from the start, next time.
+                // Skipped rows are read again from the start, next time.
                 (self.retire_from, self.retire_aside_from) = (0, 0);
                 break;
             };

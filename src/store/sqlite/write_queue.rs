@@ -199,7 +199,7 @@ impl WriteQueue {
         true
     }
 
-    /// From now on new messages are refused with this, and with `None` no longer; gives back those that
+    /// From now on new messages are refused with this, or accepted with `None`; returns those that
     /// wait.
     pub fn refuse_accepts(&self, full: Option<StoreError>) -> Vec<Pending> {
         let mut state = self.lock();
@@ -256,7 +256,7 @@ impl WriteQueue {
             if left.is_zero() {
                 break;
             }
-            // `idle` stays false: results wake nobody meanwhile.
+            // `idle` stays false: results wake no thread meanwhile.
             state = self
                 .wake
                 .wait_timeout(state, left)

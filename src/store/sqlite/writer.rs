@@ -78,7 +78,7 @@ pub fn transact<T: Send + 'static>(
     let boxed: Job = Box::new(move |writer| {
         let _ = answer.send(writer.transaction(job));
     });
-    // A job given back is dropped with its answer, which reads as `Closed`.
+    // A returned job is dropped with its answer, which reads as `Closed`.
     shared.write_queue.push_job(boxed);
     reply
 }
@@ -242,8 +242,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Tells the others that results wait for space, so that they make no more of them, and refuses new
-    /// messages meanwhile.
+    /// Signals that results wait for space, so that no more are produced, and refuses new messages
+    /// meanwhile.
     fn set_stalled(&self, stalled: bool) {
         let stalls = u64::from(stalled);
         let before = self.shared.gauges.stalled.swap(stalls, Ordering::Relaxed);

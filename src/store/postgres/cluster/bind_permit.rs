@@ -50,8 +50,8 @@ async fn try_take(
         .execute(&statement, &[&PERMIT, &account, &most])
         .await?;
     let (node, epoch) = me.columns();
-    // A row that is locked is being taken or given back at this moment: it is waited for, because a
-    // bind that is refused too early looks like a wrong count.
+    // A locked row is being taken or released at this moment: wait for it, because a bind that is
+    // refused too early looks like a wrong count.
     let statement = transaction
         .prepare_cached(
             "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE",
@@ -81,7 +81,7 @@ async fn try_take(
 /// Gives a permit back that this node has taken.
 pub async fn give(shared: &Arc<Shared>, account: u32, permit: u32) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
-        // Buried: it has none.
+        // Removed: it has none.
         return Ok(());
     };
     let (node, epoch) = me.columns();

@@ -19,7 +19,7 @@ use crate::store::cluster::Membership;
 
 /// The row of what was taken; lanes have theirs from 0 on.
 const TAKEN: i32 = -1;
-/// A node that asks for more than it lacks gets at most this part of what is left.
+/// A node that requests more than it lacks gets at most this part of what is left.
 const PART: i64 = 4;
 
 /// Carries an order out; see [`BlockStore`](crate::store::balance::BlockStore).

@@ -116,10 +116,10 @@ async fn try_claim(
     Ok(Some(rows.iter().filter_map(read).collect()))
 }
 
-/// Gives back those that this node holds.
+/// Releases those that this node owns.
 pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
-        // Buried: it holds nothing.
+        // Removed: it owns nothing.
         return Ok(());
     };
     // Nothing may be taken out of the hand-off table for a partition that is another node's by then.
@@ -151,7 +151,7 @@ pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
     Ok(work.await?)
 }
 
-/// Keeps this node from being buried until the transaction ends; false when it is no member.
+/// Prevents the removal of this node until the transaction ends; false when it is no member.
 ///
 /// The lock lets heartbeats through: they change no key.
 pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {

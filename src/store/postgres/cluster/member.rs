@@ -42,7 +42,7 @@ pub struct Beat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
     node: u8,
-    /// Its lease is over: it may be buried.
+    /// Its lease is over: it may be removed.
     over: bool,
 }
 
@@ -140,7 +140,7 @@ async fn try_join(
             &[&i32::from(node), &epoch, &lanes],
         )
         .await?;
-    // Blocks of a process before this one say nothing any more.
+    // Blocks of an earlier process are obsolete.
     transaction
         .execute("DELETE FROM spill WHERE node = $1", &[&i32::from(node)])
         .await?;
@@ -151,8 +151,8 @@ async fn try_join(
     }))
 }
 
-/// The wished number when nobody living has it, else the lowest that nobody has, else that of the
-/// node that has been dead for longest. `taken` is in the order of the lease ends.
+/// The requested number if no live node has it, else the lowest free one, else that of the node
+/// that has been dead for longest. `taken` is in the order of the lease ends.
 fn choose(taken: &[Taken], preferred: Option<u8>) -> Option<u8> {
     let lives = |preferred: &u8| {
         taken
@@ -177,7 +177,7 @@ pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreErr
     let mut connection = shared.cluster.beat.lock().await;
     let lease = shared.cluster.lease();
     let mut last = None;
-    // A connection that broke since the last beat costs a second try, not a beat.
+    // A connection that broke since the last heartbeat costs a second attempt, not a heartbeat.
     for _ in 0..2 {
         let round = async {
             let beat = match connection.take() {
@@ -221,7 +221,7 @@ pub async fn bury(
 
 /// Ends the writing sessions of a dead node. What it has open between two statements ends by itself
 /// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and
-/// would keep the node from being buried until the server's TCP gives up.
+/// would prevent the removal of the node until the server's TCP gives up.
 async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), StoreError> {
     let client = shared.pool.get().await?;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -239,7 +239,7 @@ async fn try_bury(
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
-    // Should it beat just now, the condition is looked at again when that is committed.
+    // If it sends a heartbeat just now, the condition is checked again when that is committed.
     let dead = transaction
         .execute(
             "DELETE FROM node WHERE node = $1 AND epoch = $2
@@ -372,7 +372,8 @@ fn read_node(row: &Row) -> NodeView {
     NodeView {
         node: row.get::<_, i16>(0) as u8,
         epoch: row.get::<_, i64>(1) as u64,
-        // A card of another release may say less; what cannot be read at all is an empty one.
+        // The JSON of another release may have fewer fields; if it cannot be read, it counts as
+        // empty.
         card: serde_json::from_str(row.get(2)).unwrap_or_default(),
         lives_for: (left > 0).then_some(micros),
         dead_for: if left > 0 { Duration::ZERO } else { micros },
@@ -380,7 +381,7 @@ fn read_node(row: &Row) -> NodeView {
     }
 }
 
-/// Those of a node that has joined since the nodes were read come with the next beat.
+/// Those of a node that has joined since the nodes were read come with the next heartbeat.
 fn read_held(row: &Row, view: &mut View) {
     let node = row.get::<_, i16>(0) as u8;
     let epoch = row.get::<_, i64>(1) as u64;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::super::Shared;
 use crate::store::StoreError;
 
-/// Orders that nobody has taken for as long are dropped.
+/// Commands that were not taken out for this time are dropped.
 const OUTDATED: &str = "DELETE FROM orders WHERE at < now() - interval '1 minute'";
 
 /// Leaves an order for each of these nodes.

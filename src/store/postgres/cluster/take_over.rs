@@ -37,7 +37,7 @@ enum Outcome {
     Holds(i64),
 }
 
-/// Which messages a statement looks at.
+/// Which messages a statement reads.
 #[derive(Clone, Copy)]
 enum Range {
     /// Those below the low-water mark that are in `carry`.
@@ -147,7 +147,7 @@ async fn try_take_over(
     for range in [Range::Carried, Range::Slice] {
         read_range(&transaction, range, mark, wanted, &mut active).await?;
     }
-    // Last, because whoever claims other leases waits for the lock of these.
+    // Last, because claims of other leases wait for these locks.
     transaction
         .execute(
             "UPDATE lease l SET taken = true FROM unnest($1::int[], $2::smallint[]) w(queue, part)

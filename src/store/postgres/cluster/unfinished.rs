@@ -47,15 +47,15 @@ pub async fn add(
         .collect()
 }
 
-/// Counts the unfinished messages of these accounts, which reads everything active: by how many there are
-/// more than the sums say.
+/// Counts the unfinished messages of these accounts, which reads everything active: how many more there
+/// are than the sums.
 pub async fn recount(
     shared: &Arc<Shared>,
     accounts: Vec<u32>,
 ) -> Result<Vec<(u32, i64)>, StoreError> {
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
     let mut client = shared.pool.get().await?;
-    // One snapshot: messages and what nodes have said of them belong together.
+    // One snapshot: messages and the counts that nodes reported must be consistent.
     let transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)

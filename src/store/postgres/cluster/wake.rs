@@ -26,7 +26,7 @@ const GATHER: Duration = Duration::from_millis(5);
 const REST: Duration = Duration::from_millis(10);
 /// Between two attempts to connect.
 const RECONNECT: Duration = Duration::from_millis(500);
-/// How often the listening connection is asked whether it still lives, and how long it may think.
+/// How often the listening connection is checked, and the timeout of the check.
 const PROBE: Duration = Duration::from_secs(5);
 
 /// The wake-ups of one node.
@@ -185,7 +185,7 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     let mut messages = stream::poll_fn(|cx| driver.poll_message(cx));
     let ask = async {
         client.batch_execute(&format!("LISTEN smsc_{node}")).await?;
-        // Whatever came while nobody listened.
+        // Notifications that came while the connection was down.
         woken.iter().for_each(|woken| woken.notify_one());
         loop {
             time::sleep(PROBE).await;
