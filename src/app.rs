@@ -38,7 +38,7 @@ use crate::pb::LeaveCluster;
 use crate::store::redis::{Redis, RedisOptions};
 use crate::telemetry::metrics::Metrics;
 
-/// Everything held gets as long to be given back to the cluster when the process stops.
+/// Time to release everything to the cluster when the process stops.
 const GIVE_BACK: Duration = Duration::from_secs(15);
 /// Binds that were unbound without waiting any longer may take as long to go.
 const UNBIND: Duration = Duration::from_secs(2);

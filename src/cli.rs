@@ -142,7 +142,7 @@ pub fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         if is_closed_pipe(&error) {
-            // Whoever read our output, such as `head`, has what it wanted.
+            // The reader of our output, such as `head`, needs no more.
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {error:#}");

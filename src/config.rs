@@ -57,7 +57,7 @@ pub use sharing::{Costs, Sharing};
 pub use value::{Hex, Lists, parse_duration, show_duration};
 pub use words::Words;
 
-/// Built-in targets of routes: every message is delivered, fails, or finds nobody.
+/// Built-in targets of routes: every message is delivered, fails, or is unreachable.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];
 
 section! {
@@ -171,7 +171,7 @@ impl Config {
         validate::validate(self)
     }
 
-    /// Where this node listens for ESMEs, each with the key that says so: nowhere without that role.
+    /// Addresses where this node listens for ESMEs, each with its key: none without that role.
     pub fn esme_listeners(&self) -> Vec<(String, Listener)> {
         if !self.cluster.roles.contains(&NodeRole::Smpp) {
             return Vec::new();

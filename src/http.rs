@@ -124,7 +124,7 @@ pub fn serve(
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
-            // The guard says which path may have as much.
+            // The guard sets the limit per path.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
             .wrap(

@@ -51,9 +51,9 @@ use self::plan::Plan;
 use self::reference::RunTag;
 use crate::simulator::journal::{FLUSH_EVERY, Journal};
 
-/// How often the end of the run is looked for, also the journal's flush.
+/// How often the end of the run is checked, and the journal flushed.
 const LOOK_EVERY: Duration = FLUSH_EVERY;
-/// How long all binds together may take to say goodbye.
+/// How long all binds together may take to unbind.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// The progress bar counts tenths of a second when there is no count of messages.
 const PROGRESS_UNITS: u64 = 10;
@@ -69,7 +69,7 @@ pub enum LoadError {
     Journal {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A thread with a runtime of its own did not start.
@@ -95,8 +95,8 @@ struct Shared {
     start: OnceLock<Instant>,
 }
 
-/// Runs to the end: all sent, answered and reported, or nothing heard for the time to settle. When
-/// `interrupted` completes, no more is submitted, and the rest goes on.
+/// Runs to the end: all sent, answered and reported, or no activity for the settle time. When
+/// `interrupted` completes, no more is submitted, and the run continues.
 ///
 /// # Errors
 /// When a bind fails at the start or the journal cannot be written. What happens later is in the
@@ -133,7 +133,7 @@ pub async fn run(
     drop(pacer);
     let _ = phase.send(Phase::Finished);
     let farewell = async { while tasks.join_next().await.is_some() {} };
-    // A bind that cannot say goodbye is cut off: the books are closed below either way.
+    // A bind that cannot unbind is closed: the ledger is closed below either way.
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
     shared.finish(cpu_before)
 }

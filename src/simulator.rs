@@ -112,7 +112,7 @@ impl Simulator {
         })
     }
 
-    /// Where it listens: the port that was taken when port 0 was asked for.
+    /// The listening address, with the actual port if port 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }

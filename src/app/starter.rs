@@ -236,7 +236,7 @@ impl Starter {
             Arc::clone(&self.escalate),
             queues,
         );
-        // Queues first: nobody may submit before they exist.
+        // Queues first: no submission may arrive before they exist.
         root.apply();
         let supervisor = self.control("supervisor", move |_| root);
         let settings = &self.node.settings;

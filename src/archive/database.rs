@@ -236,7 +236,7 @@ fn number(id: u64) -> i64 {
 }
 
 fn sql(error: tokio_postgres::Error) -> ArchiveError {
-    // Its own text says little; what the server said is the source.
+    // Its own text is not specific; the server's message is the source.
     let source = std::error::Error::source(&error);
     ArchiveError::Database(
         source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}")),

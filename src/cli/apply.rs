@@ -34,7 +34,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// The file is wrong, the SMSC cannot be reached or refuses, or the user said no.
+/// The file is wrong, the SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let config = Config::load(Some(&args.file))?;
     if config.has_no_resources() {

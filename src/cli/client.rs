@@ -50,7 +50,7 @@ pub struct Connection {
     pub json: bool,
 }
 
-/// A way to ask the admin API.
+/// A client of the admin API.
 pub struct Client {
     agent: ureq::Agent,
     url: String,
@@ -91,7 +91,7 @@ impl Connection {
         let (token, token_from) = self.find_token(config.as_ref())?;
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
-            // Errors of the API carry a body that says more than the status.
+            // Errors of the API carry a body with more detail than the status.
             .http_status_as_error(false)
             .tls_config(trust(
                 &url,
@@ -364,7 +364,7 @@ pub(super) fn trust<'a>(
     Ok(tls(roots, true))
 }
 
-/// TLS that believes these authorities, or, unverified, whoever answers.
+/// TLS that trusts these authorities, or, unverified, any server.
 pub(super) fn tls(roots: Vec<Certificate<'static>>, verified: bool) -> TlsConfig {
     TlsConfig::builder()
         .provider(TlsProvider::Rustls)

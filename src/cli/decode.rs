@@ -26,7 +26,7 @@ use crate::smpp::{CommandId, HEADER_LEN};
 use report::{Problem, Report};
 use text::Reading;
 
-/// Octets from which on they can be told from user data: command_length and command_id.
+/// Minimum length to distinguish a PDU from user data: command_length and command_id.
 const TELLING: usize = 8;
 
 /// Explain the octets of SMPP PDUs, or of the user data of a message.

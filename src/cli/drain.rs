@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::client::{self, Connection};
 use crate::http::view::Drain;
 
-/// How often the node is asked how far it is.
+/// How often the progress is queried.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Arguments of `smsc drain`.
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut state: Drain = client::decode(json.clone())?;
     let waits = !args.resume && !args.status && args.wait > 0;
     while waits && !state.finished && Instant::now() < until {
-        // Nobody unparks it: a pause.
+        // Never unparked: a pause.
         std::thread::park_timeout(LOOK_EVERY);
         json = client.get(PATH)?;
         state = client::decode(json.clone())?;

@@ -20,7 +20,7 @@ pub struct Args {
     connection: Connection,
 }
 
-/// Erases after having asked.
+/// Erases after confirmation.
 ///
 /// # Errors
 /// Not confirmed, or the SMSC cannot be reached or refuses.

@@ -75,7 +75,7 @@ enum Source {
     Shared(Box<PgStore>),
 }
 
-/// Exports, and says on standard error what it came to.
+/// Exports, and prints a summary on standard error.
 ///
 /// # Errors
 /// The range is wrong or not over yet, the store cannot be read, the target cannot be written.

@@ -33,7 +33,7 @@ pub struct Args {
     timeout: Duration,
 }
 
-/// Asks once and prints what was answered.
+/// Sends one request and prints the answer.
 ///
 /// # Errors
 /// The SMSC cannot be reached within the timeout, or it is not ready; the text names the reasons.

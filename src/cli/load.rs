@@ -16,7 +16,7 @@ use crate::simulator::options::parse_duration;
 /// Longest text: message_payload and the rest of the PDU fit 64 KiB.
 const LENGTH_MAX: usize = 60_000;
 
-/// Send messages to an SMSC as fast as asked, and check every answer and receipt.
+/// Send messages to an SMSC at a given rate, and check every answer and receipt.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address and port of the SMSC.

@@ -43,7 +43,7 @@ pub struct Args {
     batch: u32,
 }
 
-/// Sets the correlation keys, which the embedded store makes anew at every start.
+/// Sets the correlation keys, which the embedded store rebuilds at every start.
 struct Keys {
     /// How ids of an operator's receipts relate to its answers, by the number of its queue.
     forms: HashMap<u32, MessageIdForm>,
@@ -51,7 +51,7 @@ struct Keys {
     accounts: HashSet<u32>,
 }
 
-/// What the user sees while it goes on.
+/// Progress output.
 struct Progress {
     bar: ProgressBar,
     /// No terminal: lines instead of the bar.
@@ -64,7 +64,7 @@ struct Progress {
     said: Option<Instant>,
 }
 
-/// Moves, compares, and says what to do next.
+/// Moves, compares, and prints the next steps.
 ///
 /// # Errors
 /// The configuration names no database; a server runs on the data folder or nodes on the database;
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     say_what_is_next(folder, &rows)
 }
 
-/// Reads every part from its mark on; ends early when nobody takes the pages.
+/// Reads every part from its mark on; ends early when the writer has gone.
 fn read(
     source: &Source,
     marks: [u64; Part::ALL.len()],
@@ -207,7 +207,7 @@ impl Progress {
         ) {
             bar.set_style(style);
         }
-        // What was done before says nothing of the rate.
+        // Earlier runs do not count for the rate.
         bar.reset_eta();
         Self {
             bar,

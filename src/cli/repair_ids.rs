@@ -28,7 +28,7 @@ pub struct Args {
     yes: bool,
 }
 
-/// Says which ids are ahead of the clock, and sets them aside after having asked.
+/// Prints which ids are ahead of the clock, and sets them aside after confirmation.
 ///
 /// # Errors
 /// Not confirmed, or the store cannot be opened.

@@ -47,7 +47,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// The SMSC cannot be reached, or it refuses; nothing says which messages.
+/// The SMSC cannot be reached, or it refuses; no filter was given.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut how = Map::new();
     how.insert("receipt".to_owned(), json!(args.receipt));

@@ -174,7 +174,7 @@ async fn serve(options: SimulatorOptions, verbose: bool) -> anyhow::Result<()> {
     print_line(counters.snapshot().to_string().trim_end())
 }
 
-/// Until nobody reads them any more.
+/// Until their reader is gone.
 async fn print_lines(counters: Arc<Counters>) -> anyhow::Result<()> {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -60,7 +60,7 @@ enum Command {
 /// Runs the command.
 ///
 /// # Errors
-/// The SMSC cannot be reached or refuses, or the user said no.
+/// The SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         Command::Versions { limit, connection } => {

@@ -41,7 +41,7 @@ choice! {
 }
 
 choice! {
-    /// What becomes of a character that a peer's default alphabet does not have.
+    /// What happens to a character that a peer's default alphabet does not have.
     pub enum Unrepresentable {
         /// The whole text is sent in UCS-2.
         Ucs2 = "ucs2",

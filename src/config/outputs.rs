@@ -22,7 +22,7 @@ pub enum SyslogTarget {
 }
 
 choice! {
-    /// What kind of program syslog is told that we are (RFC 5424 §6.2.1).
+    /// The syslog facility (RFC 5424 §6.2.1).
     pub enum SyslogFacility {
         /// 1.
         User = "user",

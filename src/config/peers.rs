@@ -21,12 +21,12 @@ const SECOND: Duration = Duration::from_secs(1);
 pub type RouteStep = Step<String>;
 
 choice! {
-    /// What becomes of a bind when an account has as many as it may.
+    /// What happens to a bind beyond `max_binds`.
     pub enum WhenFull {
         /// It is refused with ESME_RALYBND.
         Refuse = "refuse",
-        /// Silent binds are asked for life; the one that has been silent for longest is replaced if it
-        /// does not answer in time. Binds that answer stay, and then the new one is refused.
+        /// Silent binds get an enquire_link; the one that has been silent for longest is replaced if
+        /// it does not answer in time. Binds that answer stay, and then the new one is refused.
         Replace = "replace",
     }
 }
@@ -236,7 +236,7 @@ choice! {
 }
 
 choice! {
-    /// What becomes of a message whose submit_sm was never answered.
+    /// What happens to a message whose submit_sm was never answered.
     pub enum OutcomePolicy {
         /// Send it again: never lost, perhaps twice.
         Resend = "resend",

@@ -204,8 +204,8 @@ impl List {
         })
     }
 
-    /// Why its file cannot be used, without a word of what is in it: whoever has named the file may
-    /// be somebody who may not read it.
+    /// Why its file cannot be used, without any of its content: the client that named the file may
+    /// not be allowed to read it.
     pub(super) fn unusable_file(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let mut entries = Vec::new();
@@ -220,7 +220,7 @@ impl List {
     }
 }
 
-/// How much is told of what is wrong in a file.
+/// Most errors reported for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Telling {
     /// With what stands there.

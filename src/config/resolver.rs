@@ -10,9 +10,9 @@ use super::section::{choice, section};
 const SECOND: Duration = Duration::from_secs(1);
 
 choice! {
-    /// What becomes of a message whose number could not be looked up.
+    /// What happens to a message whose number could not be looked up.
     pub enum LookupFailure {
-        /// It is routed by what the table says, or without a network.
+        /// It is routed by the table, or without a network.
         Route = "route",
         /// It ends UNDELIVERABLE.
         Refuse = "refuse",

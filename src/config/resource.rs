@@ -123,7 +123,7 @@ impl Config {
         for (index, list) in config.list.iter_mut().enumerate() {
             if let Some(message) = list.unusable_file() {
                 found.push(Problem::new(format!("list[{index}].file"), message));
-                // Looked at once, and told in these words.
+                // Read once, and reported in these words.
                 list.file = None;
             }
         }
@@ -383,7 +383,7 @@ fn keeps_password(given: &Json, from_file: bool) -> Result<bool, Vec<Problem>> {
     }
 }
 
-/// The name in the path, unless the body says another one.
+/// The name in the path, unless the body has another one.
 fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Vec<Problem>> {
     match given.filter(|given| !given.is_empty()) {
         Some(given) if given != path => {
@@ -434,7 +434,7 @@ fn read_value<T: Setting + Default>(given: &Json) -> Result<T, Vec<Problem>> {
     }
 }
 
-/// `null` is how JSON says that a key is not there.
+/// `null` means in JSON that a key is absent.
 fn without_nulls(json: &Json) -> Json {
     match json {
         Json::Object(map) => map

@@ -44,7 +44,7 @@ pub struct Keyring {
 
 #[derive(Clone)]
 struct SealingKey {
-    /// Says nothing of the key: the beginning of its hash.
+    /// Does not reveal the key: the beginning of its hash.
     name: String,
     cipher: XChaCha20Poly1305,
 }

@@ -48,7 +48,7 @@ choice! {
         Everybody = "everybody",
         /// Everybody; series that name an account only with a token of the API.
         WithoutAccounts = "without_accounts",
-        /// Nobody without a token of the API.
+        /// Only clients with a token of the API.
         Token = "token",
     }
 }
@@ -58,7 +58,7 @@ choice! {
     pub enum NumberForm {
         /// Country and network, and the last digits: `4477*****123`.
         Masked = "masked",
-        /// A keyed hash: equal numbers look equal, nobody can read them.
+        /// A keyed hash: equal numbers have equal hashes, which cannot be reversed.
         Hashed = "hashed",
         /// As they are.
         Full = "full",
@@ -82,9 +82,9 @@ section! {
 }
 
 choice! {
-    /// What a bind is told that is refused for who it is.
+    /// The status of a bind that fails authentication.
     pub enum BindRefusals {
-        /// Always ESME_RINVPASWD, so that nobody learns which accounts there are.
+        /// Always ESME_RINVPASWD, so that clients cannot find out which accounts exist.
         Uniform = "uniform",
         /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for an address that it may not come from, ESME_RINVPASWD for a wrong password.
         Exact = "exact",

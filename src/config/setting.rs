@@ -48,7 +48,7 @@ pub(super) trait Leaf: Sized {
     /// What it is called.
     fn kind() -> String;
 
-    /// Reads it; the error adds what the kind does not say.
+    /// Reads it; the error adds details to the kind.
     fn parse(value: &Value) -> Option<Self>;
 
     /// As TOML.

@@ -198,7 +198,7 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// Days are shown from here on; below, hours are what people say ("72h").
+/// Days are shown from here on; below, hours are usual ("72h").
 const DAYS_FROM_MS: u64 = 5 * 86_400_000;
 
 impl Leaf for Duration {

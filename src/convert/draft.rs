@@ -157,8 +157,8 @@ impl Draft {
             .map(|(_, table)| table)
     }
 
-    /// A name for an operator that no other one has, near the wanted one. Call it when all
-    /// accounts are known: an operator may not be named like one.
+    /// A unique name for an operator, similar to the requested one. Call it when all accounts are
+    /// known: an operator may not be named like one.
     pub fn operator_id(&self, wanted: &str) -> String {
         let allowed = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
             true => c,

@@ -70,7 +70,7 @@ pub fn convert(sources: &[Source]) -> Result<Converted, Refused> {
 }
 
 impl Record {
-    /// A value that says something: not `None`, `ND` or nothing.
+    /// A value that is set: not `None`, `ND` or empty.
     fn given(&self, key: &str) -> Option<&str> {
         let value = self.get(key)?;
         (!["", "None", "none", "ND"].contains(&value)).then_some(value)

@@ -20,7 +20,7 @@ pub(super) struct Rule {
     pub prefix: String,
     /// Only messages of this account.
     pub account: Option<String>,
-    /// Nobody when empty: such messages are refused.
+    /// No target when empty: such messages are refused.
     pub to: Steps,
     /// Where it comes from.
     pub place: Place,
@@ -186,7 +186,7 @@ mod tests {
             rule("", None, "c"),
         ];
         let (kept, unreached) = settle(&rules);
-        // Ours would ask for the account only among equal prefixes, so 44 needs nothing more.
+        // Routes here compare the account only among equal prefixes, so 44 needs nothing more.
         assert_eq!(shown(&kept), ["/*/c", "/acme/b", "44/*/a"]);
         assert!(unreached.is_empty());
         let turned = [rules[1].clone(), rules[0].clone(), rules[2].clone()];

@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::{auth, health, metrics, openapi, v1};
 use crate::domain::access::Role;
 
-/// Where the paths that want a token begin.
+/// Prefix of the paths that require a token.
 pub(super) const GUARDED: &str = "/v1";
 
 /// One row.

@@ -23,16 +23,17 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// What stands before a subscriber's number.
 const NUMBERS: [&str; 2] = ["/v1/subscribers/", "/v1/opt-outs/"];
 
-/// What a handler has to say about a request beside its path. Also makes a look worth writing down.
+/// A handler's detail about a request that is not in its path. A read with a detail is recorded
+/// too.
 #[derive(Debug, Clone)]
 pub(super) struct Detail(String);
 
-/// Says for the audit log what the path does not.
+/// Adds a detail for the audit log that is not in the path.
 pub(super) fn detail(request: &HttpRequest, said: impl Into<String>) {
     request.extensions_mut().insert(Detail(said.into()));
 }
 
-/// Writes commands and changes down, and looks that say a [`Detail`].
+/// Records commands and changes, and reads with a [`Detail`].
 pub(super) async fn note(
     request: ServiceRequest,
     next: Next<BoxBody>,

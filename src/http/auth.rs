@@ -36,8 +36,8 @@ pub(super) async fn require_token(
     next.call(request).await
 }
 
-/// Whose request it is. A good token is never refused for what others of its address do: who guesses
-/// is only answered more slowly, and is told nothing.
+/// Authenticates the request. A valid token is never refused because of other clients at its
+/// address: guesses are only answered more slowly.
 pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Problem> {
     let given = request.headers().get(AUTHORIZATION);
     let Some(state) = request.app_data::<web::Data<State>>() else {

@@ -207,7 +207,7 @@ async fn wrong_method(request: HttpRequest) -> Result<&'static str, Problem> {
     ))
 }
 
-/// Browsers name text/html; curl and scrapers do not, and `*/*` asks for no page.
+/// Browsers send text/html; curl and scrapers do not, and `*/*` does not count.
 fn wants_html(accept: &HeaderValue) -> bool {
     accept.to_str().is_ok_and(|accept| {
         accept

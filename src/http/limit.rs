@@ -41,7 +41,7 @@ pub(super) struct Clients {
     refused: Mutex<HashMap<String, Wrong>>,
 }
 
-/// What becomes of a refused request in the audit log.
+/// How a refused request is recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusals {
     /// It is written.
@@ -123,7 +123,7 @@ impl Clients {
         }
     }
 
-    /// How many were counted and not written; the count begins anew.
+    /// How many were counted and not recorded; resets the count.
     pub(super) fn refused_besides(&self, name: &str) -> u32 {
         let entry = lock(&self.refused).remove(name);
         entry.map_or(0, |entry| entry.count.saturating_sub(REFUSED))

@@ -26,11 +26,11 @@ use crate::config::Http;
 use crate::domain::allow::{AllowList, NotANetwork};
 use crate::domain::penalty::Origin;
 
-/// Connections of strangers over all addresses.
+/// Unauthenticated connections over all addresses.
 const STRANGERS: usize = 512;
 /// Connections with a good token.
 const KNOWN: usize = 2_048;
-/// Where a balancer says for whom it speaks.
+/// The header with the client's address behind a load balancer.
 const FORWARDED: &str = "x-forwarded-for";
 
 /// Every open connection.
@@ -73,7 +73,7 @@ struct Busy {
 // === impl Peers ===
 
 impl Peers {
-    /// Nobody is connected yet.
+    /// No connections yet.
     ///
     /// # Errors
     /// `http.proxy_from` names what is no network.
@@ -188,7 +188,7 @@ impl Open {
         self.connections.values().filter(|one| which(one)).count()
     }
 
-    /// The address with most strangers.
+    /// The address with the most unauthenticated connections.
     fn largest_crowd(&self) -> Option<Origin> {
         let mut crowds: HashMap<Origin, usize> = HashMap::new();
         for one in self.connections.values().filter(|one| !one.is_known) {

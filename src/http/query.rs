@@ -79,7 +79,7 @@ impl Query {
         }
     }
 
-    /// Which page of a list is wanted: every list takes `limit` and `before`.
+    /// The requested page of a list: every list takes `limit` and `before`.
     pub(super) fn page(&self) -> Result<Page, Problem> {
         let limit = self.number(
             "limit",

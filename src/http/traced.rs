@@ -32,7 +32,7 @@ pub(super) async fn trace(
     }
     let span = span_of(&request);
     let parent = TraceContextPropagator::new().extract(&Headers(request.headers()));
-    // Without a collector there is nobody to hear of it.
+    // Without a collector there is no trace.
     let _ = span.set_parent(parent);
     async move {
         let answer = next.call(request).await;

@@ -85,7 +85,7 @@ pub struct Queue {
     pub nodes: Vec<QueueOnNode>,
 }
 
-/// A queue on one node; those of other nodes as of their last beat.
+/// A queue on one node; those of other nodes as of their last heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueOnNode {
     pub node: u32,
@@ -131,7 +131,7 @@ pub struct Bind {
     #[schema(format = DateTime)]
     pub next_reconnect_at: Option<String>,
     pub last_error: String,
-    /// As `3.4`; empty when the peer has not said.
+    /// As `3.4`; empty when the peer has sent none.
     pub interface_version: String,
     /// Moving mean of how long the other side takes to answer; null before its first answer.
     #[serde(default)]
@@ -182,7 +182,7 @@ pub struct Operator {
     pub settings: serde_json::Value,
 }
 
-/// The binds of one node to an operator; those of other nodes as of their last beat.
+/// The binds of one node to an operator; those of other nodes as of their last heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OperatorOnNode {
     pub node: u32,
@@ -253,9 +253,9 @@ pub struct Ready {
 /// `DELETE /v1/subscribers/{msisdn}/messages`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErasedMessages {
-    /// Messages that no longer show the number, nor what they said.
+    /// Messages whose number and text were erased.
     pub erased: u64,
-    /// Messages of the number that have not ended: they are left alone; ask again later.
+    /// Messages of the number that have not ended: they are not changed; repeat the request later.
     pub active: u64,
 }
 
@@ -369,7 +369,7 @@ impl From<pb::OperatorView> for Operator {
 }
 
 impl Operator {
-    /// What the store says of it, beside its state.
+    /// Fields of the store besides its state.
     pub fn with(mut self, resource: Resource) -> Self {
         self.version = resource.version;
         self.settings = resource.settings;

@@ -90,7 +90,7 @@ impl Esme {
         }
     }
 
-    /// Binds, tells the outcome, waits for the start, and works until the run is finished.
+    /// Binds, reports the outcome, waits for the start, and works until the run is finished.
     pub(super) async fn run(
         mut self,
         bound: mpsc::Sender<Result<(), BindError>>,
@@ -99,7 +99,7 @@ impl Esme {
         let mut wire = match connect(&self.target, self.role).await {
             Ok(wire) => wire,
             Err(error) => {
-                // Nobody listens any more when another bind failed first.
+                // The receiver is gone when another bind failed first.
                 let _ = bound.send(Err(error)).await;
                 return;
             }

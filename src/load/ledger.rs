@@ -40,8 +40,8 @@ pub struct Ledger {
     pending: HashMap<u64, Pending, ahash::RandomState>,
     early: HashMap<u64, Early, ahash::RandomState>,
     done: IdSet,
-    /// Messages that may have been accepted although we saw no answer: theirs are the receipts with
-    /// ids that we were never told.
+    /// Messages that may have been accepted although no answer arrived: receipts with unknown ids
+    /// belong to them.
     doubtful: IdSet,
     /// When anything last happened.
     last_event_us: u64,
@@ -146,7 +146,7 @@ impl Ledger {
         }
     }
 
-    /// These were never answered, and nobody waits any longer.
+    /// These were never answered, and the wait is over.
     pub fn on_unanswered(&mut self, submissions: Vec<Submission>) {
         for submission in submissions {
             self.counts.outstanding -= 1;

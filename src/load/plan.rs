@@ -74,7 +74,7 @@ impl Plan {
         })
     }
 
-    /// How many messages are due and not sent; without a rate as many as anybody wants.
+    /// How many messages are due and not sent; without a rate, no limit.
     pub fn due(&self, now_us: u64) -> u64 {
         let again = self.again.len() as u64;
         if self.is_over(now_us) {
@@ -87,7 +87,7 @@ impl Plan {
         again + scheduled
     }
 
-    /// Messages that the schedule asked for before it ended and that were never sent.
+    /// Messages that the schedule had before its end and that were never sent.
     pub fn behind(&self) -> u64 {
         match self.rate {
             Some(rate) if !self.stopped && self.until_us < u64::MAX => {
@@ -133,7 +133,7 @@ impl Plan {
         self.stopped = true;
     }
 
-    /// Gives up what was to be sent again; tells how many those are.
+    /// Drops messages to be sent again; returns how many.
     pub fn abandon(&mut self) -> u64 {
         self.again.drain(..).count() as u64
     }

@@ -13,7 +13,7 @@ pub const REFERENCE: usize = TAG + 1 + DIGITS;
 const TAG: usize = 5;
 const DIGITS: usize = 10;
 
-/// What tells this run's messages from those of any other.
+/// Distinguishes this run's messages from those of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunTag([u8; TAG]);
 

@@ -78,7 +78,7 @@ pub enum Door {
     Open,
     /// Connections are accepted and closed at once.
     Closing,
-    /// Nobody listens: connections are refused.
+    /// Not listening: connections are refused.
     Shut,
 }
 

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::smpp::codec::{BadLength, DEFAULT_MAX_PDU, next_frame};
 
-/// Octets asked of the socket at once: some 400 PDUs of the usual size.
+/// Octets read from the socket at once: some 400 PDUs of the usual size.
 const READ_CHUNK: usize = 64 * 1024;
 /// Below this much free room the input buffer is renewed before the next read.
 const READ_SPARE: usize = 16 * 1024;

@@ -34,7 +34,7 @@ pub enum Alphabet {
     Ucs2,
 }
 
-/// What becomes of characters that an alphabet does not have.
+/// What happens to characters that an alphabet does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The whole text is sent as UCS-2.

@@ -36,7 +36,7 @@ pub enum Form {
     /// In the header, with a 16-bit reference.
     Sixteen,
     /// Outside the user data, as the SAR parameters of SMPP do. Leaves the room that `Eight` needs,
-    /// so that whoever delivers the parts can number them in the header.
+    /// so that the parts can be numbered in the header when they are sent.
     Fields,
 }
 

@@ -250,7 +250,7 @@ impl Header {
     }
 
     /// For which application the text is; the last element with ports counts (§9.2.3.24). Reserved
-    /// ports are told as they are: they are the phone's business.
+    /// ports are kept as they are: the phone decides about them.
     pub fn ports(&self) -> Option<Ports> {
         self.elements
             .iter()

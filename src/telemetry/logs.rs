@@ -35,7 +35,7 @@ static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 /// Stands in every JSON line.
 static NODE: AtomicU8 = AtomicU8::new(0);
 
-/// Says which node this is.
+/// Sets the node number for log lines.
 pub fn set_node(node: u8) {
     NODE.store(node, Ordering::Relaxed);
 }
@@ -114,8 +114,8 @@ fn usable(level: &str) -> EnvFilter {
     builder.parse_lossy(always(level))
 }
 
-/// The HTTP server's own lines say nothing that ours do not. What would silence the audit is left out,
-/// and what lets it pass stands last, so that it wins over the level for everything.
+/// The HTTP server's own lines duplicate ours. Directives that would silence the audit are left out,
+/// and the one that enables it comes last, so that it wins over the general level.
 fn always(level: &str) -> String {
     let is_left = |part: &&str| !is_audit(part);
     let kept: Vec<&str> = level.split(',').filter(is_left).collect();

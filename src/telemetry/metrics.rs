@@ -54,7 +54,7 @@ pub struct QueueLabel {
     pub queue: String,
 }
 
-/// A queue, and how its attempts went.
+/// A queue, and the result of its attempts.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct AttemptLabel {
     pub queue: String,
@@ -68,7 +68,7 @@ pub struct AnswerLabel {
     pub status: String,
 }
 
-/// How something went, out of a few words.
+/// A result, out of a few words.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ResultLabel {
     pub result: &'static str,
@@ -305,8 +305,8 @@ impl Metrics {
         self.refusals.get_or_create(&status_label(status)).inc();
     }
 
-    /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are told apart:
-    /// there are few of them, and they are what an operator's support asks for.
+    /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are counted
+    /// separately: there are few of them, and operators' support asks for them.
     pub fn attempt_refused(&self, queue: &str, status: u32) {
         let status = match VENDOR_STATUSES.contains(&status) {
             true => command_status::display(status),

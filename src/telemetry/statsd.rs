@@ -17,7 +17,7 @@ pub struct Pushed {
     totals: HashMap<String, f64>,
 }
 
-/// One datagram, and the counters that have been told once it is sent.
+/// One datagram, and the counters that it reports.
 #[derive(Debug, Default)]
 pub struct Datagram {
     /// Lines with line ends between them.

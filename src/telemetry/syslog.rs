@@ -71,7 +71,7 @@ struct Text {
 // === impl Syslog ===
 
 impl Syslog {
-    /// The layer that the configuration asks for, if it does.
+    /// The configured layer, if any.
     pub fn configured(log: &Log) -> Option<Self> {
         let target = log.syslog.as_ref()?;
         Self::start(target, log.syslog_facility)
@@ -196,7 +196,7 @@ impl Sender {
         }
     }
 
-    /// Whether the line is on its way. A datagram may still be lost, and nobody would know.
+    /// Whether the line was sent. A datagram may still be lost without notice.
     fn send(&mut self, line: &str) -> bool {
         if self.open.is_none() {
             if self.tried.is_some_and(|tried| tried.elapsed() < AGAIN) {

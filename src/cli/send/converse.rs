@@ -160,7 +160,7 @@ impl<'a> Conversation<'a> {
                 pdu.status
             ));
         }
-        // Whoever does not want to read it any more still wants the message sent.
+        // If the reader of the output is gone, the message is still sent.
         let _ = print_line(&format!(
             "accepted   {} as {} in {:.1} ms{}",
             self.to,
@@ -217,7 +217,7 @@ impl<'a> Conversation<'a> {
                 format!("{}, {id}", self.which(place))
             }
         };
-        // Whoever does not want to read it any more still wants the message sent.
+        // If the reader of the output is gone, the message is still sent.
         let _ = print_line(&format!(
             "{name:<10} {} after {:.1} ms, done {}{error}{which}",
             self.to,

@@ -15,7 +15,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// Longest line: an event is one line of JSON, with at most 256 queues or binds.
 const MAX_LINE: u64 = 4 << 20;
 
-/// What the screen hears of.
+/// Updates for the screen.
 pub(super) enum News {
     Hello(Box<Hello>),
     Overview(Box<Overview>),
@@ -98,7 +98,7 @@ enum Ended {
     Away(String),
 }
 
-/// Reads one stream to its end. It is opened anew every now and then, so that one that hangs is
+/// Reads one stream to its end. It is reopened from time to time, so that one that hangs is
 /// noticed; the last id makes that seamless.
 fn read(client: &Client, parser: &mut Parser, sender: &SyncSender<News>) -> Result<(), Ended> {
     let away = |error: anyhow::Error| Ended::Away(format!("{error:#}"));

@@ -56,7 +56,7 @@ pub(super) struct Order {
     pub done: String,
 }
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Nothing,
@@ -86,7 +86,7 @@ impl Tab {
 // === impl Model ===
 
 impl Model {
-    /// Takes what has been heard.
+    /// Applies an update.
     pub(super) fn take(&mut self, news: News, now: Instant) {
         match news {
             News::Away(reason) => {
@@ -208,7 +208,7 @@ impl Model {
         }
     }
 
-    /// A command key: asks first.
+    /// A command key: asks for confirmation.
     fn choose(&mut self, key: char) {
         self.said = None;
         self.ask = match (self.tab, self.name()) {

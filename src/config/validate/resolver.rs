@@ -55,7 +55,7 @@ pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
     }
 }
 
-/// A route's network is a name, and somebody tells networks.
+/// A route's network is a name, and there is a source of networks.
 pub(super) fn check_network(config: &Config, base: &str, route: &Route, found: &mut Findings) {
     let Some(name) = &route.network else { return };
     let key = format!("{base}.network");

@@ -27,7 +27,7 @@ pub(super) struct Connector {
     pub sends: bool,
 }
 
-/// Keys of a connector that are taken over, or that say nothing about messages.
+/// Keys of a connector that are converted, or that do not affect messages.
 const CONNECTOR_USED: &[&str] = &[
     "cid",
     "host",
@@ -214,7 +214,7 @@ pub(super) fn instead_of(kind: &str) -> &'static str {
     }
 }
 
-/// Adds the accounts; those that are only listed, with what the list says.
+/// Adds the accounts; those that are only listed, with the values of the list.
 pub(super) fn accounts(captured: &Captured, draft: &mut Draft, notes: &mut Notes) -> Vec<User> {
     let mut users = Vec::new();
     for record in &captured.users {

@@ -9,7 +9,7 @@ use crate::convert::{Notes, Place, Reader};
 #[derive(Debug)]
 pub(super) struct Sender {
     pub system_id: String,
-    /// The connection that its messages ask for.
+    /// The connection that its messages select.
     pub smsc_id: Option<String>,
     /// What `smsbox-route` calls it.
     box_id: String,

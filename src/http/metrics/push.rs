@@ -19,7 +19,7 @@ use crate::telemetry::statsd::Pushed;
 /// A name that is not resolved by then is tried again at the next push.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
 
-/// A socket that can be sent to says so at once.
+/// A socket that can send is ready at once.
 const WRITABLE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Pushes until the process ends.

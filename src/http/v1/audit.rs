@@ -11,9 +11,9 @@ use crate::pb::ListAudit;
 
 /// A page of the audit log, newest first.
 ///
-/// Every request that was not a mere look, by a good token, with the status of its answer: also those
-/// that were refused, of which a token's beyond twenty in a minute are one entry. A look at the text of a
-/// message is an entry too.
+/// Every request with a valid token that did more than read, with the status of its answer. Refused
+/// requests are included; of one token, those beyond twenty in a minute are one entry. Reading the text
+/// of a message is an entry too.
 #[utoipa::path(get, path = "/v1/audit", tag = "access",
     params(
         ("token" = Option<String>, Query, description = "Name of the token; the configured one is `admin token`"),

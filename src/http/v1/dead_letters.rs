@@ -19,7 +19,7 @@ use crate::http::view::{Messages, ReplayReport, Replayed, StateName};
 use crate::pb;
 use crate::pb::{ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages};
 
-/// What a list can be asked for.
+/// Filters of a list.
 const QUERY: &[&str] = &[
     "to", "from", "account", "operator", "state", "error", "since", "until", "replayed", "limit",
     "before",
@@ -91,8 +91,8 @@ pub(super) struct ReplayOne {
     to: Option<String>,
     /// How long it is valid: `"1h"`. As long as its sender had wished without it, else the default.
     validity: Option<String>,
-    /// The sender gets a receipt with the new id, if it had asked for one. It was told already that
-    /// the old one had failed.
+    /// The sender gets a receipt with the new id, if it had asked for one. It already got the
+    /// receipt of the old one's failure.
     receipt: bool,
     /// Although it was sent again before.
     again: bool,

@@ -33,7 +33,7 @@ pub(super) async fn listen(
     let query = Query::read(&request, &["kinds"])?;
     let kinds = query.text("kinds").map_or_else(all, kinds)?;
     if request.method() == Method::HEAD {
-        // Nobody reads, so nothing would ever end it.
+        // No client reads, so nothing would ever end it.
         return Ok(HttpResponse::Ok().content_type(STREAM).finish());
     }
     let last = request.headers().get("last-event-id");
@@ -87,7 +87,7 @@ mod tests {
             ),
             "{problem}"
         );
-        // Both are sent anyway, and cannot be asked for.
+        // Both are always sent, and cannot be requested.
         assert!(kinds("hello").is_err() && kinds("end").is_err());
     }
 }

@@ -20,7 +20,7 @@ use crate::http::view::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 
-/// What a list can be asked for.
+/// Filters of a list.
 const QUERY: &[&str] = &[
     "to", "from", "account", "since", "until", "state", "limit", "before",
 ];
@@ -75,7 +75,7 @@ pub(super) async fn one(
     Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
 }
 
-/// The trace of a message: ids, W3C traceparent, and where to look at it.
+/// The trace of a message: ids, W3C traceparent, and its URL.
 #[utoipa::path(get, path = "/v1/messages/{id}/trace", tag = "messages",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
     responses((status = 200, description = "Its trace", body = Trace)))]

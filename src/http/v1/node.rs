@@ -42,8 +42,9 @@ pub(super) async fn drain(
 
 /// Begins the drain of this node.
 ///
-/// Intake stops, windows are finished, binds are ended, other nodes take over what this one held, and
-/// `/health/ready` answers 503. The process stays, so that it can be looked at, stopped, or resumed.
+/// The node accepts nothing more, finishes its windows, unbinds, hands over what it owns to other
+/// nodes, and `/health/ready` answers 503. The process stays, so that it can be inspected, stopped,
+/// or resumed.
 #[utoipa::path(post, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "It has begun", body = Drain)))]
 pub(super) async fn begin_drain(

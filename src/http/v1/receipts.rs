@@ -48,7 +48,7 @@ pub(super) struct MatchOrder {
     message: String,
 }
 
-/// Ends a message as this receipt says.
+/// Ends a message with the state of this receipt.
 ///
 /// The same as if it had been matched when it came: the final state is written, the account gets its
 /// receipt. A message that is final, or that no operator has, is refused (409).

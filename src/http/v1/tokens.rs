@@ -44,7 +44,7 @@ pub(super) async fn list(
     Ok(HttpResponse::Ok().json(Tokens::from(list)))
 }
 
-/// Makes a token. The answer is the only place where it is ever said.
+/// Creates a token. Only this response contains it.
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = TokenOrder,
     responses((status = 201, description = "The token and its secret", body = NewToken)))]
 pub(super) async fn add(

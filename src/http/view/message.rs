@@ -41,7 +41,7 @@ pub struct Message {
     pub sender: String,
     /// The queue that owns it now.
     pub queue: String,
-    /// The network that `to` belongs to; null when it was not looked up or nobody knows.
+    /// The network that `to` belongs to; null when it was not looked up or is unknown.
     #[serde(default)]
     pub network: Option<String>,
     #[schema(format = DateTime)]
@@ -79,7 +79,7 @@ pub struct Message {
     pub history: Vec<Attempt>,
     /// Every order about it, oldest first; empty in lists.
     pub changes: Vec<Change>,
-    /// Only when asked for with `text=true`.
+    /// Only with `text=true`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub content: Option<Text>,
 }
@@ -121,7 +121,7 @@ pub struct Trace {
     pub trace_id: String,
     /// W3C Trace Context of the submission.
     pub traceparent: String,
-    /// Where to look at it (`telemetry.trace_url`); null when that is not configured.
+    /// URL of the trace (`telemetry.trace_url`); null when that is not configured.
     pub url: Option<String>,
 }
 
@@ -131,7 +131,7 @@ pub struct Final {
     /// When it was known here: the receipt arrived, or the message was given up.
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// When it was, as the operator's receipt says; null when it does not.
+    /// When it ended according to the operator's receipt; null if that has no time.
     #[schema(format = DateTime)]
     #[serde(default)]
     pub done_at: Option<String>,
@@ -139,12 +139,12 @@ pub struct Final {
     pub error: String,
     /// Who reported the end; empty for ourselves.
     pub reported_by: String,
-    /// The account that is told by a receipt; empty for nobody.
+    /// The account that gets a receipt; empty for none.
     pub receipt_to: String,
     /// The account has acknowledged its receipt; only known for a single message.
     pub receipt_acknowledged: bool,
-    /// It was given up instead: not taken within `validity.receipts`, refused, or purged. `changes` says
-    /// when and why.
+    /// It was dropped instead: not acknowledged within `validity.receipts`, refused, or purged.
+    /// `changes` says when and why.
     #[serde(default)]
     pub receipt_given_up: bool,
 }
@@ -179,7 +179,7 @@ pub struct Change {
     pub by: String,
 }
 
-/// What a message says.
+/// The text of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Text {
     /// Null when the octets are no text, or none that can be read.
@@ -191,7 +191,7 @@ pub struct Text {
 // === impl Message ===
 
 impl Message {
-    /// The view of a message; its text only when it is wanted.
+    /// The view of a message; its text only on request.
     pub(crate) fn new(view: pb::MessageView, with_text: bool) -> Self {
         let stage = view.stage();
         let state = state::name(view.state.to_le_bytes()[0]).to_owned();

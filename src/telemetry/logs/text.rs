@@ -50,7 +50,7 @@ impl Line<'_, '_> {
 
 impl Visit for Line<'_, '_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // What other libraries' logs say about themselves.
+        // The metadata of other libraries' log records.
         if self.result.is_ok() && !field.name().starts_with("log.") {
             self.result = self.put(field, &format!("{value:?}"));
         }

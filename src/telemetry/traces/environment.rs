@@ -33,7 +33,7 @@ pub struct Settings {
     pub queue: usize,
     /// Most spans of one export.
     pub batch: usize,
-    /// A span waits so long for company.
+    /// How long a span waits for others of its batch.
     pub delay: Duration,
     /// An export that takes longer has failed.
     pub timeout: Duration,
@@ -81,8 +81,8 @@ impl Settings {
         }))
     }
 
-    /// What tells this deployment from others that send to the same collector, the same on all of
-    /// its nodes.
+    /// Distinguishes this deployment from others that send to the same collector; the same on all
+    /// of its nodes.
     pub fn deployment(&self) -> String {
         let of = |key: &'static str| {
             let value = self.resource.get(&Key::from_static_str(key));

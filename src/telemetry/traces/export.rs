@@ -20,10 +20,10 @@ use crate::telemetry::metrics::{Metrics, ReasonLabel};
 /// Pauses before a batch that was not taken is sent once more.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-/// What the thread is asked for.
+/// Requests to the thread.
 pub enum Command {
     Span(Box<SpanData>),
-    /// Sends what came before, and says when that is done.
+    /// Sends everything before, and reports when that is done.
     Flush(oneshot::Sender<()>),
 }
 
@@ -92,8 +92,8 @@ impl Worker {
         }
     }
 
-    /// Waits until a batch is full, its time is over, or somebody wants it sent. An error when
-    /// nobody can send any more.
+    /// Waits until a batch is full, its time is over, or a flush is requested. An error when all
+    /// senders are gone.
     async fn gather(
         &mut self,
         batch: &mut Vec<SpanData>,
