@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if waits && !state.finished {
         bail!(
-            "after {} seconds there is still something in flight; it goes on draining",
+            "after {} seconds there is still something in flight; the drain continues",
             args.wait
         );
     }

@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn confirm(msisdn: &str) -> anyhow::Result<()> {
     let input = std::io::stdin();
     if !input.is_terminal() {
-        bail!("nobody can be asked here; give --yes to erase without being asked");
+        bail!("there is no terminal to ask on; give --yes to erase without confirmation");
     }
     eprintln!("Number and text of every finished message from or to {msisdn} are erased for good.");
     eprintln!("Type the number again to go on:");

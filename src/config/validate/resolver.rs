@@ -48,7 +48,7 @@ pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
             if account.resolve {
                 found.warn(
                     format!("account[{index}].resolve"),
-                    "means nothing while nobody knows networks; set resolver.table or resolver.url",
+                    "has no effect without a source of networks; set resolver.table or resolver.url",
                 );
             }
         }

@@ -202,7 +202,7 @@ const USER_INSTEAD: &[(&str, &str, &str)] = &[
     (
         "mt_messaging_cred authorization dlr_level",
         "True",
-        "receipts are for whoever asks",
+        "receipts are for messages that request them",
     ),
 ];
 

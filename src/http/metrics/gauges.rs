@@ -100,9 +100,9 @@ families! {
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), by state.",
         binds;
-    Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of ours on all binds of an account or operator.",
+    Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
-    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of ours on all binds of an account or operator.",
+    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| match bind.state() {
             BindState::Bound => u64::from(bind.window),
             _ => 0,

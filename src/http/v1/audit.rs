@@ -18,10 +18,10 @@ use crate::pb::ListAudit;
     params(
         ("token" = Option<String>, Query, description = "Name of the token; the configured one is `admin token`"),
         ("path" = Option<String>, Query, description = "Paths that begin so"),
-        ("since" = Option<String>, Query, description = "Then or later: RFC 3339, a day, or Unix milliseconds"),
+        ("since" = Option<String>, Query, description = "At this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Before then"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Audit)))]
 pub(super) async fn list(

@@ -50,7 +50,7 @@ pub(super) async fn read(
 #[utoipa::path(post, path = "/v1/accounts/{name}/balance", tag = "balances",
     request_body = TopUpOrder,
     params(("name" = String, Path, description = "its system_id")),
-    responses((status = 200, description = "It is in the balance", body = ToppedUp)))]
+    responses((status = 200, description = "The top-up was made", body = ToppedUp)))]
 pub(super) async fn add(
     request: HttpRequest,
     state: web::Data<State>,

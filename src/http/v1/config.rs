@@ -161,8 +161,8 @@ pub(in crate::http) async fn rollback(
 /// Seals every password of the store and its history with the first key of `secrets.key_file`: after a
 /// key was set or changed. Makes no version.
 #[utoipa::path(post, path = "/v1/config/reseal", tag = "configuration",
-    responses((status = 200, description = "How many resources and changes were sealed anew", body = Done),
-        (status = 409, description = "There is no key, or that of a password is missing")))]
+    responses((status = 200, description = "How many resources and changes were sealed again", body = Done),
+        (status = 409, description = "There is no key, or the key of a password is missing")))]
 pub(in crate::http) async fn reseal(
     request: HttpRequest,
     state: web::Data<State>,

@@ -40,15 +40,15 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
     params(
         ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
-        ("account" = Option<String>, Query, description = "Who brought it: an account or an operator"),
-        ("operator" = Option<String>, Query, description = "Who reported the end, or in whose queue it was"),
-        ("state" = Option<StateName>, Query, description = "EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it; any final one"),
-        ("error" = Option<String>, Query, description = "Error code of the end, as it is shown, or a command_status by name"),
-        ("since" = Option<String>, Query, description = "Accepted then or later: RFC 3339, a day, or Unix milliseconds"),
-        ("until" = Option<String>, Query, description = "Accepted before then"),
-        ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, sent again"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
+        ("operator" = Option<String>, Query, description = "The operator that reported the final state, or in whose queue the message was"),
+        ("state" = Option<StateName>, Query, description = "Any final state; EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it"),
+        ("error" = Option<String>, Query, description = "Error code of the final state, as shown, or a command_status by name"),
+        ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Accepted before this time"),
+        ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, replayed"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Messages),
         (status = 404, description = "There is no such account or operator")))]
@@ -105,7 +105,7 @@ pub(super) struct ReplayOne {
 /// text (replay the whole), for a text that was erased, and for what was sent again before.
 #[utoipa::path(post, path = "/v1/messages/{id}/replay", tag = "messages", request_body = ReplayOne,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
-    responses((status = 200, description = "It is accepted, durably", body = Replayed)))]
+    responses((status = 200, description = "The new message is durable", body = Replayed)))]
 pub(super) async fn replay(
     request: HttpRequest,
     state: web::Data<State>,

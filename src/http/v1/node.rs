@@ -32,7 +32,7 @@ pub(super) struct LogLevelOrder {
 
 /// How far the drain of this node is.
 #[utoipa::path(get, path = "/v1/drain", tag = "nodes",
-    responses((status = 200, description = "Also when there is none", body = Drain)))]
+    responses((status = 200, description = "Also without a drain", body = Drain)))]
 pub(super) async fn drain(
     request: HttpRequest,
     state: web::Data<State>,

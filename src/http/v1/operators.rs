@@ -19,7 +19,7 @@ use crate::pb::{CommandOperator, ListOperators, OperatorView};
 
 /// Every operator with its binds and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/operators", tag = "operators",
-    params(("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
@@ -38,7 +38,7 @@ pub(super) async fn list(
 /// One operator with its binds and its queue.
 #[utoipa::path(get, path = "/v1/operators/{id}", tag = "operators",
     params(("id" = String, Path, description = "As in the configuration"),
-        ("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "The operator", body = Operator)))]
 pub(super) async fn one(
     request: HttpRequest,
@@ -91,7 +91,7 @@ fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
     params(("id" = String, Path, description = "As in the configuration"),
         ("verb" = OperatorVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
-        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
+        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,

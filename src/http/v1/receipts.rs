@@ -19,8 +19,8 @@ use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt};
 #[utoipa::path(get, path = "/v1/receipts/unmatched", tag = "receipts",
     params(
         ("operator" = Option<String>, Query, description = "Who brought it"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Unmatched),
         (status = 404, description = "There is no such operator")))]
@@ -54,7 +54,7 @@ pub(super) struct MatchOrder {
 /// receipt. A message that is final, or that no operator has, is refused (409).
 #[utoipa::path(post, path = "/v1/receipts/unmatched/{id}/match", tag = "receipts", request_body = MatchOrder,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
-    responses((status = 200, description = "The message, which has ended", body = Message)))]
+    responses((status = 200, description = "The finished message", body = Message)))]
 pub(super) async fn settle(
     request: HttpRequest,
     state: web::Data<State>,

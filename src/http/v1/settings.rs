@@ -231,8 +231,8 @@ pub(in crate::http) async fn put_operator_rate(
         ("to" = String, Query, description = "destination"),
         ("from" = Option<String>, Query, description = "source address"),
         ("account" = Option<String>, Query, description = "system_id of the sender"),
-        ("operator" = Option<String>, Query, description = "the operator that brings it, for a mobile-originated message; not together with account"),
-        ("network" = Option<String>, Query, description = "network of the destination; without it, what this node knows of it")),
+        ("operator" = Option<String>, Query, description = "the operator that sends it, for a mobile-originated message; not together with account"),
+        ("network" = Option<String>, Query, description = "network of the destination; without it, the one that this node knows")),
     responses((status = 200, body = Explanation), (status = 400)))]
 pub(in crate::http) async fn explain(
     request: HttpRequest,

@@ -66,7 +66,7 @@ pub(super) async fn add(
 /// Ends a token: on this node at once, on the others within seconds.
 #[utoipa::path(delete, path = "/v1/tokens/{name}", tag = "access",
     params(("name" = String, Path)),
-    responses((status = 204, description = "It opens nothing any more")))]
+    responses((status = 204, description = "The token is no longer valid")))]
 pub(super) async fn remove(
     request: HttpRequest,
     state: web::Data<State>,

@@ -9,7 +9,7 @@ use crate::http::view::Myself;
 
 /// Whose token this is, and what it may.
 #[utoipa::path(get, path = "/v1/self", tag = "access",
-    responses((status = 200, description = "Of the token of this request", body = Myself)))]
+    responses((status = 200, description = "The token of this request", body = Myself)))]
 pub(super) async fn look(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     Ok(HttpResponse::Ok().json(myself(&request)?))
