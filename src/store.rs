@@ -221,7 +221,7 @@ pub trait Store:
     /// All interned names. Blocks.
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError>;
 
-    /// One message with all that happened to it.
+    /// One message with its history.
     fn history(&self, id: u64) -> Reply<Option<History>>;
 
     /// Messages, newest first. One request reads a bounded number of rows: a page may be short, or

@@ -28,7 +28,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// The core arbiter must answer by then; scrapers give up after ten seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Everything that is counted and measured, for Prometheus.
+/// All metrics, for Prometheus.
 ///
 /// `http.metrics` decides who may read it, and whether it names accounts.
 #[utoipa::path(get, path = "/metrics", tag = "health",

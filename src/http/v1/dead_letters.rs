@@ -32,7 +32,7 @@ const MAX_REPLAYED: u32 = 10_000;
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Messages that ended in a failure, with their attempts, newest first.
+/// Failed messages, with their attempts, newest first.
 ///
 /// Of a text that was divided or put together here only the message that carries all of it is listed.
 /// A page may hold fewer than `limit` entries although `next_before` says that there are more.
@@ -98,11 +98,11 @@ pub(super) struct ReplayOne {
     again: bool,
 }
 
-/// Sends a failed message again, as a new one.
+/// Replays a failed message as a new one.
 ///
 /// The new message has a new id, the same content and sender, and passes the checks and routes of any
-/// submission, but not the rate of its account. 409 for what has not failed, for a part of a divided
-/// text (replay the whole), for a text that was erased, and for what was sent again before.
+/// submission, but not the rate of its account. 409 for a message that has not failed, a part of a
+/// divided text (replay the whole), an erased text, or a message that was replayed before.
 #[utoipa::path(post, path = "/v1/messages/{id}/replay", tag = "messages", request_body = ReplayOne,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
     responses((status = 200, description = "The new message is durable", body = Replayed)))]
@@ -174,11 +174,12 @@ pub(super) struct ReplayMany {
     dry_run: bool,
 }
 
-/// Sends failed messages again, the oldest of those found first.
+/// Replays failed messages, the oldest of those found first.
 ///
-/// `to`, `validity`, `receipt` and `again` are as for one message; the filter must name something.
-/// What was sent again before is left out unless `again` is true, so a request that ended early
-/// (`left` above 0) is simply repeated; older ones than `limit` allowed follow with `before`.
+/// `to`, `validity`, `receipt` and `again` are as for one message; the filter must have at least
+/// one condition. Messages that were replayed before are left out unless `again` is true, so a
+/// request that ended early (`left` above 0) is simply repeated; for messages older than those
+/// within `limit`, use `before`.
 #[utoipa::path(post, path = "/v1/messages/replay", tag = "messages", request_body = ReplayMany,
     responses((status = 200, description = "What was done", body = ReplayReport),
         (status = 404, description = "There is no such account, operator or queue")))]

@@ -14,11 +14,11 @@ use crate::http::query::Query;
 
 const STREAM: &str = "text/event-stream";
 
-/// What changes, as it changes: server-sent events.
+/// Live changes, as server-sent events.
 ///
-/// First `hello` and one event of each kind, then `overview` every second and the others when
-/// something in them has changed; `end` when the server stops, or the token is no longer good. Each event holds the whole of what it
-/// is about. The id is the server's time in Unix milliseconds.
+/// First `hello` and one event of each kind, then `overview` every second and the others when something in
+/// them has changed; `end` when the server stops, or the token is no longer valid. Each event is complete.
+/// The id is the server's time in Unix milliseconds.
 #[utoipa::path(get, path = "/v1/events", tag = "nodes",
     params(
         ("kinds" = Option<String>, Query,

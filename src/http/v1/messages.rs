@@ -50,7 +50,7 @@ pub(super) async fn search(
     Ok(HttpResponse::Ok().json(Messages::from(list)))
 }
 
-/// One message with all that happened to it.
+/// One message with its history.
 #[utoipa::path(get, path = "/v1/messages/{id}", tag = "messages",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
         ("text" = Option<bool>, Query, description = "Show the text; needs the role `operate`")),

@@ -30,7 +30,7 @@ pub(super) struct LogLevelOrder {
     level: String,
 }
 
-/// How far the drain of this node is.
+/// The progress of the drain of this node.
 #[utoipa::path(get, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "Also without a drain", body = Drain)))]
 pub(super) async fn drain(
@@ -54,7 +54,7 @@ pub(super) async fn begin_drain(
     command(&request, &state, Verb::Begin).await
 }
 
-/// Ends the drain of this node: it takes messages and binds again.
+/// Ends the drain of this node: it accepts messages and binds again.
 #[utoipa::path(delete, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "It has ended", body = Drain)))]
 pub(super) async fn end_drain(

@@ -85,8 +85,8 @@ fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
 /// Commands every bind of an operator, on all nodes.
 ///
 /// `rebind` unbinds and binds again; `suspend` unbinds until it is resumed; `resume` binds again at once.
-/// Windows are finished before the unbind, for as long as `smpp.drain_timeout`; the same order given again
-/// does not wait for them.
+/// Windows are finished before the unbind, for at most `smpp.drain_timeout`; repeating the command skips
+/// this wait.
 #[utoipa::path(post, path = "/v1/operators/{id}/{verb}", tag = "operators",
     params(("id" = String, Path, description = "As in the configuration"),
         ("verb" = OperatorVerb, Path)),

@@ -13,7 +13,7 @@ use crate::http::view::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandQueue, ListQueues, MoveMessages};
 
-/// What waits where, in the whole cluster.
+/// All queues of the whole cluster.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues",
     params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "By name", body = Queues)))]
@@ -58,8 +58,8 @@ pub(super) async fn one(
 
 /// Commands a queue, on all nodes.
 ///
-/// `suspend` hands nothing out until it is resumed; `resume` hands out again; `purge` ends every waiting
-/// message DELETED, with receipts.
+/// `suspend` sends nothing until it is resumed; `resume` sends again; `purge` ends every waiting message
+/// DELETED, with receipts.
 #[utoipa::path(post, path = "/v1/queues/{name}/{verb}", tag = "queues",
     params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
         ("verb" = QueueVerb, Path)),
@@ -102,7 +102,7 @@ pub(super) struct MoveOrder {
 /// Moves the messages that wait in a queue to another one, on all nodes.
 ///
 /// Messages that a session holds, or whose outcome is unknown, stay, and so do receipts. Validity and
-/// counted attempts stay as they are; what was scheduled is due at once.
+/// counted attempts do not change; scheduled messages are due at once.
 #[utoipa::path(post, path = "/v1/queues/{name}/move", tag = "queues", request_body = MoveOrder,
     params(("name" = String, Path, description = "`operator:ID` or `test:…`")),
     responses((status = 200, description = "No waiting message matches", body = Done),

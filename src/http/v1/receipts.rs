@@ -15,7 +15,8 @@ use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt};
 
 /// A page of receipts that match no message, newest first.
 ///
-/// They are compared with new attempts until `correlation.ttl` after they came, and then dropped.
+/// They are compared with new attempts until `correlation.ttl` after their arrival, and then
+/// dropped.
 #[utoipa::path(get, path = "/v1/receipts/unmatched", tag = "receipts",
     params(
         ("operator" = Option<String>, Query, description = "Who brought it"),
@@ -50,8 +51,8 @@ pub(super) struct MatchOrder {
 
 /// Ends a message with the state of this receipt.
 ///
-/// The same as if it had been matched when it came: the final state is written, the account gets its
-/// receipt. A message that is final, or that no operator has, is refused (409).
+/// The effect is the same as of an automatic match: the final state is written, the account gets its
+/// receipt. A message that is final, or was sent to no operator, is refused (409).
 #[utoipa::path(post, path = "/v1/receipts/unmatched/{id}/match", tag = "receipts", request_body = MatchOrder,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
     responses((status = 200, description = "The finished message", body = Message)))]

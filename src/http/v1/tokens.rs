@@ -32,7 +32,7 @@ pub(super) struct TokenOrder {
     expires_at: Option<String>,
 }
 
-/// Every token but the configured one, without the secrets, which are kept nowhere.
+/// Every token except the configured one, without the secrets, which are not stored.
 #[utoipa::path(get, path = "/v1/tokens", tag = "access",
     responses((status = 200, description = "By name", body = Tokens)))]
 pub(super) async fn list(
@@ -63,7 +63,7 @@ pub(super) async fn add(
     Ok(HttpResponse::Created().json(NewToken::from(made)))
 }
 
-/// Ends a token: on this node at once, on the others within seconds.
+/// Removes a token: on this node at once, on the others within seconds.
 #[utoipa::path(delete, path = "/v1/tokens/{name}", tag = "access",
     params(("name" = String, Path)),
     responses((status = 204, description = "The token is no longer valid")))]

@@ -7,7 +7,7 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::view::Myself;
 
-/// Whose token this is, and what it may.
+/// The name and role of the token of this request.
 #[utoipa::path(get, path = "/v1/self", tag = "access",
     responses((status = 200, description = "The token of this request", body = Myself)))]
 pub(super) async fn look(request: HttpRequest) -> Result<HttpResponse, Problem> {
