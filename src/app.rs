@@ -123,7 +123,7 @@ pub async fn start(
     })
 }
 
-/// What has to be read before anybody may submit.
+/// Data that must be read before the first submission.
 async fn prepare(node: &Arc<NodeContext>, config: &Config) -> anyhow::Result<()> {
     check_resolver(node, config)?;
     let opt_outs = policy::refresh(node).await;

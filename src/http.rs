@@ -56,7 +56,7 @@ const MAX_CONNECTIONS: usize = 8_192;
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 128;
 
-/// A client that takes nothing of what is sent to it for so long is dropped by the kernel.
+/// The kernel drops a client that acknowledges nothing for this time.
 const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What every handler reaches.

@@ -154,7 +154,7 @@ impl Starter {
         });
     }
 
-    /// One that others reach by what it leaves, or not at all.
+    /// An actor that others reach indirectly, or not at all.
     fn control<A>(
         &self,
         name: &str,
@@ -204,7 +204,7 @@ impl Starter {
         Ok(())
     }
 
-    /// What looks after the node now and then.
+    /// Periodic upkeep of the node.
     pub(super) fn upkeep(&self) {
         self.control("balance", BlockReclaimer::new);
         self.control("janitor", Janitor::new);
@@ -259,7 +259,7 @@ impl Starter {
         addr
     }
 
-    /// Where ESMEs come in, and where we dial out to them.
+    /// Listeners for ESMEs, and outbind connections.
     pub(super) fn listeners(&self, config: &Config, lanes: &Lanes) -> anyhow::Result<()> {
         let connections = Connections::default();
         for (key, listener) in config.esme_listeners() {

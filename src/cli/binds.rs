@@ -17,7 +17,7 @@ pub struct Args {
     connection: Connection,
 }
 
-/// What an operator's binds can be ordered.
+/// Commands for an operator's binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     /// Unbind and bind again, also those that are paused.

@@ -309,7 +309,7 @@ pub fn print_line(text: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
-/// A table in the house's looks: one line under the header.
+/// A table in the common style: one line under the header.
 pub fn table(header: &[&str]) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();

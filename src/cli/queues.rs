@@ -33,7 +33,7 @@ pub struct Args {
     connection: Connection,
 }
 
-/// What a queue can be ordered.
+/// Commands for a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     /// Send nothing until it is resumed.
@@ -177,7 +177,7 @@ fn render(queues: &[Queue]) -> String {
     lines.join("\n")
 }
 
-/// Whether what waits would leave now.
+/// Whether waiting messages could be sent now.
 fn state(queue: &Queue) -> &'static str {
     if queue.suspended {
         "suspended"

@@ -16,7 +16,7 @@ use super::{Account, Config, Limit, List, Operator, Policy, Route};
 use crate::domain::address;
 use crate::domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
 
-/// A configuration made of a node's file and the resources of the store, and what is wrong with it.
+/// A configuration from a node's file and the resources of the store, with its errors.
 #[derive(Debug)]
 pub struct Candidate {
     pub config: Config,
@@ -39,7 +39,7 @@ const SECRET: &str = "(secret)";
 // === impl Config ===
 
 impl Config {
-    /// What the store keeps, as it is kept.
+    /// The stored form.
     pub fn resources(&self) -> Resources {
         let accounts = self
             .account

@@ -25,21 +25,23 @@ const SECOND: Duration = Duration::from_secs(1);
 const SETTLES: Duration = Duration::from_millis(500);
 /// Nothing is concluded from fewer messages.
 const SAMPLE: f64 = 10.0;
-/// Nor, where a share of refusals is expected, from fewer than would bring so many of them.
+/// Nor, if a share of refusals is expected, from fewer messages than would produce this many of
+/// them.
 const EXPECTED: f64 = 3.0;
 /// Above this share of refusals, the rate is certainly too high.
 const MOST: f64 = 0.5;
-/// So long the share of refusals that half the rate did not change is taken for the operator's own.
+/// How long a share of refusals that half the rate did not change is considered normal for the
+/// operator.
 const KNOWN: Duration = Duration::from_secs(600);
 /// Over these times refusals are counted.
 const WINDOWS: [Duration; 2] = [SECOND, Duration::from_secs(10)];
 /// So few are never many.
 const FEW: u32 = 2;
-/// Refusals are more than chance makes of an expected share beyond so many standard deviations.
+/// Refusals are significant beyond this many standard deviations of the expected share.
 const DEVIATIONS: f64 = 3.0;
 /// Half the rate has not helped if this much of the share of refusals remains.
 const STEADY: f64 = 0.5;
-/// Refusals that go on below this part of the refused rate are judged again: they keep it from climbing.
+/// Refusals that go on below this part of the refused rate are evaluated again: they prevent its rise.
 const NEAR: f64 = 0.9;
 /// After a refusal the rate does not climb for this time.
 const QUIET: Duration = Duration::from_secs(2);
@@ -54,12 +56,12 @@ const CLIMB: f64 = 0.05;
 const CLIMB_ABOVE: f64 = 0.1;
 /// Least climb, messages per second each second.
 const LEAST_CLIMB: f64 = 0.5;
-/// The limit goes at so many times the rate that it began with.
+/// The limit is lifted at this many times the rate that it began with.
 const ENOUGH: f64 = 2.0;
 /// Tokens are kept for this part of a second.
 const KEPT: f64 = 0.25;
-/// Refusals count when they are more than chance makes of this share of what was sent, in a second or in
-/// ten: a few are what a full pipe has.
+/// Refusals count if they are significantly more than this share of the sent messages, in a second or in
+/// ten: a few are normal at full rate.
 const MANY: f64 = 0.05;
 /// The same for refusals that may be about single subscribers.
 const MANY_DOUBTFUL: f64 = 0.1;
@@ -230,7 +232,7 @@ impl Backoff {
         Some(limit.tokens.max(0.0) as u32)
     }
 
-    /// So many have gone. More than was allowed is paid back before the next one goes.
+    /// This many were sent. Sending above the limit is compensated before the next one.
     pub fn spend(&mut self, messages: u32) {
         if let Some(limit) = &mut self.limit {
             limit.tokens -= f64::from(messages);

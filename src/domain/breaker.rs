@@ -75,7 +75,7 @@ impl Limits {
         probes: 1,
     };
 
-    /// Opens after so many failures in a row; then one call at a time tries.
+    /// Opens after this many failures in a row; then one call at a time is tried.
     pub fn in_a_row(most: u32, pause: Duration) -> Self {
         Self {
             in_a_row: most.max(1),

@@ -123,10 +123,10 @@ pub enum Class {
 /// The class of a command_status other than ESME_ROK, unless an operator's configuration says
 /// otherwise.
 ///
-/// Temporary is what large providers publish as worth another try (Vonage's list for deliver_sm),
-/// and what the standard names as a passing condition. Everything that is not known to pass is
-/// permanent, vendor statuses (0x400-0x4FF) included: a message that can never be delivered must not
-/// be sent again for ten days.
+/// Temporary are statuses that large providers publish as retryable (Vonage's list for deliver_sm),
+/// and those that the standard describes as temporary. All others are permanent, vendor statuses
+/// (0x400-0x4FF) included: a message that can never be delivered must not be sent again for ten
+/// days.
 pub fn class(command_status: u32) -> Class {
     match command_status {
         ESME_RTHROTTLED | ESME_RMSGQFUL => Class::Throttled,

@@ -14,7 +14,7 @@ pub const FREE_BY_ORIGIN: u32 = 10;
 pub const FREE_BY_ACCOUNT: u32 = 1;
 /// The first delay; each further one is twice as long.
 const FIRST: Duration = Duration::from_millis(100);
-/// Nothing is held against who has not been refused for as long.
+/// Refusals are forgotten after this time without a new one.
 const FORGOTTEN: Duration = Duration::from_secs(600);
 /// Entries of a generation.
 const GENERATION: usize = 16_384;

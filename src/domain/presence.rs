@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// How long a change must last before it counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Patience {
-    /// Away for so long before it counts as away.
+    /// How long it must be away before it counts as away.
     pub failover_after: Duration,
-    /// Back for so long before it counts as there.
+    /// How long it must be back before it counts as available.
     pub failback_after: Duration,
 }
 
@@ -47,7 +47,7 @@ impl Presence {
         }
     }
 
-    /// Takes note of how it is now; gives what it counts as.
+    /// Records the current state; returns the state that counts.
     pub fn see(&mut self, is_there: bool, now: Instant, patience: Patience) -> bool {
         if is_there != self.is_there {
             // Nothing is known of the time before it first came.

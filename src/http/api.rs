@@ -169,7 +169,7 @@ pub(super) async fn unknown_path(
     )))
 }
 
-/// The beginnings of all paths, for people who have lost their way.
+/// The prefixes of all paths, as a hint for unknown paths.
 pub(super) fn beginnings(rows: &[Endpoint]) -> String {
     let mut known: Vec<String> = Vec::new();
     for row in rows {

@@ -95,7 +95,7 @@ pub(super) fn myself(request: &HttpRequest) -> Result<Myself, Problem> {
     })
 }
 
-/// Who gives a command, for the history of messages and the audit log.
+/// The origin of a command, for the history of messages and the audit log.
 pub(super) fn who(request: &HttpRequest) -> String {
     let socket = request.peer_addr();
     let peer = match (socket, peers::client(request)) {

@@ -97,7 +97,7 @@ impl Peers {
         })
     }
 
-    /// A new connection takes its seat among what is kept for it.
+    /// A new connection is registered.
     pub(super) fn arrived(self: &Arc<Self>, connection: &dyn Any, kept: &mut Extensions) {
         let plain = connection.downcast_ref::<TcpStream>();
         let over_tls = || {
@@ -160,7 +160,7 @@ impl Peers {
         let mut client = peer;
         let entries = forwarded.iter().rev().flat_map(|line| line.rsplit(','));
         for entry in entries {
-            // What cannot be read hides whatever stands before it.
+            // An unreadable entry makes all entries before it unusable.
             let Some(address) = address_of(entry.trim()) else {
                 return client;
             };

@@ -124,7 +124,7 @@ pub struct Bind {
     pub received_total: u64,
     pub sent_total: u64,
     pub errors_total: u64,
-    /// Restarts after a failure of ours, not lost binds.
+    /// Restarts after an internal failure, not after lost binds.
     pub restarts: u64,
     /// Failed connections since the last successful bind.
     pub reconnect_attempts: u32,
@@ -231,7 +231,7 @@ pub struct ProblemDetails {
     /// Of `/health/ready`: why the node cannot do its work now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub not_ready: Option<Vec<String>>,
-    /// Of `/health/ready`: what is wrong without making the node unready.
+    /// Of `/health/ready`: problems that do not make the node unready.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub degraded: Option<Vec<String>>,
 }
@@ -246,7 +246,7 @@ pub struct Live {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Ready {
     pub ready: bool,
-    /// What is wrong without making the node unready.
+    /// Problems that do not make the node unready.
     pub degraded: Vec<String>,
 }
 

@@ -120,7 +120,7 @@ impl Esme {
             let unanswered = self.in_flight.drain();
             if end == End::Finished {
                 self.ledger().on_unanswered(unanswered);
-                // The run is over: how the farewell goes changes nothing.
+                // The run is over: the result of the unbind does not matter.
                 let _ = timeout(FAREWELL, farewell(&mut wire)).await;
                 return;
             }

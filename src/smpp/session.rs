@@ -222,7 +222,7 @@ impl<T: Clone> Session<T> {
         }
     }
 
-    /// Whether an enquire_link of ours has found no sign of life yet.
+    /// Whether our enquire_link is still unanswered.
     pub fn is_enquiring(&self) -> bool {
         self.watch.is_enquiring()
     }
@@ -324,7 +324,7 @@ impl<T: Clone> Session<T> {
         self.peer_version = version;
     }
 
-    /// Server: what is forgiven to the account that has bound.
+    /// Server: tolerated deviations of the account that has bound.
     pub fn set_leniency(&mut self, leniency: Leniency) {
         self.config.leniency = leniency;
     }

@@ -40,7 +40,7 @@ pub enum Phase {
     Closed,
 }
 
-/// What has to be done when a timer has run out.
+/// The action when a timer has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Nothing yet.
@@ -107,7 +107,7 @@ impl Watch {
         self.enquire_sent_at = None;
     }
 
-    /// Whether an enquire_link of ours has found no sign of life yet.
+    /// Whether our enquire_link is still unanswered.
     pub fn is_enquiring(&self) -> bool {
         self.enquire_sent_at.is_some()
     }

@@ -60,7 +60,7 @@ pub struct AuditSearch {
     pub limit: usize,
 }
 
-/// What a store does for access. Calls never block.
+/// The access part of a store. Calls never block.
 pub trait AccessStore {
     /// All tokens, by name.
     fn tokens(&self) -> Reply<Vec<TokenRow>>;

@@ -31,7 +31,7 @@ pub struct Exported {
     pub attempt: Option<SentRow>,
 }
 
-/// What an erasure came to.
+/// The result of an erasure.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Erased {
     /// Messages that no longer show the number.
@@ -43,7 +43,7 @@ pub struct Erased {
 /// Receives exported messages; returns whether to continue.
 pub type Each<'a> = dyn FnMut(Exported) -> ControlFlow<()> + 'a;
 
-/// What a store does with finished messages.
+/// The archive part of a store.
 pub trait Archive {
     /// Calls `each` for every message of a range of ids in their order, in constant memory. Blocks.
     fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError>;

@@ -10,7 +10,7 @@
 use super::Reply;
 use crate::domain::price::Purse;
 
-/// What a message takes from a purse, in the transaction that stores the message.
+/// The charge of a message, in the transaction that stores the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChargeRow {
     /// The message; when its row is rejected, nothing is charged.
@@ -23,13 +23,13 @@ pub struct ChargeRow {
     pub epoch: u64,
 }
 
-/// What is in a purse.
+/// The content of a purse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PurseRow {
     pub purse: Purse,
     /// What no node has reserved.
     pub left: i64,
-    /// What is left of the blocks that nodes have taken; 0 with a store of one node.
+    /// The unspent part of the blocks that nodes have reserved; 0 with a store of one node.
     pub reserved: i64,
 }
 
@@ -66,12 +66,12 @@ pub struct BlockOrder {
     /// The membership of the node. An order for another one is refused with
     /// [`StoreError::Fenced`](super::StoreError::Fenced).
     pub epoch: u64,
-    /// Ascends by purse and membership: what comes behind a higher one only looks.
+    /// Ascends by purse and membership: a lower number than the last one is carried out as a read.
     pub number: i64,
     pub change: BlockChange,
 }
 
-/// What a [`BlockOrder`] does.
+/// The kind of a [`BlockOrder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockChange {
     /// Nothing; only the answer is needed.
@@ -83,14 +83,14 @@ pub enum BlockChange {
     Give { amount: i64 },
 }
 
-/// What a store of many nodes does for blocks. Calls never block.
+/// Blocks of purses in a store of many nodes. Calls never block.
 pub trait BlockStore {
-    /// Carries an order out; answers what this membership has taken of the purse less what it gave
-    /// back.
+    /// Carries a request out; returns what this membership has reserved of the purse less what it
+    /// returned.
     fn order_block(&self, order: BlockOrder) -> Reply<i64>;
 }
 
-/// What a store does for balances. Calls never block.
+/// The balance part of a store. Calls never block.
 pub trait BalanceStore {
     /// Every purse of an account, or of all: balances, and the quotas of the last days.
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>>;

@@ -59,7 +59,7 @@ pub struct NodeCard {
     pub tripped: Vec<u32>,
     /// Messages that wait or are unanswered, by queue; queues without any are left out.
     pub to_do: Vec<(u32, u64)>,
-    /// It is stopping: it gives its resources back and takes no more.
+    /// It is stopping: it releases its resources and claims no more.
     pub draining: bool,
     /// For views of the whole cluster.
     pub figures: Figures,
@@ -173,7 +173,7 @@ pub struct View {
     pub now: i64,
 }
 
-/// What a row of the hand-off table has for a queue of this node.
+/// The content of a row of the hand-off table for a queue of this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
     /// Interned name of the queue.
@@ -182,7 +182,7 @@ pub struct Handed {
     octets: Bytes,
 }
 
-/// What a node is woken for.
+/// The reason of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     /// The hand-off table has something for it.
@@ -215,8 +215,8 @@ impl Handed {
         }
     }
 
-    /// As they would have come in memory, in the order of their ids. Called where they are used: what
-    /// one thread allocates and another frees costs both of them more.
+    /// The items in the order of their ids, as an in-memory hand-off has them. Decode them on the
+    /// thread that uses them: memory that one thread allocates and another frees costs more.
     pub fn into_items(self) -> Vec<QueueItem> {
         let Self { queue, octets } = self;
         let decoded = Enqueue::decode(octets);
@@ -271,13 +271,13 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// happen any more. False when it is alive, or already removed.
     fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool>;
 
-    /// Makes resources known, so that they can be claimed; known ones stay as they are.
+    /// Registers resources, so that they can be claimed; existing ones do not change.
     fn declare(&self, resources: Vec<Resource>) -> Reply<()>;
 
     /// Takes those that no node of the cluster holds; answers the ones that are this node's now.
     fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
 
-    /// Gives resources back. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
+    /// Releases resources. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
     /// in their name.
     fn release(&self, resources: Vec<Resource>) -> Reply<()>;
 
@@ -288,9 +288,9 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Releases a permit of this node; the caller need not wait for the answer.
     fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()>;
 
-    /// Everything active in partitions that this node holds now, except what waits for an operator's
-    /// receipt, and takes what the hand-off table has for them: both as of one moment, so that each message
-    /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
+    /// Reads everything active in partitions that this node owns now, except messages that wait for an
+    /// operator's receipt, and takes their rows of the hand-off table: both in one snapshot, so that each
+    /// message is in this result or comes by [`ClusterStore::collect`] later, never both.
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
 
     /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first.
@@ -306,7 +306,7 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Notifies nodes what to check; the hint may get lost.
     fn wake(&self, nodes: &[u8], hint: Hint);
 
-    /// Notified when this node is given that hint.
+    /// Notified when this node gets that hint.
     fn woken(&self, hint: Hint) -> Arc<Notify>;
 
     /// Leaves an encoded [`crate::pb::Order`] for each of these nodes; wake them with [`Hint::Orders`]
@@ -325,7 +325,7 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// yet. Reads everything active.
     fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>>;
 
-    /// Corrects what [`ClusterStore::count_unfinished`] answers by so many of each account.
+    /// Corrects the result of [`ClusterStore::count_unfinished`] by these numbers per account.
     fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()>;
 
     /// Releases everything and leaves the cluster; the others are notified. Blocks.

@@ -31,7 +31,7 @@ pub struct FailedSearch {
     pub which: Search,
     /// Interned name of the operator that reported the end, or of the queue that the message was in.
     pub operator: Option<u32>,
-    /// The error code of the end, as it was written.
+    /// The error code of the final state, verbatim.
     pub error: Option<Bytes>,
     /// Only those that were, or were not, sent again.
     pub replayed: Option<bool>,

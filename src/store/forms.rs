@@ -5,12 +5,12 @@
 
 use super::Reply;
 
-/// What is remembered of the ids of operators.
+/// Learned forms of operators' message ids.
 pub trait FormStore {
     /// The form of each operator, by its interned name; what the numbers mean is the caller's.
     fn message_id_forms(&self) -> Reply<Vec<(u32, u8)>>;
 
-    /// Remembers the form of an operator, instead of what was known.
+    /// Stores the form of an operator, replacing the earlier one.
     fn keep_message_id_form(&self, operator: u32, form: u8) -> Reply<()>;
 }
 

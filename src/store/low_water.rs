@@ -19,8 +19,8 @@ pub struct Slice {
     pub active: usize,
 }
 
-/// How many slices the mark passes: the sum of what is carried and what is still read in a row is
-/// least. A dense backlog stays above the mark, a sparse one is carried.
+/// How many slices the mark passes, so that the sum of carried messages and of rows still read is
+/// minimal. A dense backlog stays above the mark, a sparse one is carried.
 pub fn best(slices: &[Slice], room: usize) -> usize {
     let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
     let (mut passed, mut least, mut carried) = (0, in_a_row, 0);

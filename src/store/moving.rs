@@ -36,7 +36,7 @@ pub const TABLES: [&str; 20] = [
 /// The mark behind the last row of a part.
 pub const END: u64 = i64::MAX as u64;
 
-/// What is moved one after the other, each in the order of its keys.
+/// The parts of the move, in order, each in the order of its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Messages, and the rows of every table that are about them.

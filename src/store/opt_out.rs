@@ -6,8 +6,8 @@
 
 use super::Reply;
 
-/// Milliseconds for which it is remembered that a number was taken off a list. Who has read nothing
-/// for as long reads everything again.
+/// Milliseconds for which the removal of a number from a list is kept. A node that has read nothing
+/// for this time reads everything again.
 pub const REMEMBERED: i64 = 24 * 3_600_000;
 
 /// A number on a list, or off it again.
@@ -38,7 +38,7 @@ pub struct OptOutSearch {
     pub limit: usize,
 }
 
-/// What a store does for opt-outs. Calls never block.
+/// The opt-out part of a store. Calls never block.
 pub trait OptOutStore {
     /// Changes after a version in their order, also those that took numbers off.
     fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>>;

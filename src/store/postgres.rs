@@ -440,7 +440,7 @@ impl Store for PgStore {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(thread) = thread else { return };
-        // The lanes end when they have written what waits, and the thread after them.
+        // The lanes end when they have written all waiting batches, and the thread after them.
         self.shared.write_queue.close();
         self.shared.closed.store(true, Ordering::Release);
         if thread.join().is_err() {

@@ -11,7 +11,7 @@ use crate::domain::network;
 use crate::pb::{Message, Replacement};
 use crate::store::Stored;
 
-/// What a move means for the message: its queue, and its network when it was moved for that.
+/// The effect of a move on the message: its queue, and its network if the resolver moved it.
 pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
     stored.queue = queue;
     if let Some(network) = network::noted(by) {
@@ -21,8 +21,8 @@ pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
     }
 }
 
-/// Gives a message the values of a `change` row's body. One that cannot be read leaves it as it was
-/// accepted: erased texts are empty.
+/// Gives a message the values of a `change` row's body. One that cannot be read changes nothing:
+/// erased texts are empty.
 pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     message.expires_at = expires_at;
     if body.is_empty() {

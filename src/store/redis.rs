@@ -74,7 +74,7 @@ pub struct Redis {
     hash_tags: bool,
     scripts: Scripts,
     link: Mutex<Link>,
-    /// The connection was given up.
+    /// The connection was closed.
     lost: Notify,
 }
 
@@ -292,7 +292,7 @@ fn server(options: &RedisOptions) -> Result<ConnectionInfo, RedisError> {
     Ok(client.get_connection_info().clone())
 }
 
-/// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not come back together.
+/// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not reconnect together.
 async fn sleep_about(pause: Duration) {
     tokio::time::sleep(pause.mul_f64(rand::random_range(0.75..1.25))).await;
 }

@@ -30,7 +30,7 @@ pub struct WriteBatch {
     pub tries: Vec<TryRow>,
     /// Work for queue partitions that another node owns. Always empty with a store of one node.
     pub remote_items: Vec<RemoteItem>,
-    /// What the messages of `accept` cost their sender.
+    /// The charges for the messages of `accept`.
     pub charge: Vec<balance::ChargeRow>,
 }
 
@@ -103,7 +103,7 @@ pub struct FinRow {
     /// When the message ended according to the operator's receipt; Unix milliseconds, 0 if unknown.
     pub done_at: i64,
     /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
-    /// into the hand-off table as well. Otherwise empty, and empty in what is read.
+    /// into the hand-off table as well. Otherwise empty, and empty in rows that are read.
     pub remote_item: Bytes,
 }
 
@@ -139,7 +139,7 @@ pub struct ChangeRow {
     pub body: Bytes,
 }
 
-/// What a [`ChangeRow`] orders.
+/// The command of a [`ChangeRow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// Another queue owns the message from now on.
@@ -148,8 +148,8 @@ pub enum ChangeKind {
     Retry = 2,
     /// Cancelled; the `fin` row with DELETED is written in the same batch.
     Cancel = 3,
-    /// Its sender gave it another text or other times; when it is due is in a `retry` row of the
-    /// same batch. What is read of the message is what the last one made of it.
+    /// Its sender replaced its text or times; its due time is in a `retry` row of the same batch.
+    /// Readers get the message as the last replacement made it.
     Replace = 4,
     /// Sent again as a new message, whose id is in the body (eight octets, highest first).
     Replay = 5,
@@ -167,7 +167,7 @@ pub struct TryRow {
     pub operator: u32,
 }
 
-/// What a committed [`WriteBatch`] came to.
+/// The result of a committed [`WriteBatch`].
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Ids of `fin` rows that were not written because the message was final already.

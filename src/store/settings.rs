@@ -39,8 +39,8 @@ pub struct Edit {
     pub changes: Vec<Change>,
 }
 
-/// Other words for the same: bodies of resources and of the history that are kept otherwise from now
-/// on. No version comes of it.
+/// Bodies of resources and of the history with the same meaning in another form (sealed). This makes
+/// no version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewording {
     /// The version that there must be.
@@ -64,7 +64,7 @@ pub struct SettingsVersion {
     pub changes: Vec<Change>,
 }
 
-/// What a store does for its settings. Calls never block.
+/// The settings part of a store. Calls never block.
 pub trait SettingsStore {
     /// Everything, as of one moment.
     fn settings(&self) -> Reply<Settings>;
@@ -76,8 +76,8 @@ pub trait SettingsStore {
     /// and then nothing has changed.
     fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>>;
 
-    /// Keeps bodies otherwise; false when the version is not the expected one, and then nothing has
-    /// changed. What was kept before is overwritten where the store can do that.
+    /// Replaces bodies by another form; false when the version is not the expected one, and then
+    /// nothing has changed. The earlier form is overwritten where the store can do that.
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
 
     /// Versions above `after` and below `below`, the newest first, at most `limit`.

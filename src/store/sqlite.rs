@@ -157,7 +157,7 @@ impl SqliteStore {
         Self::open_with(options, Hooks::default())
     }
 
-    /// Opens the store with hooks, for tests of what goes wrong.
+    /// Opens the store with hooks, for tests of failures.
     pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
         schema::check_library()?;
         let folder = options.data_dir;
@@ -392,7 +392,7 @@ impl Store for SqliteStore {
         let Some(running) = self.lock_running().take() else {
             return;
         };
-        // The writer first: what waits is written, and jobs of the upkeep are answered.
+        // The writer first: waiting batches are written, and jobs of the upkeep are answered.
         self.shared.write_queue.close();
         let connection = running.writer.join();
         self.shared.log.close();

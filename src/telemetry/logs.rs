@@ -29,7 +29,7 @@ const LONGEST: usize = 500;
 /// Who did what; always logged.
 const AUDIT: &str = "audit";
 
-/// The filter in force, once it is installed.
+/// The current filter, once it is installed.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Stands in every JSON line.
@@ -66,7 +66,7 @@ pub fn install(log: &Log) {
     }
 }
 
-/// The filter in force; empty when nothing was installed.
+/// The current filter; empty when none was installed.
 pub fn level() -> String {
     FILTER
         .get()

@@ -31,7 +31,7 @@ use crate::config::{NumberForm, Telemetry};
 use crate::domain::address;
 use crate::domain::trace::{SpanId, TraceContext, TraceId, to_hex, trace_of_failure};
 
-/// How long the process waits at its end for the collector to take what is there.
+/// How long the process waits at its end for the collector to accept the remaining spans.
 const LAST_EXPORT: Duration = Duration::from_secs(2);
 
 /// Where spans go. Cheap to query; one for the process.
@@ -221,7 +221,7 @@ impl Traces {
         }
     }
 
-    /// Lets the collector take what is there, for a short time only.
+    /// Flushes the remaining spans to the collector, for a short time only.
     pub async fn flush(&self) {
         let Some(commands) = &self.commands else {
             return;

@@ -10,7 +10,7 @@ use crate::http::view::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators,
 
 /// Seconds of the graph.
 const HISTORY: usize = 300;
-/// Without news for so long, what is shown is old.
+/// Without an update for this time, the data is outdated.
 const STALE_AFTER: Duration = Duration::from_secs(5);
 
 /// Everything there is to show.
@@ -136,7 +136,7 @@ impl Model {
         self.overview.is_some() && self.has.iter().all(|has| *has)
     }
 
-    /// Why what is shown is old, if it is.
+    /// Why the data is outdated, if it is.
     pub(super) fn trouble(&self, now: Instant) -> Option<String> {
         if let Some(reason) = &self.away {
             return Some(reason.clone());

@@ -62,7 +62,8 @@ pub(super) async fn one(
     }
 }
 
-/// What is configured with how it goes; both, of what the store has and this node has not yet.
+/// The configuration and the state of an operator, also of one that is in the store but not on this
+/// node yet.
 fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
     let mut live: HashMap<String, Operator> = live
         .into_iter()

@@ -93,9 +93,9 @@ pub(super) struct MoveOrder {
     to: String,
     /// Only what this account or operator brought.
     account: Option<String>,
-    /// Only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    /// Only messages accepted at this time or later: RFC 3339, a day, or Unix milliseconds.
     since: Option<String>,
-    /// Only what was accepted before then.
+    /// Only messages accepted before this time.
     until: Option<String>,
 }
 

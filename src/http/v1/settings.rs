@@ -369,7 +369,7 @@ pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
     })
 }
 
-/// Carries a configuration change out and answers what it came to.
+/// Carries a configuration change out and returns its result.
 pub(super) async fn change(
     request: &HttpRequest,
     state: &State,

@@ -40,7 +40,7 @@ pub struct Overview {
     pub at_ms: i64,
     /// Why the node cannot do its work; empty when it is ready.
     pub not_ready: Vec<String>,
-    /// What is wrong without making the node unready.
+    /// Problems that do not make the node unready.
     pub degraded: Vec<String>,
     /// The node finishes its windows to stop.
     pub draining: bool,

@@ -30,11 +30,11 @@ pub struct Message {
     pub stage: Option<String>,
     /// `MT` or `MO`.
     pub kind: String,
-    /// As it is routed and kept: see `original`.
+    /// As it is routed and stored: see `original`.
     pub from: String,
-    /// As it is routed and kept: see `original`.
+    /// As it is routed and stored: see `original`.
     pub to: String,
-    /// The addresses as they came, where a rule of the sender has rewritten one; null otherwise.
+    /// The original addresses, if a rule of the sender has rewritten one; null otherwise.
     #[serde(default)]
     pub original: Option<Original>,
     /// Who brought it: `account:…` or `operator:…`.
@@ -84,7 +84,7 @@ pub struct Message {
     pub content: Option<Text>,
 }
 
-/// The addresses of a message as they came; null for one that no rule has changed.
+/// The original addresses of a message; null if no rule has changed them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Original {
     pub from: Option<Address>,
@@ -128,7 +128,7 @@ pub struct Trace {
 /// How a message ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Final {
-    /// When it was known here: the receipt arrived, or the message was given up.
+    /// When the state became known here: the receipt arrived, or the message was given up.
     #[schema(format = DateTime)]
     pub at: Option<String>,
     /// When it ended according to the operator's receipt; null if that has no time.

@@ -51,11 +51,11 @@ pub struct SessionConfig {
     pub role: Role,
     /// Most requests of ours unanswered at a time (§2.9), at least 1.
     pub window: usize,
-    /// How long an answer to a request of ours is waited for: response_timer (§7.2).
+    /// How long to wait for an answer to our requests: response_timer (§7.2).
     pub response_timeout: Duration,
     /// All other timers.
     pub timers: Timers,
-    /// What is forgiven to the peer.
+    /// Tolerated deviations of the peer.
     pub leniency: Leniency,
     /// Longest PDU accepted, in octets: what the socket loop hands to `next_frame`.
     pub max_pdu: usize,

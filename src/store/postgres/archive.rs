@@ -120,7 +120,7 @@ async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, 
         next = last + 1;
         erased += erase_some(&mut client, &ids, before, Some(next)).await?;
     }
-    // Once per pass: what it left behind may have ended since.
+    // Once per pass: messages that it skipped as active may have ended since.
     let mut after = 0;
     while erased < limit {
         let sql = "SELECT id FROM text_left WHERE id > $1 ORDER BY id LIMIT $2";
@@ -239,7 +239,7 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
         return Ok(());
     }
     let ids: Vec<i64> = messages.iter().map(|message| key(message.id)).collect();
-    // The messages are as the last replacement made them: what was given then goes as well.
+    // The messages are as the last replacement made them: its content is erased as well.
     client
         .execute(
             "UPDATE change SET body = '' WHERE id = ANY($1) AND kind = 4",

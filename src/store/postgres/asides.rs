@@ -12,14 +12,14 @@ use super::{PgOptions, runtime, schema};
 use crate::domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
 use crate::store::{SetAside, StoreError};
 
-/// What has an id: the rows that a node numbers by the clock.
+/// Tables whose ids come from the clock of a node.
 const NUMBERED: [&str; 2] = ["msg", "parked"];
 /// A row `t` that was set aside.
 const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
     WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
 const META: &str = "SELECT coalesce((SELECT value FROM meta WHERE key = 'highest_id'), 0)";
 
-/// What was set aside, the lowest first.
+/// The ranges that were set aside, the lowest first.
 pub async fn read(client: &impl GenericClient) -> Result<Vec<Aside>, StoreError> {
     let sql = "SELECT node, first, last FROM ids_aside ORDER BY first";
     let rows = client.query(sql, &[]).await?;

@@ -21,7 +21,8 @@ use crate::store::{FinRow, WriteBatch};
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
 const MAX_ROW: usize = 1024 * 1024;
 
-/// A row of the hand-off table is closed at this size, so that what an owner takes out at a time is bounded.
+/// A row of the hand-off table is closed at this size, so that the items that an owner takes out at a time
+/// are bounded.
 const MAX_INBOX_ROW: usize = 256 * 1024;
 
 type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;

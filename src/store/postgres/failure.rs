@@ -22,7 +22,7 @@ pub enum Failure {
     Lost(String),
     /// The lane belongs to this node no more.
     Fenced,
-    /// The store was closed while the database was away: what waits is not written any more.
+    /// The store was closed while the database was away: waiting batches are not written any more.
     Closed(String),
     /// Anything else; rolled back, and the batch is answered with it.
     Other(String),
@@ -88,7 +88,7 @@ pub fn failed(text: impl Into<String>) -> StoreError {
     StoreError::Failed(text.into())
 }
 
-/// What a failed statement is to the caller.
+/// The caller's error for a failed statement.
 pub fn sql_failed(error: &Error) -> StoreError {
     let fenced = error.code().is_some_and(|code| code.code() == FENCED);
     if fenced {

@@ -44,7 +44,7 @@ pub struct Lane {
     pub session: Option<Session>,
     /// UUIDs by interned name, for the table for other programs.
     pub operators: AHashMap<u32, Option<Uuid>>,
-    /// What the last transaction came to, if it was committed, as far as the rows cannot tell.
+    /// Results of the last transaction, if it was committed, that cannot be derived from the rows.
     pub attempted: Option<Vec<Written>>,
     /// Since when the store is closed and the database is away.
     pub closing: Option<Instant>,

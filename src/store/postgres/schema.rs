@@ -134,7 +134,7 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
 
 /// Makes the search indexes of days that are over: a day that is written to pays for none.
 pub async fn index_closed_days(client: &Client) -> Result<(), StoreError> {
-    // Ids of yesterday are still given for a moment after midnight.
+    // Ids of yesterday are still assigned for a moment after midnight.
     let over = clock::now_ms() / DAY_MS - 1;
     for day in over - DAYS_LOOKED_AT..over {
         client

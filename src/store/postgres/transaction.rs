@@ -205,7 +205,7 @@ impl Lane {
         Ok(())
     }
 
-    /// What a transaction came to whose answer was cut off, but that was committed.
+    /// The result of a committed transaction whose answer was lost.
     pub async fn recall(&mut self, group: &[Pending]) -> Result<Vec<Written>, Failure> {
         if let Some(written) = self.attempted.take() {
             return Ok(written);

@@ -216,7 +216,7 @@ impl WriteQueue {
         }
     }
 
-    /// Refuses what comes from now on; what waits is still taken.
+    /// Refuses new batches from now on; waiting ones are still taken.
     pub fn close(&self) {
         self.lock().closed = true;
         for lane in &self.wake {
@@ -239,7 +239,7 @@ impl WriteQueue {
     }
 }
 
-/// What a new message is refused with while the database is away.
+/// The error for new messages while the database is away.
 pub fn no_answer(limit: Duration) -> StoreError {
     StoreError::Failed(format!(
         "the database has not answered for {} ms",

@@ -180,7 +180,7 @@ impl Redis {
         self.take_of_bucket("limit", bucket, pace, wanted).await
     }
 
-    /// Gives tokens of a limit's bucket back that were taken and not used.
+    /// Returns unused tokens to a limit's bucket.
     ///
     /// # Errors
     /// See [`RedisError`]: they may be lost.

@@ -20,7 +20,7 @@ pub struct KnownNetwork {
 // === impl Redis ===
 
 impl Redis {
-    /// What is known of these numbers, in their order, in one round trip.
+    /// The stored networks of these numbers, in their order, in one round trip.
     ///
     /// # Errors
     /// See [`RedisError`].
@@ -46,7 +46,7 @@ impl Redis {
         Ok(found.into_iter().map(known).collect())
     }
 
-    /// Keeps an answer for so long.
+    /// Keeps an answer for this time.
     ///
     /// # Errors
     /// See [`RedisError`].

@@ -53,7 +53,7 @@ impl Redis {
         Ok(found.into_iter().map(mark).collect())
     }
 
-    /// Gives accepted submissions their ids, each for so many milliseconds.
+    /// Stores the ids of accepted submissions, each for this many milliseconds.
     ///
     /// # Errors
     /// See [`RedisError`].

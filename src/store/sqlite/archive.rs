@@ -66,7 +66,7 @@ impl Upkeep {
         let mut next = match self.texts.next {
             Some(next) => next,
             None => {
-                // The mark does not come to ids that were set aside before their time.
+                // The mark does not reach ids that were set aside before their time has come.
                 for aside in self.asides.clone() {
                     let room = MAX_LEFT - self.texts.left.len().min(MAX_LEFT);
                     let ids = self.ids(aside.first, aside.last + 1, room);
@@ -86,7 +86,7 @@ impl Upkeep {
             next = last + 1;
             erased += self.erase_texts(&ids, before, next)?;
         }
-        // Once per pass: what it left behind may have ended since.
+        // Once per pass: messages that it skipped as active may have ended since.
         let left: Vec<u64> = match erased < limit {
             true => self.texts.left.iter().copied().collect(),
             false => Vec::new(),
@@ -176,7 +176,7 @@ impl Upkeep {
             }
             after = upto;
         }
-        // What the index does not know, or everything when there is none.
+        // Messages that are not in the index, or all when there is none.
         loop {
             let (ids, last) = self.with_address(digits, after).map_err(sql_failed)?;
             for ids in ids.chunks(CHUNK) {
@@ -260,7 +260,7 @@ fn rewrite_each(connection: &Connection, messages: &[Message]) -> rusqlite::Resu
     )?;
     let mut body = Vec::new();
     for message in messages {
-        // The message is as the last replacement made it: what was given then goes as well.
+        // The message is as the last replacement made it: its content is erased as well.
         replaced.execute([message.id as i64])?;
         encode_body(message, &mut body);
         update.execute((

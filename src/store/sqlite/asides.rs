@@ -12,7 +12,7 @@ use super::schema::{self, meta, set_meta, sql_failed};
 use crate::domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
 use crate::store::{SetAside, StoreError};
 
-/// What has an id: the rows that a node numbers by the clock.
+/// Tables whose ids come from the clock of a node.
 const NUMBERED: [&str; 2] = ["msg", "parked"];
 /// Pages of the log after which it is copied into the database.
 const PAGES: u32 = 1000;
@@ -20,7 +20,7 @@ const PAGES: u32 = 1000;
 const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
     WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
 
-/// What was set aside, the lowest first.
+/// The ranges that were set aside, the lowest first.
 pub fn read(connection: &Connection) -> rusqlite::Result<Vec<Aside>> {
     connection
         .prepare_cached("SELECT node, first, last FROM ids_aside ORDER BY first")?

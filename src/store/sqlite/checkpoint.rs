@@ -27,7 +27,7 @@ use crate::store::{Reply, StoreError};
 const ROUNDS: usize = 8;
 /// This part of the pages is little: the writer brings it in itself.
 const LITTLE: u32 = 8;
-/// So many times the pages, and the writer waits for all of it.
+/// Above this many times the pages, the writer waits for a full checkpoint.
 const TOO_LONG: u32 = 16;
 /// Pause between two turns. A reader may prevent the log from restarting.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -159,7 +159,7 @@ fn in_rounds(connection: &Connection, shared: &Arc<Shared>) -> Result<(), Failur
     Ok(())
 }
 
-/// Has the writer bring in what is left; waits until it has.
+/// Has the writer copy the rest; waits until it is done.
 fn finish(shared: &Arc<Shared>) {
     let (done, reply) = Reply::pair();
     let job: Job = Box::new(move |writer| {

@@ -19,7 +19,7 @@ use super::schema::{self, failed, meta, set_meta, sql_failed};
 use super::{Shared, log};
 use crate::store::StoreError;
 
-/// Pause between two looks for new messages.
+/// Pause between two checks for new messages.
 const POLL: Duration = Duration::from_secs(1);
 /// Messages indexed per transaction.
 const FEED: usize = 65_536;
@@ -119,7 +119,7 @@ impl Index {
         let result = self.run(Self::feed);
         self.count_lag();
         match result {
-            // Behind: go on, but leave half of the time and the disk to the writer.
+            // Behind: continue, but leave half of the time and the disk to the writer.
             Ok(true) => started.elapsed(),
             Ok(false) => POLL,
             Err(error) => {
@@ -246,7 +246,7 @@ impl Index {
         })
     }
 
-    /// Nothing of what was forgotten shall stay in the log of the index.
+    /// No erased data may remain in the log of the index.
     pub fn clean_log(&mut self) -> Result<(), StoreError> {
         let path = self.path.clone();
         self.run(|_, _| log::empty(&path).map(drop))

@@ -140,7 +140,7 @@ impl<'c> Statements<'c> {
     /// Undoes what was done since `begin`.
     pub fn rollback(&mut self) {
         self.forget_deletions();
-        // What was saved may be undone; saying it once more is harmless.
+        // A saved value may be undone; saving it again is harmless.
         self.marks.highest_saved = 0;
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")

@@ -14,7 +14,7 @@ use rusqlite::{CachedStatement, Connection, ToSql};
 /// Ids in a row at most: with distances of four octets it stays within SQLite's page of 4 KiB
 /// without an overflow page ((4096 - 12) * 64 / 255 - 23 octets, sqlite.org/fileformat.html §1.6).
 const RUN: usize = 224;
-/// A run shorter than this takes in what comes after it.
+/// A run shorter than this is merged with the next ids.
 const SHORT: usize = RUN / 2;
 
 /// A table of runs: `(value, last, ids)`, keyed by value and last.

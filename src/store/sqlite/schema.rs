@@ -336,7 +336,7 @@ pub fn failed(text: impl Into<String>) -> StoreError {
     StoreError::Failed(text.into())
 }
 
-/// What a failed statement is to the caller.
+/// The caller's error for a failed statement.
 pub fn sql_failed(error: rusqlite::Error) -> StoreError {
     failed(error.to_string())
 }

@@ -43,7 +43,7 @@ pub struct Upkeep {
     pub retire_aside_from: u64,
     /// How far texts have been erased.
     pub texts: TextPass,
-    /// The log holds what was erased, because somebody kept a snapshot for long.
+    /// The log still holds erased data, because a reader kept a snapshot for long.
     pub unclean: bool,
 }
 
@@ -262,8 +262,8 @@ impl Upkeep {
         })
     }
 
-    /// After something was overwritten for good: nothing of it shall stay in the log. What cannot be
-    /// done now is done with one of the next passes.
+    /// After an erasure: no erased data may remain in the log. If this is not possible now, a later
+    /// pass does it.
     pub fn clean_log(&mut self) -> Result<(), StoreError> {
         let is_clean = log::empty(&self.shared.main_path()).map_err(sql_failed)?;
         if !is_clean && !self.unclean {

@@ -220,7 +220,7 @@ impl WriteQueue {
         refused
     }
 
-    /// Refuses what comes from now on; what waits is still taken.
+    /// Refuses new batches from now on; waiting ones are still taken.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

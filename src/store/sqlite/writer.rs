@@ -94,7 +94,7 @@ impl Writer<'_> {
             let is_full = !self.held.is_empty();
             let held: usize = self.held.iter().map(|pending| pending.batch.len()).sum();
             let take = Take {
-                // What was held is one commit: the rest waits where it is bounded.
+                // At most one commit is held: the rest waits in a bounded queue.
                 rows: self.batch_rows.saturating_sub(held),
                 linger: self.linger,
                 pause: is_full.then_some(TRY_AGAIN),
@@ -282,7 +282,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Brings what is left of the log into the database.
+    /// Copies the rest of the log into the database.
     pub fn finish_log(&mut self) {
         match checkpoint::bring_in(self.connection, &self.shared) {
             Err(failure @ Failure::Fatal(_)) => {
@@ -433,7 +433,7 @@ impl Writer<'_> {
         Err(failed(text))
     }
 
-    /// Tells the search index when a message came below what it has read already.
+    /// Notifies the search index when a message arrived below its position.
     fn note_accepted(&mut self, group: &[Pending]) {
         if let Some(lowest) = self.rows.marks.lowest_accepted {
             let shared = &self.shared;

@@ -78,7 +78,7 @@ async fn try_take(
     Ok(Some(row.map(|row| row.get::<_, i32>(0) as u32)))
 }
 
-/// Gives a permit back that this node has taken.
+/// Releases a permit of this node.
 pub async fn give(shared: &Arc<Shared>, account: u32, permit: u32) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
         // Removed: it has none.

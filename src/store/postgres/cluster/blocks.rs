@@ -17,7 +17,7 @@ use crate::store::StoreError;
 use crate::store::balance::{BlockChange, BlockOrder};
 use crate::store::cluster::Membership;
 
-/// The row of what was taken; lanes have theirs from 0 on.
+/// The lane number of the row with the reserved amount; lanes have theirs from 0 on.
 const TAKEN: i32 = -1;
 /// A node that requests more than it lacks gets at most this part of what is left.
 const PART: i64 = 4;
@@ -106,14 +106,14 @@ async fn try_order(
     Ok(Some(taken + amount))
 }
 
-/// How much of what is left a node gets.
+/// The part of the remaining amount that a node gets.
 fn share(left: i64, lack: i64, want: i64) -> i64 {
     let left = left.max(0);
     lack.max(want.min(left / PART)).min(left)
 }
 
-/// Puts what is left of blocks without a member back into their purses. Called when a membership and
-/// its lanes have been deleted, in the same transaction.
+/// Returns what is left of blocks without a member to their purses. Called when a membership and its
+/// lanes have been deleted, in the same transaction.
 pub async fn return_lost(transaction: &Transaction<'_>) -> Result<(), DbError> {
     let lock = "SELECT 1 FROM purse p WHERE EXISTS(
                   SELECT 1 FROM purse_block b WHERE b.account = p.account AND b.day = p.day

@@ -60,7 +60,7 @@ pub async fn declare(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
     Ok(())
 }
 
-/// Takes what no node of the cluster holds; answers what is this node's now.
+/// Claims resources without an owner; returns those that this node owns now.
 pub async fn claim(
     shared: &Arc<Shared>,
     resources: Vec<Resource>,

@@ -27,7 +27,7 @@ use crate::store::cluster::{Held, Hint, Membership, NodeCard, NodeView, Resource
 const JOIN_LOCK: i64 = 0x736d_7363_6a6f_696e;
 /// How long a burial waits for the writes of the dead node.
 const BURIAL_PATIENCE: &str = "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0";
-/// A silent connection is given up after half a lease, but not before this time.
+/// A silent connection is closed after half a lease, but not before this time.
 const BEAT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The connection of the heartbeat, with its statements.
@@ -113,7 +113,7 @@ async fn try_join(
                 &[&i16::from(node)],
             )
             .await?;
-        // It may have come back to life meanwhile.
+        // It may have renewed its lease meanwhile.
         if buried == 1 || taken.iter().all(|taken| taken.node != node) {
             break node;
         }
@@ -255,7 +255,7 @@ async fn try_bury(
     Ok(true)
 }
 
-/// Stops being a member, and has the others look. The leases need no writing: their holder is no node any
+/// Ends the membership, and notifies the others. The leases need no update: their owner is no member any
 /// more.
 pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {

@@ -20,7 +20,7 @@ use crate::domain::partition::WHOLE;
 use crate::store::cluster::{Membership, Partition, Resource};
 use crate::store::{Active, Stage, StoreError};
 
-/// Others only disturb by deleting what they collected just before: once is rare.
+/// Other nodes conflict only by deleting items that they collected just before, which is rare.
 const TRIES: usize = 10;
 
 /// Queues and parts as columns.
@@ -29,7 +29,7 @@ struct Wanted {
     parts: Vec<i16>,
 }
 
-/// What a transaction came to.
+/// The result of a transaction.
 enum Outcome {
     Read(Vec<Active>),
     NoMember,
@@ -216,7 +216,8 @@ impl Range {
     }
 
     /// A receipt belongs to the whole queue of the account that it is for, a message to its part of
-    /// the queue that owns it after moves. What waits for an operator's receipt is left out.
+    /// the queue that owns it after moves. Messages that wait for an operator's receipt are left
+    /// out.
     fn sql(self) -> String {
         let [msg, fin, told, change, sent, tries] =
             ["msg", "fin", "told", "change", "sent", "tries"].map(|table| self.of(table));

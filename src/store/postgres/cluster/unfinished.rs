@@ -11,7 +11,7 @@ use tokio_postgres::IsolationLevel;
 use super::super::Shared;
 use crate::store::StoreError;
 
-/// The row of what was counted; nodes have theirs from 0 on.
+/// The node number of the row with the counted correction; nodes have theirs from 0 on.
 const COUNTED: i16 = -1;
 
 /// Adds what this node has accepted and ended; answers the sum of each account.

@@ -37,7 +37,7 @@ pub struct Wake {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Who is woken, by `Hint as usize`.
+/// Waiters, by `Hint as usize`.
 type Woken = [Arc<Notify>; Hint::ALL.len()];
 
 /// Nodes to wake, one bit each, by `Hint as usize`.
@@ -118,7 +118,7 @@ impl Hints {
     }
 }
 
-/// Gives all nodes but one a hint, once the transaction is committed.
+/// Sends a hint to all nodes but one, once the transaction is committed.
 pub async fn wake_others(
     transaction: &Transaction<'_>,
     me: Membership,
