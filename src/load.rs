@@ -275,7 +275,7 @@ fn progress_bar(options: &LoadOptions) -> ProgressBar {
         (None, None) => 0,
     };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    // The template is a constant; were it wrong, the bar would look plain.
+    // The template is a constant; if it were wrong, the bar would only look plain.
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}%\n{msg}") {
         bar.set_style(style);
     }

@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             (url, tls)
         }
         // With the environment alone it is what `smsc serve` without a file would use. Its certificate
-        // names what others call it by, not the address that it listens on, and no secret is sent.
+        // has its public name, not the address that it listens on, and no secret is sent.
         (None, file) => {
             let http = Config::load(file.as_deref())?.http;
             let url = client::url_of(http.listen, http.tls_cert.is_some());

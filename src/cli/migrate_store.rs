@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let limit = args.batch as usize;
     thread::scope(|scope| {
         let (sender, pages) = sync_channel(AHEAD);
-        // Both ends go with their side, so that neither waits for one that failed.
+        // Each end is dropped with its side, so that neither waits for one that failed.
         let reader = scope.spawn(move || read(&source, marks, limit, &sender));
         write(&mut target, pages, &keys, &mut progress)?;
         reader
@@ -162,7 +162,7 @@ impl Keys {
             forms: HashMap::new(),
             accounts: HashSet::new(),
         };
-        // What the store holds is what it worked with; a store of an earlier release holds none.
+        // The configuration in the store is the one in use; a store of an earlier release has none.
         let own = config
             .with_resources(&inventory.settings.resources())
             .config;
@@ -201,7 +201,7 @@ impl Keys {
 impl Progress {
     fn new(total: u64, before: u64) -> Self {
         let bar = ProgressBar::new(total).with_position(before);
-        // The template is a constant; were it wrong, the bar would look plain.
+        // The template is a constant; if it were wrong, the bar would only look plain.
         if let Ok(style) = ProgressStyle::with_template(
             "{wide_bar} {human_pos} of {human_len} messages, {per_sec}, {eta} left",
         ) {

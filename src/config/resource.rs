@@ -342,7 +342,7 @@ pub fn fields(change: &Change) -> Vec<FieldChange> {
         }
     };
     let (before, after) = (side(&change.before), side(&change.after));
-    // Of a changed resource, what is not named on one side is the default there.
+    // Keys of a changed resource that are missing on one side have the default there.
     let default = |field: &str, there: bool| match there {
         false => Json::Null,
         true => shown(change.key.kind, "{}")

@@ -48,7 +48,7 @@ pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
         let Some(rule) = reached(&wanted).map(|index| &rules[index]) else {
             continue;
         };
-        // What a message would get without a route for this very condition.
+        // The target of a message without a route for this condition.
         let otherwise = kept
             .iter()
             .filter(|kept| covers(&condition(kept), &wanted))

@@ -39,7 +39,7 @@ pub fn key<'p>(
     parameters: impl IntoIterator<Item = (u16, &'p [u8])>,
 ) -> Key {
     let mut hasher = SipHasher24::new_with_keys(KEYS.0, KEYS.1);
-    // Each with its length, so that octets do not wander from one field to the next.
+    // Each with its length, so that octets of two fields cannot be confused.
     let mut field = |octets: &[u8]| {
         hasher.write_u64(octets.len() as u64);
         hasher.write(octets);

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_break_that_nobody_looked_at_counts_by_its_length() {
-        // Seen to be away at 10 and back at 40: it was away for longer than is borne.
+        // Seen to be away at 10 and back at 40: it was away for longer than allowed.
         run(&[
             (0, true, true),
             (10, false, true),

@@ -88,7 +88,7 @@ impl Rule {
             }
         };
         match digits.len() {
-            // One that was longer before is not the rule's doing, but has no room either.
+            // One that was too long before the rule does not fit either.
             length if length > MAX_ADDRESS => Err(TooLong(length)),
             _ => Ok(Number {
                 ton: self.set_ton.unwrap_or(number.ton),

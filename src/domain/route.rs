@@ -397,7 +397,7 @@ impl<T> Step<T> {
     fn choose(&self, hash: u64, available: &dyn Fn(&T) -> bool) -> Option<&T> {
         let usable = || self.shares.iter().filter(|share| available(&share.target));
         let total: u64 = usable().map(|share| u64::from(share.weight)).sum();
-        // `available` may change its mind between the passes: then whatever it allows is taken.
+        // `available` may change between the passes: then any allowed target is taken.
         by_weight(hash, total, usable()).or_else(|| usable().next().map(|share| &share.target))
     }
 

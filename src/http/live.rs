@@ -120,7 +120,7 @@ impl Live {
             let Some(has_listeners) = self.has_listeners() else {
                 return;
             };
-            // An Admin that restarts answers the next time: until then there are no news.
+            // A restarting Admin answers the next time: until then there are no updates.
             let Ok(node) = admin
                 .send(CollectSnapshots { whole: true })
                 .timeout(EVERY)

@@ -131,7 +131,7 @@ impl Peers {
         };
         open.connections.insert(number, connection);
         let of_origin = |one: &Connection| !one.is_known && one.origin == origin;
-        // Many clients come from a balancer; who of them is too many is its business.
+        // Many clients come from a load balancer; limiting them is left to it.
         if !self.is_balancer(address) && open.count(of_origin) > self.strangers {
             open.close_idle(number, of_origin);
         }

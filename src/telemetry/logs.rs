@@ -87,7 +87,7 @@ pub fn set_level(level: &str) -> Result<(), String> {
     if level.len() > LONGEST {
         return Err(wrong(format!("it has more than {LONGEST} octets")));
     }
-    // A word that is no level would be taken for a target, and everything else be silent.
+    // A word that is no level would be taken for a target, which would silence everything else.
     for part in level.split(',') {
         let (target, word) = part.rsplit_once('=').unwrap_or(("", part));
         let word = word.trim();
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn values_are_no_programs() {
-        // As a program it would have two to the power of eighty states.
+        // Compiled, it would have two to the power of eighty states.
         let value = format!("(a|b)*a{}", "(a|b)".repeat(80));
         let level = format!("info,[{{token={value}}}]=debug");
         assert!(level.len() <= LONGEST);

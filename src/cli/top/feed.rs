@@ -165,7 +165,7 @@ impl Parser {
             "event" => value.clone_into(&mut self.kind),
             "id" => value.clone_into(&mut self.id),
             "data" => self.data.push_str(value),
-            // Comments, which keep the connection alive, and retry: the pause is ours to choose.
+            // Comments, which keep the connection alive, and `retry`, which is ignored.
             _ => {}
         }
         None

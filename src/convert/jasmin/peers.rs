@@ -333,7 +333,7 @@ pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Note
             table.set("enabled", "false");
         }
         note_others(record, &record.name, CONNECTOR_INSTEAD, notes);
-        // What Jasmin itself takes for a connector that was added without them.
+        // Jasmin's own defaults for a connector.
         let or = |key: &str, default: &'static str| record.get(key).unwrap_or(default).to_owned();
         let (host, port) = (or("host", "127.0.0.1"), or("port", "2775"));
         let username = or("username", "smppclient");

@@ -108,7 +108,7 @@ fn steps(connections: &[Connection], prefix: &str, smsc_id: Option<&str>) -> Ste
 impl Preferences {
     /// The keys of a group.
     pub fn of(group: &Group) -> Self {
-        // A number in a list may carry a +, which means nothing to either of us.
+        // A number in a list may have a +, which both ignore.
         let digits = |key: &str| -> Vec<String> {
             let plain = |prefix: String| prefix.trim_start_matches('+').to_owned();
             let prefixes = group.list(key).into_iter().map(plain);

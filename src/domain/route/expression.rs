@@ -78,7 +78,8 @@ impl Expressions {
             let patterns = order
                 .iter()
                 .map(|at| of(&routes[*at]).map_or("", String::as_str));
-            // Each was measured alone; together they may be as large as they are many.
+            // The size of each was checked alone; the limit of all together grows with their
+            // number.
             RegexSetBuilder::new(patterns)
                 .unicode(false)
                 .size_limit(usize::MAX)

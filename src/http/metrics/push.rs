@@ -63,7 +63,7 @@ async fn push(
     let socket = UdpSocket::bind(any)
         .await
         .map_err(|error| error.to_string())?;
-    // A socket that was made just now is not known to take anything yet.
+    // The readiness of a new socket is not known yet.
     timeout(WRITABLE_WITHIN, socket.writable())
         .await
         .map_err(|_| "the kernel takes nothing".to_owned())?

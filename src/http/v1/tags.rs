@@ -22,7 +22,7 @@ pub(super) fn condition(request: &HttpRequest) -> Result<Condition, Problem> {
         None => {}
         Some("*") => condition.exists = true,
         Some(tags) => {
-            // A tag that is none of ours matches nothing, and is no mistake.
+            // A foreign tag matches nothing, which is no error.
             let version = |tag: &str| {
                 tag.trim()
                     .strip_prefix('"')?

@@ -41,8 +41,8 @@ impl Connector {
                  of the password percent-encoded",
             )
         })?;
-        // A node that stands still, or that the server has lost, must not keep others from rows that
-        // it has locked: whatever it has open ends after the last of these times.
+        // A frozen or disconnected node must not block others from rows that it has locked: its
+        // transactions end after the last of these times.
         let settings = format!(
             "{} -c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={} \
              -c default_transaction_isolation=read\\ committed",

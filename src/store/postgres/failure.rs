@@ -34,7 +34,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let text = describe(&error);
         let Some(database) = error.as_db_error() else {
-            // A parameter that cannot be encoded would be a bug, and stay one on any connection.
+            // A parameter that cannot be encoded is a bug, and fails on any connection.
             let is_ours = text.starts_with("error serializing") || text.starts_with("error deser");
             return if is_ours {
                 Self::Other(text)

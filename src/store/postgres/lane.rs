@@ -166,7 +166,7 @@ impl Lane {
         let mut pause = FIRST_PAUSE;
         let mut stalled: Option<Stalled> = None;
         while !group.is_empty() {
-            // One wait for all that is left: a stop must not take as long as there are batches.
+            // One wait for all remaining batches, so that a stop does not wait for each.
             let since = self.closing.map(|since| since.elapsed());
             if since.is_some_and(|since| since >= self.shared.options.write_timeout) {
                 let reason = "closed while the database was away".to_owned();

@@ -103,7 +103,7 @@ async fn read(shared: &Shared) -> Result<Settings, StoreError> {
         }
     }
     transaction.rollback().await?;
-    // Here, not there: the order of the database's collation is another one.
+    // Sorted here, because the collation of the database has another order.
     settings.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     Ok(Settings { version, settings })
 }
@@ -178,7 +178,7 @@ async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreErr
             .await?;
     }
     transaction.commit().await?;
-    // The rows as they were: gone for readers, and their space is used again after this.
+    // Deleted rows are invisible to readers; after this their space is reused.
     for table in ["accounts", "operators", "config_versions"] {
         client.batch_execute(&format!("VACUUM {table}")).await?;
     }

@@ -115,7 +115,7 @@ impl WriteQueue {
         state.next += 1;
         state.open.insert(number);
         state.rows += rows;
-        // One lane alone takes all in order, so that neither queue keeps the other waiting.
+        // A single lane takes all in order, so that neither queue blocks the other.
         let free = self.wake.len() > 1 && is_free(&batch);
         let pending = Pending {
             batch,
@@ -234,7 +234,7 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is valid between any two statements, so a poisoned lock is as good.
+        // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

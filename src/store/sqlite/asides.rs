@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(meta(&main, "low_water").unwrap(), wrong.start);
         assert_eq!(set_aside(&main, NOW, true).unwrap(), []);
 
-        // Another node's ids of the same time are the clock's, when it has come there.
+        // Another node's ids of the same time are normal once the clock has reached it.
         let later = IdGenerator::new(4, 0).next(NOW + DAY).unwrap();
         accept(&main, later);
         assert_eq!(highest_id(&main).unwrap(), later);

@@ -74,7 +74,7 @@ pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
             return Ok(report);
         }
     }
-    // Damage can make any statement fail: that is a finding, not an error of ours.
+    // Damage can make any statement fail: that is a finding, not an internal error.
     if let Err(error) = report.check_all(&connection) {
         report.problem(format!("reading stopped: {error}"));
     }

@@ -302,14 +302,14 @@ fn prepare(path: &Path) -> rusqlite::Result<Connection> {
             entries::ddl()
         ))?;
     } else if version != INDEX_VERSION {
-        // Reads as "not a database of ours", which is what makes the caller build a new one.
+        // The caller treats it as a foreign database and builds a new one.
         let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
         let text = format!("layout {version} is not known");
         return Err(rusqlite::Error::SqliteFailure(error, Some(text)));
     }
     super::correlate::drop_all(&connection)?;
     connection.execute("DELETE FROM block", [])?;
-    // Touches the tree: damage at its root shows now and not at the first search.
+    // Reads the tree, so that damage at its root shows now and not at the first search.
     connection.query_row(
         "SELECT count(*) FROM (SELECT 1 FROM dst_idx LIMIT 1)",
         [],

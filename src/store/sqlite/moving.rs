@@ -109,7 +109,7 @@ impl Source {
             Part::Dead => self.dead(&mut page, limit),
             Part::OptOuts => self.opt_outs(&mut page, limit),
         };
-        // The last page ends at the end: what was cut short says where.
+        // The last page ends at the end of the table; an earlier one at its last row.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
         Ok(Some(page))
     }

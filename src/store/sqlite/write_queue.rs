@@ -275,7 +275,7 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is valid between any two statements, so a poisoned lock is as good.
+        // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

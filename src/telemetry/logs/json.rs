@@ -74,8 +74,8 @@ where
     W: for<'w> MakeWriter<'w> + 'static,
 {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        // One write per line, so that lines of two threads do not mix. A log that cannot be written
-        // is nothing to stop for.
+        // One write per line, so that lines of two threads do not mix. A failed log write is
+        // ignored.
         let _ = self.writers.make_writer().write_all(&self.line(event));
     }
 }

@@ -107,7 +107,8 @@ async fn try_take_over(
         .isolation_level(IsolationLevel::RepeatableRead)
         .start()
         .await?;
-    // Joined as written: the planner takes the active to be few and would read history first.
+    // Joined as written: the planner underestimates active messages and would read the history
+    // first.
     transaction
         .batch_execute(
             "SET LOCAL statement_timeout = 0; SET LOCAL jit = off;

@@ -197,7 +197,7 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     let hear = async {
         while let Some(message) = messages.next().await {
             if let AsyncMessage::Notification(got) = message? {
-                // What only a later release knows may be about the hand-off table.
+                // An unknown hint of a later release may concern the hand-off table.
                 let known = Hint::ALL
                     .into_iter()
                     .find(|hint| payload(*hint) == got.payload());
