@@ -1,7 +1,7 @@
-//! The composition root: opens the store, builds every actor, and takes it all down again.
+//! The composition root: opens the store, starts every actor, and stops them again.
 //!
-//! Reads top-down: [`start`] in the order of dependence, [`App::run`] until a signal, [`App::stop`]
-//! in the reverse order. Called by `smsc serve` and by tests.
+//! Reads top-down: [`start`] in dependency order, [`App::run`] until a signal, [`App::stop`] in the
+//! reverse order. Called by `smsc serve` and by tests.
 
 pub mod bootstrap;
 mod doors;
@@ -38,7 +38,7 @@ use crate::pb::LeaveCluster;
 use crate::store::redis::{Redis, RedisOptions};
 use crate::telemetry::metrics::Metrics;
 
-/// Everything held gets as long to be given back to the cluster when the process stops.
+/// Time to release everything to the cluster when the process stops.
 const GIVE_BACK: Duration = Duration::from_secs(15);
 /// Binds that were unbound without waiting any longer may take as long to go.
 const UNBIND: Duration = Duration::from_secs(2);
@@ -125,7 +125,7 @@ pub async fn start(
     })
 }
 
-/// What has to be read before anybody may submit.
+/// Data that must be read before the first submission.
 async fn prepare(node: &Arc<NodeContext>, config: &Config) -> anyhow::Result<()> {
     check_resolver(node, config)?;
     let opt_outs = policy::refresh(node).await;

@@ -66,39 +66,39 @@ enum Command {
     Send(send::Args),
     /// Check a configuration file, or print all defaults.
     CheckConfig(check_config::Args),
-    /// Make the accounts, operators, routes and policy of a file those of a running SMSC.
+    /// Apply the accounts, operators, routes and policy of a file to a running SMSC.
     Apply(apply::Args),
     /// Show the history of the configuration, compare it with the file, or roll back.
     Config(versions::Args),
     /// Explain where a message would go.
     Route(route::Args),
-    /// Play an operator.
+    /// Simulate an operator.
     Simulate(simulate::Args),
-    /// Play ESMEs and measure.
+    /// Simulate ESMEs and measure.
     Load(load::Args),
-    /// Show queues, or command one.
+    /// Show queues, or suspend, resume, purge or move one.
     Queues(queues::Args),
-    /// Show binds and operators, or command an operator.
+    /// Show binds and operators, or suspend, resume or rebind an operator.
     Binds(binds::Args),
     /// Show the nodes that share the store.
     Nodes(nodes::Args),
     /// Watch throughput, queues, binds, operators and nodes.
     Top(top::Args),
-    /// Show one message, or command it.
+    /// Show one message, or cancel, retry or move it.
     Message(message::Args),
-    /// Show messages that ended in a failure, with their attempts.
+    /// Show failed messages, with their attempts.
     DeadLetters(dead_letters::Args),
     /// Send failed messages again, as new ones.
     Replay(replay::Args),
     /// Show operators' receipts that match no message, match or drop one.
     Receipts(receipts::Args),
-    /// Take a node out of service without stopping it, and back in.
+    /// Take a node out of service without stopping it, or back into service.
     Drain(drain::Args),
     /// Show the balance and quota of an account, or add to its balance.
     Balance(balance::Args),
-    /// Show, make and remove tokens of the admin API.
+    /// Show, create and remove tokens of the admin API.
     Token(token::Args),
-    /// Show numbers that want no messages, put some on a list, take them off.
+    /// Show opt-outs, add or remove numbers.
     OptOut(opt_out::Args),
     /// Print the OpenAPI description of the admin API.
     Openapi(openapi::Args),
@@ -110,19 +110,19 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
-    /// Set ids aside that a wrong clock has left in the future.
+    /// Set aside ids that a wrong clock has left in the future.
     RepairIds(repair_ids::Args),
     /// Ask a running SMSC whether it is ready.
     Health(health::Args),
-    /// Bring the PostgreSQL database up to this release.
+    /// Upgrade the schema of the PostgreSQL database to this release.
     Migrate(migrate::Args),
     /// Move everything from the embedded store into the PostgreSQL database.
     MigrateStore(migrate_store::Args),
-    /// Turn the configuration of another product into ours.
+    /// Convert the configuration of Kannel or Jasmin.
     Convert(convert::Args),
     /// Explain the octets of SMPP PDUs, or of the user data of a message.
     Decode(decode::Args),
-    /// Print a script with which a shell completes our commands.
+    /// Print a shell completion script.
     Completions(completions::Args),
     /// Write the manual pages.
     Man(man::Args),
@@ -142,7 +142,7 @@ pub fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         if is_closed_pipe(&error) {
-            // Whoever read our output, such as `head`, has what it wanted.
+            // The reader of our output, such as `head`, needs no more.
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {error:#}");

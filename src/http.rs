@@ -1,9 +1,9 @@
 //! The HTTP side: health, metrics, the admin API under `/v1`, and the console at `/`.
 //!
-//! Started by `app`; stopped through the handle of the returned server. Everything shown or
-//! ordered goes through the Admin actor. `/v1` wants the bearer token; `/`, `/health/*` and
-//! `/metrics` do not (probes and scrapers have none), so they name no subscriber and no text.
-//! Every error is problem+json (RFC 9457).
+//! Started by `app`; stopped through the handle of the returned server. All data and commands go
+//! through the Admin actor. `/v1` requires the bearer token; `/`, `/health/*` and `/metrics` do not
+//! (probes and scrapers have none), so they show no subscriber and no text. Every error is
+//! problem+json (RFC 9457).
 
 mod api;
 mod audit;
@@ -56,7 +56,7 @@ const MAX_CONNECTIONS: usize = 8_192;
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 128;
 
-/// A client that takes nothing of what is sent to it for so long is dropped by the kernel.
+/// The kernel drops a client that acknowledges nothing for this time.
 const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What every handler reaches.
@@ -124,7 +124,7 @@ pub fn serve(
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
-            // The guard says which path may have as much.
+            // The guard sets the limit per path.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
             .wrap(

@@ -1,4 +1,4 @@
-//! What a node starts with: the store that the configuration names, and what is in it.
+//! What a node starts with: the configured store and its content.
 //!
 //! Called once by [`super::start`], on a thread that may block.
 

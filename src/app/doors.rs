@@ -1,4 +1,4 @@
-//! What stands between the network and a session: certificates, authorities, load balancers.
+//! What precedes a session on a connection: certificates, authorities, load balancers.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The actors of a process, started in the order of dependence.
+//! The actors of a process, started in dependency order.
 //!
-//! Called by [`super::start`] from top to bottom. Keeps true that an actor is watched from its start, and
-//! that queues exist before anybody may submit.
+//! Called by [`super::start`] from top to bottom. Guarantees that an actor is supervised from its start,
+//! and that queues exist before anybody may submit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Starter {
         });
     }
 
-    /// One that others reach by what it leaves, or not at all.
+    /// An actor that others reach indirectly, or not at all.
     fn control<A>(
         &self,
         name: &str,
@@ -204,7 +204,7 @@ impl Starter {
         Ok(())
     }
 
-    /// What looks after the node now and then.
+    /// Periodic upkeep of the node.
     pub(super) fn upkeep(&self) {
         self.control("balance", BlockReclaimer::new);
         self.control("janitor", Janitor::new);
@@ -236,7 +236,7 @@ impl Starter {
             Arc::clone(&self.escalate),
             queues,
         );
-        // Queues first: nobody may submit before they exist.
+        // Queues first: no submission may arrive before they exist.
         root.apply();
         let supervisor = self.control("supervisor", move |_| root);
         let settings = &self.node.settings;
@@ -260,7 +260,7 @@ impl Starter {
         addr
     }
 
-    /// Where ESMEs come in, and where we dial out to them.
+    /// Listeners for ESMEs, and outbind connections.
     pub(super) fn listeners(&self, config: &Config, lanes: &Lanes) -> anyhow::Result<()> {
         let connections = Connections::default();
         for (key, listener) in config.esme_listeners() {

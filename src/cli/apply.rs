@@ -1,8 +1,8 @@
-//! `smsc apply`: makes the accounts, operators, routes and policy of a file those of a running SMSC.
+//! `smsc apply`: applies the accounts, operators, routes and policy of a file to a running SMSC.
 //!
-//! The server says what would change, the user agrees, and the server applies it in one transaction,
-//! unless somebody else has changed something meanwhile. The rest of the file is each node's own and
-//! is left alone.
+//! The server reports what would change, the user confirms, and the server applies it in one
+//! transaction, unless somebody else has changed something meanwhile. The rest of the file is each
+//! node's own and is left alone.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ use crate::http::view::Changed;
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Configuration file whose accounts, operators, routes and policy shall hold; also tells where the SMSC
-    /// is, unless --url or --config does.
+    /// Configuration file with the accounts, operators, routes and policy; also gives the address of the
+    /// SMSC, unless --url or --config does.
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
     /// Only show what would change.
@@ -34,7 +34,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// The file is wrong, the SMSC cannot be reached or refuses, or the user said no.
+/// The file is wrong, the SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let config = Config::load(Some(&args.file))?;
     if config.has_no_resources() {

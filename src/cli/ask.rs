@@ -1,11 +1,11 @@
-//! Asks a person before something happens that cannot be taken back.
+//! Asks for confirmation before an irreversible action.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::bail;
 
-/// Asks on the terminal, unless `yes` says it; without a terminal `--yes` has to. `not_done` is what is
-/// said of a no: `nothing was purged`.
+/// Asks on the terminal, unless `yes` is set; without a terminal `--yes` is required. `not_done` is
+/// printed on a no: `nothing was purged`.
 ///
 /// # Errors
 /// There is no terminal, or the answer was not yes.

@@ -1,4 +1,4 @@
-//! `smsc balance`: what an account has left, and what is put into its balance.
+//! `smsc balance`: the balance of an account, and top-ups.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ enum Order {
     },
     /// Add credits to the balance of an account, or take some back.
     Add(Add),
-    /// Show what was put into the balance of an account, newest first.
+    /// Show the top-ups of an account, newest first.
     TopUps {
         /// The system_id of the account.
         account: String,

@@ -1,4 +1,4 @@
-//! `smsc binds`: operators and SMPP sessions; with an operator and a command, orders its binds.
+//! `smsc binds`: operators and SMPP sessions; with an operator and a command, commands its binds.
 
 use comfy_table::CellAlignment;
 
@@ -10,14 +10,14 @@ use crate::http::view::{Bind, Binds, Done, Operator, Operators};
 pub struct Args {
     /// Only this operator's or account's binds.
     name: Option<String>,
-    /// Order every bind of the operator to do this.
+    /// Command for every bind of the operator.
     #[arg(value_enum, requires = "name")]
     command: Option<Order>,
     #[command(flatten)]
     connection: Connection,
 }
 
-/// What an operator's binds can be ordered.
+/// Commands for an operator's binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     /// Unbind and bind again, also those that are paused.

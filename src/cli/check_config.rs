@@ -1,4 +1,4 @@
-//! `smsc check-config`: everything that is wrong with a configuration, before it is served.
+//! `smsc check-config`: reports every error of a configuration.
 //!
 //! Prints "ok" with counts and warnings, or fails with a [`ConfigError`], which the caller turns
 //! into exit code [`ConfigError::EXIT_CODE`]. Touches neither the data folder nor the network.

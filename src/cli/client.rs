@@ -1,5 +1,4 @@
-//! How the commands that look into a running SMSC reach its admin API, and how they show times
-//! and numbers.
+//! The client of the admin API that the commands use, and how they show times and numbers.
 
 mod show;
 mod stream;
@@ -40,18 +39,18 @@ pub struct Connection {
     /// Configuration file of the SMSC, to take address, token and data folder from.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Certificates (PEM) that an https:// address may descend from, besides those that this machine trusts.
+    /// Certificate authorities (PEM) to trust for an https:// address, besides those of this machine.
     #[arg(long, value_name = "FILE", env = "SMSC_CA")]
     ca: Option<PathBuf>,
     /// Data folder of the SMSC [default: ./smsc-data].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Print the answer of the admin API as it is.
+    /// Print the response of the admin API as it is.
     #[arg(long)]
     pub json: bool,
 }
 
-/// A way to ask the admin API.
+/// A client of the admin API.
 pub struct Client {
     agent: ureq::Agent,
     url: String,
@@ -92,7 +91,7 @@ impl Connection {
         let (token, token_from) = self.find_token(config.as_ref())?;
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
-            // Errors of the API carry a body that says more than the status.
+            // Errors of the API carry a body with more detail than the status.
             .http_status_as_error(false)
             .tls_config(trust(
                 &url,
@@ -310,7 +309,7 @@ pub fn print_line(text: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
-/// A table in the house's looks: one line under the header.
+/// A table in the common style: one line under the header.
 pub fn table(header: &[&str]) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
@@ -365,7 +364,7 @@ pub(super) fn trust<'a>(
     Ok(tls(roots, true))
 }
 
-/// TLS that believes these authorities, or, unverified, whoever answers.
+/// TLS that trusts these authorities, or, unverified, any server.
 pub(super) fn tls(roots: Vec<Certificate<'static>>, verified: bool) -> TlsConfig {
     TlsConfig::builder()
         .provider(TlsProvider::Rustls)

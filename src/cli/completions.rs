@@ -1,4 +1,4 @@
-//! `smsc completions`: what a shell needs to complete our commands and options.
+//! `smsc completions`: shell completion scripts.
 
 use std::io::{self, Write as _};
 

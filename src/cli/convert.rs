@@ -1,5 +1,5 @@
-//! `smsc convert`: the configuration of another product as ours on standard output, and on standard
-//! error what has no counterpart.
+//! `smsc convert`: converts the configuration of another product; standard error lists what has no
+//! counterpart.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,13 +18,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum From {
-    /// kannel.conf, and the files that it includes or names.
+    /// Convert kannel.conf, and the files that it includes or names.
     Kannel {
         /// kannel.conf; the file of an opensmppbox too, if it is another one.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// What Jasmin's jcli shows, captured: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l.
+    /// Convert captured output of Jasmin's jcli: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l.
     Jasmin {
         /// The captures, together.
         #[arg(required = true)]

@@ -1,4 +1,4 @@
-//! `smsc dead-letters`: messages that ended in a failure, each with its last attempt.
+//! `smsc dead-letters`: failed messages, each with its last attempt.
 
 use super::client::{self, Connection};
 use crate::http::view::{Message, Messages};
@@ -8,10 +8,10 @@ use crate::http::view::{Message, Messages};
 pub struct Args {
     #[command(flatten)]
     filter: Filter,
-    /// Only those that were, or were not, sent again.
+    /// Only those that were, or were not, replayed.
     #[arg(long, value_name = "true|false")]
     replayed: Option<bool>,
-    /// Entries of a page.
+    /// Entries per page.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     #[command(flatten)]
@@ -21,31 +21,31 @@ pub struct Args {
 /// Which failed messages; shared with `smsc replay`.
 #[derive(Debug, Default, clap::Args)]
 pub struct Filter {
-    /// Only what went to this number.
+    /// Only messages to this number.
     #[arg(long, value_name = "NUMBER")]
     destination: Option<String>,
-    /// Only what came from this address.
+    /// Only messages from this address.
     #[arg(long, value_name = "ADDRESS")]
     source: Option<String>,
-    /// Only what this account or operator brought.
+    /// Only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Only what failed at this operator.
+    /// Only messages that failed at this operator.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// Only what ended so: EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it.
+    /// Only messages with this final state; without it EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only what ended with this error code, or this command_status by name.
+    /// Only messages that ended with this error code, or this command_status by name.
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
-    /// Only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    /// Only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only what was accepted before then.
+    /// Only messages accepted before then.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only what is older than this message: where the page before ended.
+    /// Only messages older than this one: where the previous page ended.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
 }

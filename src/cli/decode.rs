@@ -1,7 +1,8 @@
 //! `smsc decode HEX`: explains SMPP PDUs, or the user data of a message, octet by octet.
 //!
-//! Asks no server. Everything below is pure: [`explain`] turns octets into reports, `show` into a
-//! page. Invariant: every octet that was given is in a field of a report, whatever the octets are.
+//! Contacts no server. Everything below is pure: [`explain`] turns octets into reports, `show` into
+//! a page. Invariant: every octet that was given is in a field of a report, whatever the octets
+//! are.
 
 mod bits;
 mod elements;
@@ -25,7 +26,7 @@ use crate::smpp::{CommandId, HEADER_LEN};
 use report::{Problem, Report};
 use text::Reading;
 
-/// Octets from which on they can be told from user data: command_length and command_id.
+/// Minimum length to distinguish a PDU from user data: command_length and command_id.
 const TELLING: usize = 8;
 
 /// Explain the octets of SMPP PDUs, or of the user data of a message.
@@ -34,13 +35,13 @@ pub struct Args {
     /// Hexadecimal digits, with or without blanks, colons, commas or 0x; - reads standard input.
     #[arg(value_name = "HEX", required = true, num_args = 1..)]
     hex: Vec<String>,
-    /// It is one PDU or several, also if it does not look like it.
+    /// Read it as one or several PDUs, even if it does not look like one.
     #[arg(long, conflicts_with_all = ["user_data", "data_coding", "header", "packed"])]
     pdu: bool,
-    /// It is user data: a text, perhaps with a header in front.
+    /// Read it as user data: a text, perhaps after a header.
     #[arg(long)]
     user_data: bool,
-    /// data_coding of user data, as 8 or 0x08; without one its text is shown in every way that fits.
+    /// data_coding of user data, as 8 or 0x08; without it, the text is shown in every encoding that fits.
     #[arg(long, value_name = "N", value_parser = octet)]
     data_coding: Option<u8>,
     /// Whether user data begins with a header; without it, if it looks like one.
@@ -49,7 +50,7 @@ pub struct Args {
     /// Whether septets of user data are packed; without it, if an octet is above 7F.
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     packed: Option<bool>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

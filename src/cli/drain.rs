@@ -1,4 +1,4 @@
-//! `smsc drain`: takes a node out of service without stopping it, and back in.
+//! `smsc drain`: takes a node out of service without stopping it, and back into service.
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +7,16 @@ use anyhow::bail;
 use super::client::{self, Connection};
 use crate::http::view::Drain;
 
-/// How often the node is asked how far it is.
+/// How often the progress is queried.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Arguments of `smsc drain`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Take messages and binds again.
+    /// Accept messages and binds again.
     #[arg(long)]
     resume: bool,
-    /// Only show how far it is.
+    /// Only show the progress.
     #[arg(long, conflicts_with = "resume")]
     status: bool,
     /// Seconds to wait for windows in flight; 0 does not wait.
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut state: Drain = client::decode(json.clone())?;
     let waits = !args.resume && !args.status && args.wait > 0;
     while waits && !state.finished && Instant::now() < until {
-        // Nobody unparks it: a pause.
+        // Never unparked: a pause.
         std::thread::park_timeout(LOOK_EVERY);
         json = client.get(PATH)?;
         state = client::decode(json.clone())?;
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if waits && !state.finished {
         bail!(
-            "after {} seconds there is still something in flight; it goes on draining",
+            "after {} seconds there is still something in flight; the drain continues",
             args.wait
         );
     }

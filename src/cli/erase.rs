@@ -1,4 +1,4 @@
-//! `smsc erase`: a running SMSC forgets a subscriber.
+//! `smsc erase`: erases a subscriber from a running SMSC.
 
 use std::io::{BufRead as _, IsTerminal as _};
 
@@ -20,7 +20,7 @@ pub struct Args {
     connection: Connection,
 }
 
-/// Erases after having asked.
+/// Erases after confirmation.
 ///
 /// # Errors
 /// Not confirmed, or the SMSC cannot be reached or refuses.
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn confirm(msisdn: &str) -> anyhow::Result<()> {
     let input = std::io::stdin();
     if !input.is_terminal() {
-        bail!("nobody can be asked here; give --yes to erase without being asked");
+        bail!("there is no terminal to ask on; give --yes to erase without confirmation");
     }
     eprintln!("Number and text of every finished message from or to {msisdn} are erased for good.");
     eprintln!("Type the number again to go on:");

@@ -45,10 +45,10 @@ pub struct Args {
         hide_env_values = true
     )]
     to_database: Option<String>,
-    /// The texts too.
+    /// Include the texts.
     #[arg(long)]
     with_text: bool,
-    /// Messages that have not ended too, with the state ENROUTE.
+    /// Include messages that have not ended, with the state ENROUTE.
     #[arg(long)]
     include_active: bool,
     /// The data folder of the SMSC, or a backup [default: ./smsc-data].
@@ -75,7 +75,7 @@ enum Source {
     Shared(Box<PgStore>),
 }
 
-/// Exports, and says on standard error what it came to.
+/// Exports, and prints a summary on standard error.
 ///
 /// # Errors
 /// The range is wrong or not over yet, the store cannot be read, the target cannot be written.

@@ -16,13 +16,13 @@ use crate::simulator::options::parse_duration;
 /// Arguments of `smsc health`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only ask whether the process answers; a node that drains is alive.
+    /// Only ask whether the process answers; a draining node is alive.
     #[arg(long)]
     live: bool,
     /// Address of the SMSC [default: http.listen of the configuration, or http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Certificates (PEM) to believe besides those of the machine's authorities.
+    /// Certificates (PEM) to trust, besides the authorities of this machine.
     #[arg(long, value_name = "FILE", env = "SMSC_CA")]
     ca: Option<PathBuf>,
     /// Configuration file of the SMSC, to take the address and the certificate from.
@@ -33,7 +33,7 @@ pub struct Args {
     timeout: Duration,
 }
 
-/// Asks once and prints what was answered.
+/// Sends one request and prints the answer.
 ///
 /// # Errors
 /// The SMSC cannot be reached within the timeout, or it is not ready; the text names the reasons.
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             (url, tls)
         }
         // With the environment alone it is what `smsc serve` without a file would use. Its certificate
-        // names what others call it by, not the address that it listens on, and no secret is sent.
+        // has its public name, not the address that it listens on, and no secret is sent.
         (None, file) => {
             let http = Config::load(file.as_deref())?.http;
             let url = client::url_of(http.listen, http.tls_cert.is_some());

@@ -1,4 +1,4 @@
-//! `smsc load`: plays ESMEs, measures, and fails when something acknowledged has no receipt.
+//! `smsc load`: simulates ESMEs, measures, and fails if an acknowledged message has no receipt.
 //!
 //! Turns flags into [`LoadOptions`], runs, prints the table, and writes JSON and HTML when asked.
 
@@ -16,7 +16,7 @@ use crate::simulator::options::parse_duration;
 /// Longest text: message_payload and the rest of the PDU fit 64 KiB.
 const LENGTH_MAX: usize = 60_000;
 
-/// Send messages to an SMSC as fast as asked, and check every answer and receipt.
+/// Send messages to an SMSC at a given rate, and check every answer and receipt.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address and port of the SMSC.
@@ -77,7 +77,7 @@ pub struct Args {
     /// After a lost connection, send unanswered messages again (counted apart).
     #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
     resubmit: Switch,
-    /// Wait this long for missing answers and receipts after the last sign of life.
+    /// Wait this long for missing answers and receipts after the last activity.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     settle: Duration,
     /// Share the binds among this many threads.

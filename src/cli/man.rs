@@ -9,7 +9,7 @@ use clap::CommandFactory as _;
 /// Arguments of `smsc man`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder to write them into, such as /usr/local/share/man/man1; created when it is missing.
+    /// Folder to write them into, such as /usr/local/share/man/man1; created if it is missing.
     folder: PathBuf,
 }
 

@@ -1,5 +1,4 @@
-//! `smsc message ID`: everything that happened to one message; with a command, cancels, retries
-//! or moves it.
+//! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it.
 
 use super::client::{self, Connection};
 use crate::domain::visible::is_hidden;
@@ -10,7 +9,7 @@ use crate::http::view::{Address, Done, Message};
 pub struct Args {
     /// The message id, as in submit_sm_resp.
     id: String,
-    /// Do this with the message.
+    /// Command for the message.
     #[arg(value_enum)]
     command: Option<Order>,
     /// The queue to move it to, as smsc queues names it: operator:up.
@@ -28,9 +27,9 @@ pub struct Args {
 enum Order {
     /// End it DELETED, unless the operator has it already.
     Cancel,
-    /// Try it now instead of at its time.
+    /// Send it now instead of at its due time.
     Retry,
-    /// Give it to another queue.
+    /// Move it to another queue.
     Move,
 }
 

@@ -1,4 +1,4 @@
-//! `smsc migrate`: brings the schema of the PostgreSQL database up to this release.
+//! `smsc migrate`: upgrades the schema of the PostgreSQL database to this release.
 //!
 //! Meant to run once before the nodes of a new release start; safe to run from several at once.
 
@@ -17,7 +17,7 @@ pub struct Args {
     /// Configuration file with the section [postgres].
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Only say what would be applied; fails when there is something.
+    /// Only print what would be applied; fails if there is something.
     #[arg(long)]
     check: bool,
 }

@@ -1,8 +1,8 @@
 //! `smsc migrate-store`: moves everything from the embedded store into the PostgreSQL database.
 //!
-//! Run once, while nothing runs on either; broken off, it goes on where it was. One thread reads
-//! ahead while this one writes. Keeps true that the embedded store is only read, that memory does
-//! not grow with it, and that it ends well only when every row has arrived.
+//! Run once, while nothing runs on either; if interrupted, it continues where it stopped. One
+//! thread reads ahead while this one writes. Guarantees that the embedded store is only read, that
+//! memory does not grow with it, and that it succeeds only if every row has arrived.
 
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
@@ -43,7 +43,7 @@ pub struct Args {
     batch: u32,
 }
 
-/// Sets the correlation keys, which the embedded store makes anew at every start.
+/// Sets the correlation keys, which the embedded store rebuilds at every start.
 struct Keys {
     /// How ids of an operator's receipts relate to its answers, by the number of its queue.
     forms: HashMap<u32, MessageIdForm>,
@@ -51,7 +51,7 @@ struct Keys {
     accounts: HashSet<u32>,
 }
 
-/// What the user sees while it goes on.
+/// Progress output.
 struct Progress {
     bar: ProgressBar,
     /// No terminal: lines instead of the bar.
@@ -64,7 +64,7 @@ struct Progress {
     said: Option<Instant>,
 }
 
-/// Moves, compares, and says what to do next.
+/// Moves, compares, and prints the next steps.
 ///
 /// # Errors
 /// The configuration names no database; a server runs on the data folder or nodes on the database;
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let limit = args.batch as usize;
     thread::scope(|scope| {
         let (sender, pages) = sync_channel(AHEAD);
-        // Both ends go with their side, so that neither waits for one that failed.
+        // Each end is dropped with its side, so that neither waits for one that failed.
         let reader = scope.spawn(move || read(&source, marks, limit, &sender));
         write(&mut target, pages, &keys, &mut progress)?;
         reader
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     say_what_is_next(folder, &rows)
 }
 
-/// Reads every part from its mark on; ends early when nobody takes the pages.
+/// Reads every part from its mark on; ends early when the writer has gone.
 fn read(
     source: &Source,
     marks: [u64; Part::ALL.len()],
@@ -162,7 +162,7 @@ impl Keys {
             forms: HashMap::new(),
             accounts: HashSet::new(),
         };
-        // What the store holds is what it worked with; a store of an earlier release holds none.
+        // The configuration in the store is the one in use; a store of an earlier release has none.
         let own = config
             .with_resources(&inventory.settings.resources())
             .config;
@@ -201,13 +201,13 @@ impl Keys {
 impl Progress {
     fn new(total: u64, before: u64) -> Self {
         let bar = ProgressBar::new(total).with_position(before);
-        // The template is a constant; were it wrong, the bar would look plain.
+        // The template is a constant; if it were wrong, the bar would only look plain.
         if let Ok(style) = ProgressStyle::with_template(
             "{wide_bar} {human_pos} of {human_len} messages, {per_sec}, {eta} left",
         ) {
             bar.set_style(style);
         }
-        // What was done before says nothing of the rate.
+        // Earlier runs do not count for the rate.
         bar.reset_eta();
         Self {
             bar,

@@ -12,11 +12,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Order {
-    /// Show numbers that want no messages, the newest first.
+    /// Show opt-outs, newest first.
     List(List),
-    /// Put numbers on a list.
+    /// Add numbers to a list.
     Add(Numbers),
-    /// Take numbers off a list.
+    /// Remove numbers from a list.
     Remove(Numbers),
 }
 

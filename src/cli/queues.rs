@@ -1,4 +1,4 @@
-//! `smsc queues`: what waits where; with a name, one queue; with a command, orders it.
+//! `smsc queues`: queues and their depth; with a name, one queue; with a command, commands it.
 
 use comfy_table::CellAlignment;
 
@@ -11,19 +11,19 @@ use crate::http::view::{Done, Queue, Queues};
 pub struct Args {
     /// Only this queue, as the list names it: operator:up, account:test.
     name: Option<String>,
-    /// Order the queue to do this.
+    /// Command for the queue.
     #[arg(value_enum, requires = "name")]
     command: Option<Order>,
     /// The queue to move to, as the list names it: operator:up.
     #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
     to: Option<String>,
-    /// Move only what this account or operator brought.
+    /// Move only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Move only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    /// Move only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Move only what was accepted before then.
+    /// Move only messages accepted before then.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Purge without asking.
@@ -33,16 +33,16 @@ pub struct Args {
     connection: Connection,
 }
 
-/// What a queue can be ordered.
+/// Commands for a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
-    /// Hand nothing out until it is resumed.
+    /// Send nothing until it is resumed.
     Suspend,
-    /// Hand out again.
+    /// Send again.
     Resume,
     /// End every waiting message DELETED, with receipts.
     Purge,
-    /// Give what waits to another queue.
+    /// Move waiting messages to another queue.
     Move,
 }
 
@@ -177,7 +177,7 @@ fn render(queues: &[Queue]) -> String {
     lines.join("\n")
 }
 
-/// Whether what waits would leave now.
+/// Whether waiting messages could be sent now.
 fn state(queue: &Queue) -> &'static str {
     if queue.suspended {
         "suspended"

@@ -18,7 +18,7 @@ pub struct Args {
 enum Order {
     /// Show the receipts that match no message, newest first.
     Unmatched(List),
-    /// End a message as a receipt says.
+    /// End a message with the state of a receipt.
     Match {
         /// The receipt, as smsc receipts unmatched shows it.
         receipt: String,
@@ -27,7 +27,7 @@ enum Order {
         #[command(flatten)]
         connection: Connection,
     },
-    /// Take a receipt away.
+    /// Drop a receipt.
     Drop {
         /// The receipt, as smsc receipts unmatched shows it.
         receipt: String,
@@ -42,7 +42,7 @@ struct List {
     /// Only those of this operator.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// Entries of a page.
+    /// Entries per page.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     /// Only what is older than this receipt: where the page before ended.

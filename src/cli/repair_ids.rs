@@ -1,5 +1,5 @@
-//! `smsc repair-ids`: sets ids aside that a wrong clock has left in the future, so that new ones are
-//! given by the clock again.
+//! `smsc repair-ids`: sets aside ids that a wrong clock has left in the future, so that new ids
+//! follow the clock again.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct Args {
     /// Configuration file of the SMSC: its data folder, or its PostgreSQL database.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Only say what would be done.
+    /// Only print what would be done.
     #[arg(long)]
     dry_run: bool,
     /// Do not ask.
@@ -28,7 +28,7 @@ pub struct Args {
     yes: bool,
 }
 
-/// Says which ids are ahead of the clock, and sets them aside after having asked.
+/// Prints which ids are ahead of the clock, and sets them aside after confirmation.
 ///
 /// # Errors
 /// Not confirmed, or the store cannot be opened.

@@ -1,4 +1,4 @@
-//! `smsc replay`: sends failed messages again, one by its id or all that fit a filter.
+//! `smsc replay`: replays failed messages, one by its id or all that match a filter.
 
 use anyhow::bail;
 use serde_json::{Map, Value, json};
@@ -19,22 +19,22 @@ pub struct Args {
     id: Option<String>,
     #[command(flatten)]
     filter: Filter,
-    /// Send them there: an operator, or a queue as smsc queues names it. By their routes without it.
+    /// Send them there: an operator, or a queue as smsc queues names it; without it, by their routes.
     #[arg(long, value_name = "QUEUE")]
     to: Option<String>,
-    /// How long they are valid: 1h. As long as their senders had wished without it.
+    /// How long they are valid: 1h; without it, as long as their senders asked for.
     #[arg(long, value_name = "DURATION")]
     validity: Option<String>,
-    /// Their senders get receipts with the new ids, if they had asked for receipts.
+    /// Send receipts with the new ids to senders that had asked for receipts.
     #[arg(long)]
     receipt: bool,
-    /// Also what was sent again before.
+    /// Also messages that were replayed before.
     #[arg(long)]
     again: bool,
-    /// At most so many.
+    /// Most messages to replay.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
-    /// Only count what fits.
+    /// Only count matching messages.
     #[arg(long)]
     dry_run: bool,
     /// Do not ask.
@@ -47,7 +47,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// The SMSC cannot be reached, or it refuses; nothing says which messages.
+/// The SMSC cannot be reached, or it refuses; no filter was given.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut how = Map::new();
     how.insert("receipt".to_owned(), json!(args.receipt));

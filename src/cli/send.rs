@@ -1,8 +1,8 @@
-//! `smsc send`: a text from a terminal, how it travels, its ids, and what became of it.
+//! `smsc send`: sends a text from a terminal, and shows its parts, its ids, and its final state.
 //!
-//! The first thing a newcomer does after `smsc serve`, so errors say what to do. Composes the
-//! messages (`compose.rs`) and shows them, binds as transceiver, submits, waits for the answers and
-//! the receipts (`converse.rs`), unbinds.
+//! New users run this first after `smsc serve`, so errors say what to do. Composes the messages
+//! (`compose.rs`) and shows them, binds as transceiver, submits, waits for the answers and the
+//! receipts (`converse.rs`), unbinds.
 
 mod compose;
 mod converse;
@@ -45,7 +45,7 @@ pub struct Args {
     /// The text.
     #[arg(group = "message", value_name = "TEXT")]
     text: Option<String>,
-    /// The same; - reads standard input.
+    /// The text as an option; - reads standard input.
     #[arg(
         long = "text",
         group = "message",
@@ -53,7 +53,7 @@ pub struct Args {
         allow_hyphen_values = true
     )]
     named_text: Option<String>,
-    /// A file with the text, in UTF-8; with --alphabet binary, with the data as they are.
+    /// A file with the text, in UTF-8; with --alphabet binary, the raw data.
     #[arg(long, group = "message", value_name = "FILE")]
     file: Option<PathBuf>,
     /// The sender: a number, a short code, or up to 11 letters.
@@ -76,14 +76,14 @@ pub struct Args {
     /// Where `smsc serve` keeps its data, and the demo account's password.
     #[arg(long, value_name = "FOLDER", default_value = "./smsc-data")]
     data_dir: PathBuf,
-    /// Write the text in this alphabet instead of the one that takes the fewest messages.
+    /// Encode the text in this alphabet instead of the one that takes the fewest messages.
     #[arg(long, value_enum)]
     alphabet: Option<Alphabet>,
     /// National languages whose 7-bit tables the phone knows, as turkish,hindi: for their letters they
     /// take fewer messages than UCS-2.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     language: Vec<Language>,
-    /// How a text travels that one message cannot hold.
+    /// How to send a text that does not fit into one message.
     #[arg(long, value_enum, default_value = "udh")]
     long: Long,
     /// Show the text at once on the phone, without keeping it (class 0).

@@ -50,7 +50,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let system = actix::System::new();
     system.block_on(async move {
-        // A file that names nobody leaves that to the store and the API.
+        // A file without accounts and operators leaves them to the store and the API.
         let demo = args.config.is_none() && config.has_no_resources();
         if demo {
             add_demo(&mut config).await?;
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if demo && app.node.plan().account(DEMO_ACCOUNT).is_some() {
             greet(&data_dir, &addresses, &token)?;
         }
-        // A demo belongs to the terminal that it was started on, unless nohup says otherwise.
+        // A demo ends with its terminal, unless it was started with nohup.
         let hang_up = match demo && !ignores_hang_up() {
             true => HangUp::Stop,
             false => HangUp::Reload,
@@ -70,7 +70,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Whether whoever started us wants SIGHUP ignored. False where that cannot be known.
+/// Whether SIGHUP was ignored when the process started. False if unknown.
 fn ignores_hang_up() -> bool {
     /// The bit of SIGHUP, number 1.
     const HUP: u64 = 1;
@@ -133,7 +133,7 @@ fn greet(
     ))
 }
 
-/// Reads a secret from its file, or generates it there, readable by nobody else.
+/// Reads a secret from its file, or generates it there, readable only by its owner.
 fn kept_secret(path: &Path, length: usize) -> anyhow::Result<String> {
     if let Ok(kept) = fs::read_to_string(path) {
         let kept = kept.trim();

@@ -1,4 +1,4 @@
-//! `smsc simulate`: plays an operator on a port, until it is stopped.
+//! `smsc simulate`: simulates an operator on a port, until it is stopped.
 //!
 //! Turns flags into [`SimulatorOptions`]; a profile first, single flags refine it. Prints a summary
 //! of its counters when it ends, and a line a second with `--verbose`.
@@ -23,10 +23,10 @@ pub struct Args {
     /// Address and port to listen on.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2776")]
     listen: String,
-    /// Refuse binds with another system_id (ESME_RINVSYSID).
+    /// Refuse binds with any other system_id (ESME_RINVSYSID).
     #[arg(long, value_name = "NAME")]
     system_id: Option<String>,
-    /// Refuse binds with another password (ESME_RINVPASWD).
+    /// Refuse binds with any other password (ESME_RINVPASWD).
     #[arg(
         long,
         value_name = "PASSWORD",
@@ -34,7 +34,7 @@ pub struct Args {
         hide_env_values = true
     )]
     password: Option<String>,
-    /// A set of the flags below with a name; single flags refine it.
+    /// A named set of the flags below; single flags override it.
     #[arg(long, value_enum, default_value = "healthy")]
     profile: Profile,
     /// Answer after this time: 250ms, or a range 10ms..2s.
@@ -43,7 +43,7 @@ pub struct Args {
     /// Answer this share of messages with ESME_RTHROTTLED.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     throttle_percent: Option<f64>,
-    /// Answer what exceeds this many messages a second with ESME_RTHROTTLED.
+    /// Answer messages above this rate per second with ESME_RTHROTTLED.
     #[arg(long, value_name = "PER_SECOND", value_parser = positive)]
     rate: Option<f64>,
     /// Answer this share of messages with --reject-status.
@@ -77,7 +77,7 @@ pub struct Args {
     /// Leave receipted_message_id and message_state out of receipts: text only.
     #[arg(long)]
     receipt_text_only: bool,
-    /// Drop each connection after this many messages; the last answers are lost.
+    /// Close each connection after this many messages; the last answers are lost.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     cut_after: Option<u64>,
     /// Send mobile-originated messages at this rate while a receiver is bound.
@@ -174,7 +174,7 @@ async fn serve(options: SimulatorOptions, verbose: bool) -> anyhow::Result<()> {
     print_line(counters.snapshot().to_string().trim_end())
 }
 
-/// Until nobody reads them any more.
+/// Until their reader is gone.
 async fn print_lines(counters: Arc<Counters>) -> anyhow::Result<()> {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -16,14 +16,14 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Order {
-    /// Make a token; it is printed once, and kept nowhere.
+    /// Create a token; it is printed once and not stored.
     Add(Add),
-    /// Show all tokens but the configured one.
+    /// Show all tokens except the configured one.
     List {
         #[command(flatten)]
         connection: Connection,
     },
-    /// End a token.
+    /// Remove a token.
     Remove {
         /// Its name.
         name: String,

@@ -23,7 +23,7 @@ use super::client::{self, Client, Connection};
 use feed::News;
 use model::{Act, Model};
 
-/// How long a key is waited for before the screen is drawn anew.
+/// How long to wait for a key before the screen is redrawn.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// News that wait to be drawn; a second brings at most six.
 const NEWS: usize = 64;
@@ -33,7 +33,7 @@ const ONCE_WITHIN: Duration = Duration::from_secs(20);
 /// Arguments of `smsc top`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print one frame as text and end; with --json, the events of it.
+    /// Print one frame as text and exit; with --json, its events.
     #[arg(long)]
     once: bool,
     /// Columns of that frame.

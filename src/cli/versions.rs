@@ -1,4 +1,4 @@
-//! `smsc config`: the configuration in the store, its history, and the way back.
+//! `smsc config`: the configuration in the store, its history, and rollback.
 
 use clap::Subcommand;
 use serde::de::DeserializeOwned;
@@ -17,7 +17,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Who changed what, the newest first.
+    /// List who changed what, newest first.
     Versions {
         /// Versions to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -25,14 +25,14 @@ enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// What one version changed.
+    /// Show what one version changed.
     Show {
         /// Number of the version.
         version: u64,
         #[command(flatten)]
         connection: Connection,
     },
-    /// What applying the node's own file would change.
+    /// Show what applying the node's own file would change.
     Diff {
         #[command(flatten)]
         connection: Connection,
@@ -42,7 +42,7 @@ enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// Make everything as it was in an earlier version.
+    /// Restore an earlier version, as a new one.
     Rollback {
         /// Number of the version.
         version: u64,
@@ -60,7 +60,7 @@ enum Command {
 /// Runs the command.
 ///
 /// # Errors
-/// The SMSC cannot be reached or refuses, or the user said no.
+/// The SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         Command::Versions { limit, connection } => {
@@ -141,7 +141,7 @@ fn reseal(connection: &Connection) -> anyhow::Result<()> {
     client::print_line(&match done.count {
         0 => "every password is sealed with the first key".to_owned(),
         count => format!(
-            "{} resources and changes are sealed anew",
+            "{} resources and changes are sealed again",
             client::number(count)
         ),
     })

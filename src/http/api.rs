@@ -1,7 +1,7 @@
 //! The table of the API: each row is a handler with its documentation and the role that it needs.
 //!
 //! The router, the OpenAPI document, the check of roles and the answers to unknown paths and wrong
-//! methods are all made from the rows of [`endpoints`], so that none of them can differ.
+//! methods are all built from the rows of [`endpoints`], so that they always agree.
 
 use actix_web::body::BoxBody;
 use actix_web::guard::{Any, Get, Guard, Head, Method as IsMethod};
@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::{auth, health, metrics, openapi, v1};
 use crate::domain::access::Role;
 
-/// Where the paths that want a token begin.
+/// Prefix of the paths that require a token.
 pub(super) const GUARDED: &str = "/v1";
 
 /// One row.
@@ -169,7 +169,7 @@ pub(super) async fn unknown_path(
     )))
 }
 
-/// The beginnings of all paths, for people who have lost their way.
+/// The prefixes of all paths, as a hint for unknown paths.
 pub(super) fn beginnings(rows: &[Endpoint]) -> String {
     let mut known: Vec<String> = Vec::new();
     for row in rows {

@@ -1,8 +1,8 @@
-//! Middleware: whatever is not a mere look is written down, with what came of it.
+//! Middleware: records every request that does more than read in the audit log, with its outcome.
 //!
-//! Wrapped by the check of the token, so that it knows whose request it is; it wraps the check of the
-//! role, so that refusals are in the log too: some of each token and minute one by one, the others as a
-//! number, for nobody shall fill the log who may do nothing. Texts that are read are written down too.
+//! It runs after the token check, so that it knows the token, and before the role check, so that it
+//! records refusals too: some per token and minute one by one, the others as a number, so that a client
+//! without permission cannot fill the log. Reading texts is recorded too.
 
 use std::time::{Duration, Instant};
 
@@ -23,16 +23,17 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// What stands before a subscriber's number.
 const NUMBERS: [&str; 2] = ["/v1/subscribers/", "/v1/opt-outs/"];
 
-/// What a handler has to say about a request beside its path. Also makes a look worth writing down.
+/// A handler's detail about a request that is not in its path. A read with a detail is recorded
+/// too.
 #[derive(Debug, Clone)]
 pub(super) struct Detail(String);
 
-/// Says for the audit log what the path does not.
+/// Adds a detail for the audit log that is not in the path.
 pub(super) fn detail(request: &HttpRequest, said: impl Into<String>) {
     request.extensions_mut().insert(Detail(said.into()));
 }
 
-/// Writes commands and changes down, and looks that say a [`Detail`].
+/// Records commands and changes, and reads with a [`Detail`].
 pub(super) async fn note(
     request: ServiceRequest,
     next: Next<BoxBody>,

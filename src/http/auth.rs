@@ -1,4 +1,4 @@
-//! Whose request it is: the bearer token of `/v1` (RFC 6750), and what its role allows.
+//! Authentication: the bearer token of `/v1` (RFC 6750), and what its role allows.
 
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,8 @@ pub(super) async fn require_token(
     next.call(request).await
 }
 
-/// Whose request it is. A good token is never refused for what others of its address do: who guesses
-/// is only answered more slowly, and is told nothing.
+/// Authenticates the request. A valid token is never refused because of other clients at its
+/// address: guesses are only answered more slowly.
 pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Problem> {
     let given = request.headers().get(AUTHORIZATION);
     let Some(state) = request.app_data::<web::Data<State>>() else {
@@ -95,7 +95,7 @@ pub(super) fn myself(request: &HttpRequest) -> Result<Myself, Problem> {
     })
 }
 
-/// Who gives a command, for the history of messages and the audit log.
+/// The origin of a command, for the history of messages and the audit log.
 pub(super) fn who(request: &HttpRequest) -> String {
     let socket = request.peer_addr();
     let peer = match (socket, peers::client(request)) {

@@ -1,9 +1,9 @@
-//! The console at `/`, and what a program sees there instead.
+//! The console at `/`, and the text that programs get there instead.
 //!
 //! Plain files below `src/http/console/`, embedded in the binary; nothing is built and nothing is
 //! loaded from elsewhere. They are served below a path with a hash of them all, so that browsers
-//! keep them for ever and a new release is never mixed with an old one. The page itself is open
-//! like `/health`: it holds no data, and asks `/v1` with the token that a person types in.
+//! keep them for ever and a new release is never mixed with an old one. The page itself needs no
+//! token, like `/health`: it holds no data, and calls `/v1` with the token that the user enters.
 
 use std::hash::Hasher as _;
 use std::sync::LazyLock;
@@ -207,7 +207,7 @@ async fn wrong_method(request: HttpRequest) -> Result<&'static str, Problem> {
     ))
 }
 
-/// Browsers name text/html; curl and scrapers do not, and `*/*` asks for no page.
+/// Browsers send text/html; curl and scrapers do not, and `*/*` does not count.
 fn wants_html(accept: &HeaderValue) -> bool {
     accept.to_str().is_ok_and(|accept| {
         accept

@@ -1,4 +1,4 @@
-//! What is refused before anything reads it.
+//! Requests that are refused before they are read.
 
 use actix_web::Error;
 use actix_web::body::MessageBody;

@@ -1,5 +1,4 @@
-//! `/health/live` and `/health/ready`, for whoever restarts the process and whoever sends it
-//! connections.
+//! `/health/live` and `/health/ready`, for service managers and load balancers.
 
 use std::time::Duration;
 
@@ -14,16 +13,16 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/health/live", tag = "health",
-    responses((status = 200, description = "It does", body = Live)))]
+    responses((status = 200, description = "The process runs", body = Live)))]
 pub(super) async fn live() -> HttpResponse {
     HttpResponse::Ok().json(Live { live: true })
 }
 
-/// Whether this node can do its work, and what is in the way.
+/// Whether this node is ready, and if not, why.
 #[utoipa::path(get, path = "/health/ready", tag = "health",
     responses(
-        (status = 200, description = "It can", body = Ready),
-        (status = 503, description = "It cannot; `not_ready` says why",
+        (status = 200, description = "Ready", body = Ready),
+        (status = 503, description = "Not ready; `not_ready` says why",
             content_type = "application/problem+json", body = ProblemDetails),
     ))]
 pub(super) async fn ready(state: web::Data<State>) -> Result<HttpResponse, Problem> {

@@ -1,7 +1,7 @@
-//! How much one client may ask for: requests at once by token, wrong tokens by address, and time.
+//! Limits per client: concurrent requests by token, wrong tokens by address, and time.
 //!
-//! The counts are of this process. Keeps true that what one client does, slows itself down only:
-//! each has room of its own, and none of them can fill the Admin actor's mailbox.
+//! The counts are of this process. Guarantees that a client slows down only itself: each has its
+//! own limit, and none of them can fill the Admin actor's mailbox.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -41,7 +41,7 @@ pub(super) struct Clients {
     refused: Mutex<HashMap<String, Wrong>>,
 }
 
-/// What becomes of a refused request in the audit log.
+/// How a refused request is recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusals {
     /// It is written.
@@ -123,7 +123,7 @@ impl Clients {
         }
     }
 
-    /// How many were counted and not written; the count begins anew.
+    /// How many were counted and not recorded; resets the count.
     pub(super) fn refused_besides(&self, name: &str) -> u32 {
         let entry = lock(&self.refused).remove(name);
         entry.map_or(0, |entry| entry.count.saturating_sub(REFUSED))

@@ -1,8 +1,8 @@
 //! The live events of `GET /v1/events`: gathered once a second, for all listeners together.
 //!
 //! [`Live::run`] asks the Admin actor once per second, makes the events of that second, and hands
-//! the same octets to every listener. A listener that takes none for [`BACKLOG`] seconds is
-//! dropped: nothing is buffered for it. Without listeners only the figures of the graph are kept.
+//! the same octets to every listener. A listener that reads nothing for [`BACKLOG`] seconds is
+//! dropped: nothing is buffered for it. Without listeners only the data of the graph is kept.
 
 mod events;
 mod rates;
@@ -81,7 +81,7 @@ struct Owner {
     access: Arc<Access>,
 }
 
-/// Why nobody more may listen.
+/// Why no further client may listen.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum Refused {
     #[error("{LISTENERS} clients listen already; close one, or poll /v1/queues and /v1/binds")]
@@ -111,7 +111,7 @@ impl Live {
         })
     }
 
-    /// Looks every second until [`Live::close`].
+    /// Takes a snapshot every second until [`Live::close`].
     pub async fn run(self: Arc<Self>, admin: Addr<Admin>) {
         let mut timer = tokio::time::interval(EVERY);
         timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -120,7 +120,7 @@ impl Live {
             let Some(has_listeners) = self.has_listeners() else {
                 return;
             };
-            // An Admin that restarts answers the next time: until then there are no news.
+            // A restarting Admin answers the next time: until then there are no updates.
             let Ok(node) = admin
                 .send(CollectSnapshots { whole: true })
                 .timeout(EVERY)
@@ -148,7 +148,7 @@ impl Live {
         }
     }
 
-    /// Ends every stream with the event `end`; nobody can listen after it.
+    /// Ends every stream with the event `end`; no client can listen afterwards.
     pub fn close(&self) {
         let mut inner = self.lock();
         let end = End {
@@ -156,7 +156,7 @@ impl Live {
         };
         if let Some(sender) = inner.sender.take() {
             let end = Event::new(Kind::End, clock::now_ms(), &end);
-            // Without listeners nobody is told.
+            // Without listeners nothing is sent.
             let _ = sender.send(Arc::new(vec![end]));
         }
     }
@@ -221,7 +221,7 @@ impl Live {
     /// Keeps the figures of the graph.
     fn note(&self, node: &NodeSnapshot, now: Instant, at_ms: i64) {
         let mut inner = self.lock();
-        // What was told last is old by now: the next listener must not get it.
+        // The last events are outdated: the next listener must not get them.
         inner.latest = Latest::default();
         inner.look(node, now, at_ms);
     }
@@ -314,7 +314,7 @@ impl Subscription {
             octets.extend_from_slice(&event.octets);
         }
         match octets.is_empty() {
-            // A comment shows that the connection lives.
+            // A comment keeps the connection alive.
             true => Bytes::from_static(b":\n\n"),
             false => octets.into(),
         }

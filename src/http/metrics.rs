@@ -28,9 +28,9 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// The core arbiter must answer by then; scrapers give up after ten seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Everything that is counted and measured, for Prometheus.
+/// All metrics, for Prometheus.
 ///
-/// Who may read it, and whether it names accounts, `http.metrics` says.
+/// `http.metrics` decides who may read it, and whether it names accounts.
 #[utoipa::path(get, path = "/metrics", tag = "health",
     responses((status = 200, description = "OpenMetrics text",
         content_type = "application/openmetrics-text", body = String)))]
@@ -74,7 +74,7 @@ fn without_accounts(page: &str) -> String {
 async fn page(registry: &Registry, admin: &Addr<Admin>) -> Result<String, std::fmt::Error> {
     let mut page = String::with_capacity(32 * 1024);
     text::encode_registry(&mut page, registry)?;
-    // Without an answer the counters are still worth having, and the missing gauges say the rest.
+    // Without an answer the counters are still useful, and missing gauges show the problem.
     let asked = admin
         .send(CollectSnapshots::default())
         .timeout(ANSWER_WITHIN);

@@ -106,7 +106,7 @@ fn complete(row: &Endpoint) -> Operation {
         operation.operation_id = Some(operation_id(row));
     }
     let Some(role) = row.role else {
-        // Nobody needs a token.
+        // No token is required.
         operation.security = Some(Vec::new());
         return operation;
     };
@@ -143,7 +143,7 @@ fn complete(row: &Endpoint) -> Operation {
     for (status, answer) in answers {
         let RefOr::T(answer) = answer else { continue };
         if answer.description.is_empty() {
-            // OpenAPI wants one.
+            // OpenAPI requires one.
             let known = status
                 .parse()
                 .ok()

@@ -1,10 +1,10 @@
-//! Who is connected: where a client is, and which connections make room when there are too many.
+//! Connections: the address of a client, and which connections are closed if there are too many.
 //!
-//! A connection that has shown no good token is a stranger's. One address (of IPv6 its /64) has room
-//! for `http.strangers` of those, all addresses together for [`STRANGERS`]; one more closes the one that
-//! has done nothing for longest. So whoever opens connections only closes its own and its neighbours'
-//! idle ones, and a probe that asks at once is answered, also from the same address. Called by the
-//! server for each connection and each request.
+//! A connection that has not shown a valid token is unauthenticated (a *stranger*). One address (of IPv6
+//! its /64) may have `http.strangers` of those, all addresses together [`STRANGERS`]; one more closes
+//! the one that was idle for longest. So a client that opens many connections only closes its own and
+//! its neighbours' idle ones, and a probe that sends its request at once is answered, even from the same
+//! address. Called by the server for each connection and each request.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -26,11 +26,11 @@ use crate::config::Http;
 use crate::domain::allow::{AllowList, NotANetwork};
 use crate::domain::penalty::Origin;
 
-/// Connections of strangers over all addresses.
+/// Unauthenticated connections over all addresses.
 const STRANGERS: usize = 512;
 /// Connections with a good token.
 const KNOWN: usize = 2_048;
-/// Where a balancer says for whom it speaks.
+/// The header with the client's address behind a load balancer.
 const FORWARDED: &str = "x-forwarded-for";
 
 /// Every open connection.
@@ -73,7 +73,7 @@ struct Busy {
 // === impl Peers ===
 
 impl Peers {
-    /// Nobody is connected yet.
+    /// No connections yet.
     ///
     /// # Errors
     /// `http.proxy_from` names what is no network.
@@ -97,7 +97,7 @@ impl Peers {
         })
     }
 
-    /// A new connection takes its seat among what is kept for it.
+    /// A new connection is registered.
     pub(super) fn arrived(self: &Arc<Self>, connection: &dyn Any, kept: &mut Extensions) {
         let plain = connection.downcast_ref::<TcpStream>();
         let over_tls = || {
@@ -131,7 +131,7 @@ impl Peers {
         };
         open.connections.insert(number, connection);
         let of_origin = |one: &Connection| !one.is_known && one.origin == origin;
-        // Many clients come from a balancer; who of them is too many is its business.
+        // Many clients come from a load balancer; limiting them is left to it.
         if !self.is_balancer(address) && open.count(of_origin) > self.strangers {
             open.close_idle(number, of_origin);
         }
@@ -160,7 +160,7 @@ impl Peers {
         let mut client = peer;
         let entries = forwarded.iter().rev().flat_map(|line| line.rsplit(','));
         for entry in entries {
-            // What cannot be read hides whatever stands before it.
+            // An unreadable entry makes all entries before it unusable.
             let Some(address) = address_of(entry.trim()) else {
                 return client;
             };
@@ -188,7 +188,7 @@ impl Open {
         self.connections.values().filter(|one| which(one)).count()
     }
 
-    /// The address with most strangers.
+    /// The address with the most unauthenticated connections.
     fn largest_crowd(&self) -> Option<Origin> {
         let mut crowds: HashMap<Origin, usize> = HashMap::new();
         for one in self.connections.values().filter(|one| !one.is_known) {

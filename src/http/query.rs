@@ -1,4 +1,4 @@
-//! Reads query strings strictly: every mistake is an answer that names the field and the cure.
+//! Reads query strings strictly: every error names the field and how to fix it.
 
 use std::str::FromStr;
 
@@ -79,7 +79,7 @@ impl Query {
         }
     }
 
-    /// Which page of a list is wanted: every list takes `limit` and `before`.
+    /// The requested page of a list: every list takes `limit` and `before`.
     pub(super) fn page(&self) -> Result<Page, Problem> {
         let limit = self.number(
             "limit",

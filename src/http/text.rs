@@ -3,7 +3,7 @@
 use crate::content;
 use crate::pb::Message;
 
-/// The octets of a message, and its text as far as the data coding says what they mean.
+/// The octets of a message, and its text if the data coding defines one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Text {
     /// `None` when the octets are no text, or none that can be read.

@@ -1,7 +1,7 @@
 //! Middleware: a span for each request that commands something, or whose caller traces it.
 //!
 //! The span has the names of OpenTelemetry's semantic conventions for HTTP servers, and the caller's
-//! span as its parent (W3C Trace Context). Looks are not traced by themselves: the console looks all
+//! span as its parent (W3C Trace Context). Reads are not traced by default: the console reads all
 //! the time.
 
 use actix_web::Error;
@@ -32,7 +32,7 @@ pub(super) async fn trace(
     }
     let span = span_of(&request);
     let parent = TraceContextPropagator::new().extract(&Headers(request.headers()));
-    // Without a collector there is nobody to hear of it.
+    // Without a collector there is no trace.
     let _ = span.set_parent(parent);
     async move {
         let answer = next.call(request).await;

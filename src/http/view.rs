@@ -1,7 +1,7 @@
 //! What the admin API shows, as JSON. The command line reads the same structs.
 //!
 //! Ids are strings, because JavaScript rounds numbers of their size. Times are RFC 3339 in UTC;
-//! what has not happened is `null`.
+//! times of events that have not happened are `null`.
 
 mod access;
 mod balance;
@@ -85,7 +85,7 @@ pub struct Queue {
     pub nodes: Vec<QueueOnNode>,
 }
 
-/// A queue on one node; those of other nodes as of their last beat.
+/// A queue on one node; those of other nodes as of their last heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueOnNode {
     pub node: u32,
@@ -124,14 +124,14 @@ pub struct Bind {
     pub received_total: u64,
     pub sent_total: u64,
     pub errors_total: u64,
-    /// Restarts after a failure of ours, not lost binds.
+    /// Restarts after an internal failure, not after lost binds.
     pub restarts: u64,
     /// Failed connections since the last successful bind.
     pub reconnect_attempts: u32,
     #[schema(format = DateTime)]
     pub next_reconnect_at: Option<String>,
     pub last_error: String,
-    /// As `3.4`; empty when the peer has not said.
+    /// As `3.4`; empty when the peer has sent none.
     pub interface_version: String,
     /// Moving mean of how long the other side takes to answer; null before its first answer.
     #[serde(default)]
@@ -182,7 +182,7 @@ pub struct Operator {
     pub settings: serde_json::Value,
 }
 
-/// The binds of one node to an operator; those of other nodes as of their last beat.
+/// The binds of one node to an operator; those of other nodes as of their last heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OperatorOnNode {
     pub node: u32,
@@ -231,7 +231,7 @@ pub struct ProblemDetails {
     /// Of `/health/ready`: why the node cannot do its work now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub not_ready: Option<Vec<String>>,
-    /// Of `/health/ready`: what is wrong without making the node unready.
+    /// Of `/health/ready`: problems that do not make the node unready.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub degraded: Option<Vec<String>>,
 }
@@ -246,16 +246,16 @@ pub struct Live {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Ready {
     pub ready: bool,
-    /// What is wrong without making the node unready.
+    /// Problems that do not make the node unready.
     pub degraded: Vec<String>,
 }
 
 /// `DELETE /v1/subscribers/{msisdn}/messages`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErasedMessages {
-    /// Messages that no longer show the number, nor what they said.
+    /// Messages whose number and text were erased.
     pub erased: u64,
-    /// Messages of the number that have not ended: they are left alone; ask again later.
+    /// Messages of the number that have not ended: they are not changed; repeat the request later.
     pub active: u64,
 }
 
@@ -369,7 +369,7 @@ impl From<pb::OperatorView> for Operator {
 }
 
 impl Operator {
-    /// What the store says of it, beside its state.
+    /// Fields of the store besides its state.
     pub fn with(mut self, resource: Resource) -> Self {
         self.version = resource.version;
         self.settings = resource.settings;

@@ -1,8 +1,8 @@
 //! A second database: rows go into the table `sms_archive` of any PostgreSQL.
 //!
-//! Keeps true that a row is there once however often it is sent (its id is the key, the last one
+//! Guarantees that a row is there once however often it is sent (its id is the key, the last one
 //! wins), that rows and the mark of how far the range has come are committed together, and that the
-//! mark never passes an active message, so that a later run of the same range comes back to it.
+//! mark never passes an active message, so that a later run of the same range starts there.
 
 use std::ops::Range;
 
@@ -236,7 +236,7 @@ fn number(id: u64) -> i64 {
 }
 
 fn sql(error: tokio_postgres::Error) -> ArchiveError {
-    // Its own text says little; what the server said is the source.
+    // Its own text is not specific; the server's message is the source.
     let source = std::error::Error::source(&error);
     ArchiveError::Database(
         source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}")),

@@ -1,8 +1,8 @@
-//! The data pump: messages of a range of ids become rows, and the rows go into a file or a database.
+//! Export: messages of a range of ids become rows, which go into a file or a database.
 //!
 //! Called by `smsc export`, beside a running server or without one. The store reads in id order in
-//! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Keeps true that every
-//! format has the same columns, and that active messages never leave as if they were final.
+//! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Guarantees that every
+//! format has the same columns, and that active messages are never exported as final.
 
 pub mod columns;
 pub mod database;
@@ -27,7 +27,7 @@ pub enum ArchiveError {
     Io(#[from] std::io::Error),
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
-    /// What the other database said; never its URL.
+    /// The error of the other database; never its URL.
     #[error("the target database: {0}")]
     Database(String),
 }
@@ -37,7 +37,7 @@ pub trait Sink {
     /// Writes one row.
     fn put(&mut self, id: u64, row: Vec<Cell>) -> Result<(), ArchiveError>;
 
-    /// This message is active: a later export of the same range must look at it again.
+    /// This message is active: a later export of the same range must read it again.
     fn look_again(&mut self, _id: u64) {}
 
     /// Writes what is left.
@@ -75,7 +75,7 @@ pub fn file<W: Write + Send + 'static>(
 }
 
 /// Moves everything that `read` brings into the sink. Active messages are counted, and written as
-/// ENROUTE only when they are wanted.
+/// ENROUTE only on request.
 pub fn pump(
     read: impl FnOnce(&mut Each<'_>) -> Result<(), StoreError>,
     rows: &Rows,

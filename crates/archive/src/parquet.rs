@@ -1,6 +1,6 @@
 //! Parquet: a row group for every [`GROUP`] rows, columns compressed with Snappy.
 //!
-//! Keeps true that memory is bounded by a row group, and that the file is only whole after `finish`
+//! Guarantees that memory is bounded by a row group, and that the file is only whole after `finish`
 //! (its footer comes last): a broken one cannot be mistaken for a short one.
 
 use std::io::Write;

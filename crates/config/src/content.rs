@@ -1,4 +1,4 @@
-//! How texts are written and how long ones travel: words that accounts and operators share, and
+//! How texts are encoded and how long ones are sent: values shared by accounts and operators, and
 //! `[content]`.
 
 use std::time::Duration;
@@ -41,7 +41,7 @@ choice! {
 }
 
 choice! {
-    /// What becomes of a character that a peer's default alphabet does not have.
+    /// What happens to a character that a peer's default alphabet does not have.
     pub enum Unrepresentable {
         /// The whole text is sent in UCS-2.
         Ucs2 = "ucs2",
@@ -69,9 +69,9 @@ choice! {
 section! {
     /// `[content]`: putting long messages together.
     pub struct Content {
-        /// Parts wait this long for the rest of their message; then they go on as they came.
+        /// Parts wait this long for the rest of their message; then they go on unchanged.
         reassembly_timeout: Duration = Duration::from_secs(600),
-        /// Most parts that wait for the rest of their message, on one node; beyond, the oldest go on as they came.
+        /// Most parts that wait for the rest of their message, on one node; with more, the oldest go on unchanged.
         reassembly_parts: u32 = 100_000,
     }
 }

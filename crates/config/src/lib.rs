@@ -1,4 +1,4 @@
-//! Configuration: typed, every key with a default, every mistake named with its cure.
+//! Configuration: typed, every key with a default, every error with the key and how to fix it.
 //!
 //! Called by the command line, once at start and once per SIGHUP. The structs are declared with
 //! their documentation and defaults in `config/server.rs` and `config/peers.rs`; from the same
@@ -57,17 +57,17 @@ pub use sharing::{Costs, Sharing};
 pub use value::{Hex, Lists, parse_duration, show_duration};
 pub use words::Words;
 
-/// Built-in targets of routes: every message is delivered, fails, or finds nobody.
+/// Built-in targets of routes: every message is delivered, fails, or is unreachable.
 pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];
 
 section! {
     /// Everything that can be configured.
     pub struct Config {
-        /// Folder of the store, CDRs and generated secrets; created when it is missing.
+        /// Folder of the store, CDRs and generated secrets; created if it is missing.
         data_dir: PathBuf = PathBuf::from("./smsc-data"),
         /// Number of this node, part of every message id: different on every node that shares a store.
         node: u8 = 0,
-        /// What is logged, and how.
+        /// Logging.
         log: Log = Log::default(),
         /// Traces of messages, for a collector.
         telemetry: Telemetry = Telemetry::default(),
@@ -93,29 +93,29 @@ section! {
         validity: Validity = Validity::default(),
         /// When a refused message is tried again.
         retry: Retry = Retry::default(),
-        /// From an operator's message id back to the message.
+        /// Matching receipts with messages, by the operator's message id.
         correlation: Correlation = Correlation::default(),
-        /// Which network a number belongs to.
+        /// The network of a number (number portability).
         resolver: Resolver = Resolver::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
         /// Call detail records, one JSON object per line.
         cdr: Cdr = Cdr::default(),
-        /// Metrics for a daemon that is pushed to.
+        /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.
         runtime: Runtime = Runtime::default(),
-        /// ESMEs that may bind to us.
+        /// ESMEs that may bind.
         account: Vec<Account> = Vec::new(),
-        /// Upstreams that we bind to.
+        /// Upstreams that the SMSC binds to.
         operator: Vec<Operator> = Vec::new(),
         /// Which messages go where.
         route: Vec<Route> = Vec::new(),
         /// Who may send what to whom, for every account.
         policy: Policy = Policy::default(),
-        /// Addresses by a name.
+        /// Named lists of addresses.
         list: Vec<List> = Vec::new(),
-        /// How fast accounts may send between some addresses.
+        /// Rate limits by sender and destination.
         limit: Vec<Limit> = Vec::new(),
     }
 }
@@ -171,7 +171,7 @@ impl Config {
         validate::validate(self)
     }
 
-    /// Where this node listens for ESMEs, each with the key that says so: nowhere without that role.
+    /// Addresses where this node listens for ESMEs, each with its key: none without that role.
     pub fn esme_listeners(&self) -> Vec<(String, Listener)> {
         if !self.cluster.roles.contains(&NodeRole::Smpp) {
             return Vec::new();

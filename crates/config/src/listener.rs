@@ -13,17 +13,17 @@ section! {
         @required listen: Vec<SocketAddr> = Vec::new(),
         /// Its name in logs and metrics; without it, its first address.
         name: Option<String> = None,
-        /// What data_coding 0 means in what ESMEs submit here, for accounts that do not say.
+        /// Meaning of data_coding 0 in messages that ESMEs submit here, for accounts without `alphabet`.
         alphabet: Option<Alphabet> = None,
-        /// File with the certificate chain (PEM); with it, ESMEs must speak TLS. Read again when it changes, without touching the sessions there are.
+        /// File with the certificate chain (PEM); with it, ESMEs must use TLS. Read again when it changes; existing sessions stay.
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
-        /// File with authorities (PEM); with it, an ESME must show a certificate that descends from one of them. Read again when it changes.
+        /// File with authorities (PEM); with it, an ESME must present a certificate issued under one of them. Read again when it changes.
         tls_client_ca: Option<PathBuf> = None,
-        /// File with lists of revoked certificates (PEM), one of each authority that signs certificates of ESMEs: a certificate in them is refused, and one whose authority has no list there. Read again when it changes; a list that is overdue still holds.
+        /// File with certificate revocation lists (PEM), one for each authority that signs certificates of ESMEs: a certificate is refused if it is listed, or if its authority has no list. Read again when it changes; an expired list is still used.
         tls_client_crl: Option<PathBuf> = None,
-        /// IP addresses and CIDR blocks of load balancers; with it, only they may connect, and each connection must begin with a PROXY protocol header of version 2, whose address is the ESME's.
+        /// IP addresses and CIDR blocks of load balancers; with it, only they may connect, and each connection must begin with a PROXY protocol header of version 2, which has the address of the ESME.
         proxy_from: Vec<String> = Vec::new(),
     }
 }

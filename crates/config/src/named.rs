@@ -26,7 +26,7 @@ fn named(body: Option<&String>, key: &str) -> Option<PathBuf> {
     body.get(key)?.as_str().map(PathBuf::from)
 }
 
-/// Files of resources that neither lie in `folder` nor are named, at the same place, in one of the
+/// Files of resources that are neither in `folder` nor named, at the same place, in one of the
 /// `known` configurations.
 pub fn files_out_of_reach(
     resources: &Resources,
@@ -70,7 +70,8 @@ fn check(path: &Path, folder: Option<&Path>) -> Result<(), String> {
             folder.display()
         )
     };
-    // By its name first, so that nobody learns here what there is elsewhere; then where links lead.
+    // By its name first, so that the check does not reveal which files exist elsewhere; then by the
+    // target of links.
     let (Some(path), Some(below)) = (plain(path), plain(folder)) else {
         return Err(outside());
     };
@@ -141,7 +142,7 @@ mod tests {
             outside.starts_with("lists/a.file: /etc/passwd is not in"),
             "{outside}"
         );
-        // Nothing is told of what there is outside.
+        // Files outside are not revealed.
         assert_eq!(
             said(Path::new("/etc/passwd2"), Some(&folder)).unwrap(),
             outside.replace("passwd", "passwd2")

@@ -22,7 +22,7 @@ pub enum SyslogTarget {
 }
 
 choice! {
-    /// What kind of program syslog is told that we are (RFC 5424 §6.2.1).
+    /// The syslog facility (RFC 5424 §6.2.1).
     pub enum SyslogFacility {
         /// 1.
         User = "user",
@@ -48,13 +48,13 @@ choice! {
 }
 
 section! {
-    /// `[statsd]`: metrics for a daemon that is pushed to.
+    /// `[statsd]`: metrics pushed to a StatsD daemon.
     pub struct Statsd {
-        /// Host and port (UDP) that counters and gauges are pushed to; nothing is pushed without it.
+        /// Host and port (UDP) that metrics are pushed to; nothing is pushed without it.
         address: Option<String> = None,
-        /// What every name begins with, in place of `smsc`.
+        /// Prefix of every name, in place of `smsc`.
         prefix: String = "smsc".to_owned(),
-        /// How often; counters are sent as what was added since.
+        /// How often; counters are sent as the increase since the last push.
         interval: Duration = Duration::from_secs(10),
         /// Labels as DogStatsD tags; without it they are parts of the name.
         tags: bool = false,

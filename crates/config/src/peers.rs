@@ -21,12 +21,12 @@ const SECOND: Duration = Duration::from_secs(1);
 pub type RouteStep = Step<String>;
 
 choice! {
-    /// What becomes of a bind when an account has as many as it may.
+    /// What happens to a bind beyond `max_binds`.
     pub enum WhenFull {
         /// It is refused with ESME_RALYBND.
         Refuse = "refuse",
-        /// Silent binds are asked for life; the one that has been silent for longest is replaced if it
-        /// does not answer in time. Binds that answer stay, and then the new one is refused.
+        /// Silent binds get an enquire_link; the one that has been silent for longest is replaced if
+        /// it does not answer in time. Binds that answer stay, and then the new one is refused.
         Replace = "replace",
     }
 }
@@ -42,7 +42,7 @@ choice! {
 }
 
 section! {
-    /// `[[account]]`: an ESME that may bind to us.
+    /// `[[account]]`: an ESME that may bind.
     pub struct Account {
         /// The system_id it binds with, at most 15 octets.
         @required system_id: String = String::new(),
@@ -54,81 +54,81 @@ section! {
         system_type: Option<String> = None,
         /// Binds at once, over all nodes and bind types.
         max_binds: u32 = 10,
-        /// What becomes of one bind more.
+        /// What happens to a bind beyond `max_binds`.
         on_full: WhenFull = WhenFull::Refuse,
         /// Most unanswered deliver_sm that we send on one bind.
         window: u32 = 10,
-        /// IP addresses and CIDR blocks it may come from; everywhere when empty.
+        /// IP addresses and CIDR blocks it may bind from; any if empty.
         allow: Vec<String> = Vec::new(),
-        /// Which client certificates it may bind with, of those that a listener with `tls_client_ca` accepts: a name in it (the common name, or a DNS name or mail address of subjectAltName) or its fingerprint `sha256:…`; with any, and without one, when empty.
+        /// Client certificates it may bind with, of those that a listener with `tls_client_ca` accepts: a name in the certificate (the common name, or a DNS name or mail address of subjectAltName) or its fingerprint `sha256:…`; if empty, any certificate or none.
         certificates: Vec<String> = Vec::new(),
-        /// Messages per second that it may submit; beyond, the answer is ESME_RTHROTTLED.
+        /// Messages per second that it may submit; above this, the answer is ESME_RTHROTTLED.
         rate: Option<f64> = None,
         /// Messages that it may submit at once; without it, one second's worth.
         burst: Option<u32> = None,
-        /// Most unfinished messages of this account; beyond, the answer is ESME_RMSGQFUL. On many nodes it may be exceeded by what they accept within two of `cluster.heartbeat`.
+        /// Most unfinished messages of this account; above this, the answer is ESME_RMSGQFUL. With many nodes it may be exceeded by what they accept within two `cluster.heartbeat`s.
         max_waiting: Option<u64> = None,
-        /// Its turns in queues that it shares with other accounts: in each round so many of its messages go, 1 to 100. See `queue.low_share` for priorities.
+        /// Its share of queues that it shares with other accounts: this many of its messages go in each round, 1 to 100. See `queue.low_share` for priorities.
         weight: u32 = 1,
-        /// Most segments (short messages) that it may submit per day; beyond, the answer is `smpp.quota_status`. Days begin at midnight UTC.
+        /// Most segments (short messages) that it may submit per day; above this, the answer is `smpp.quota_status`. Days begin at midnight UTC.
         quota_per_day: Option<u64> = None,
         /// It pays in advance: a message that its balance does not cover is answered with `smpp.balance_status`.
         prepaid: bool = false,
         /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `policy.prices`.
         prices: PriceList = PriceList::default(),
-        /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" never looks.
+        /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" disables the check.
         duplicate_window: Duration = Duration::ZERO,
         /// How a duplicate is answered.
         duplicates: OnDuplicate = OnDuplicate::Refuse,
         /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
-        /// Highest priority_flag it may use; higher ones are cut to it.
+        /// Highest priority_flag it may use; higher ones are lowered to it.
         priority_max: u8 = 3,
-        /// registered_delivery for messages that ask for nothing (1: receipt of the final state).
+        /// registered_delivery for messages that request none (1: receipt of the final state).
         registered_delivery: Option<u8> = None,
-        /// Look up which network its destinations belong to, also where no route asks; it is in the message's history and in its CDR.
+        /// Look up the network of its destinations, even if no route needs it; the network is in the message's history and in its CDR.
         resolve: bool = false,
-        /// What data_coding 0 means, in what it submits and in what it is sent; without it, what its listener says, else `gsm`.
+        /// Meaning of data_coding 0, in messages from it and to it; without it, that of its listener, else `gsm`.
         alphabet: Option<Alphabet> = None,
-        /// How long messages travel to it.
+        /// The form in which long messages are sent to it.
         long_messages: LongMessages = LongMessages::AsIs,
-        /// What becomes of a character that its `alphabet` does not have.
+        /// What happens to a character that its `alphabet` does not have.
         unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
         /// Distribution lists for its submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
         lists: Lists = Lists::default(),
-        /// What its source addresses may be: `ACME`, a prefix `4477*`, a regular expression `/^[A-Z]{3,11}$/`, or `list:NAME` for a `[[list]]`; anything when empty. Beyond, the answer is ESME_RINVSRCADR.
+        /// What its source addresses may be: `ACME`, a prefix `4477*`, a regular expression `/^[A-Z]{3,11}$/`, or `list:NAME` for a `[[list]]`; any if empty. For others, the answer is ESME_RINVSRCADR.
         senders: Vec<String> = Vec::new(),
-        /// Where it may send to, notation as `senders`; everywhere when empty. Beyond, the answer is ESME_RINVDSTADR.
+        /// Allowed destinations, notation as `senders`; any if empty. For others, the answer is ESME_RINVDSTADR.
         destinations: Vec<String> = Vec::new(),
-        /// What its source addresses must not be, notation as `senders`, which it wins over.
+        /// Forbidden source addresses, notation as `senders`; they take precedence over `senders`.
         blocked_senders: Vec<String> = Vec::new(),
-        /// Where it must not send to, notation as `senders`; it wins over `destinations`.
+        /// Forbidden destinations, notation as `senders`; they take precedence over `destinations`.
         blocked_destinations: Vec<String> = Vec::new(),
         /// Which operation carries MO and receipts to it.
         deliver_as: DeliverAs = DeliverAs::DeliverSm,
-        /// Host and port that are dialled with outbind when something waits for it and no receiver is bound.
+        /// Host and port that the SMSC connects to with outbind when something waits for it and no receiver is bound.
         outbind: Option<String> = None,
         /// The password of the outbind; `smpp.system_id` is its system_id.
         outbind_password: SecretString = SecretString::default(),
         /// How message_id is written to it: in answers and in receipts.
         message_id: ShownIdForm = ShownIdForm::Decimal,
-        /// Digits of a message_id, with zeros in front; without it, as many as there are. For binds of 3.3 it is always eight.
+        /// Digits of a message_id, with leading zeros; without it, no zeros are added. For binds of 3.3 it is always eight.
         message_id_length: Option<u32> = None,
-        /// What a receipt to it is made of.
+        /// Content of a receipt to it.
         receipt_form: ReceiptForm = ReceiptForm::TextAndTlvs,
-        /// How exact the dates in the text of a receipt are.
+        /// Precision of the dates in the text of a receipt.
         receipt_dates: ReceiptDates = ReceiptDates::Minutes,
-        /// The version that it speaks, whatever interface_version its binds say: 0x33, 0x34 or 0x50. Without it, what they say; 0x00 to 0x33 is 3.3, which has no TLVs and short message ids.
+        /// The version that it uses, whatever interface_version its binds have: 0x33, 0x34 or 0x50. Without it, that of its binds; 0x00 to 0x33 is 3.3, which has no TLVs and short message ids.
         interface_version: Option<Hex> = None,
-        /// What deviates from the standard is refused: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
+        /// Refuse what deviates from the standard: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
         strict: bool = false,
         /// Whether it may bind.
         enabled: bool = true,
-        /// How addresses in what it submits are rewritten, before anything is decided by them. It is told of its messages by the addresses that it wrote.
+        /// How addresses in messages from it are rewritten, before routing and all other rules. Receipts and answers to it have the addresses that it wrote.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
-        /// How addresses in the messages that it is sent are rewritten. Receipts are not: they carry what it submitted.
+        /// How addresses in messages to it are rewritten. Receipts are not rewritten: they carry the addresses that it submitted.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
 }
@@ -236,7 +236,7 @@ choice! {
 }
 
 choice! {
-    /// What becomes of a message whose submit_sm was never answered.
+    /// What happens to a message whose submit_sm was never answered.
     pub enum OutcomePolicy {
         /// Send it again: never lost, perhaps twice.
         Resend = "resend",
@@ -252,13 +252,13 @@ section! {
     pub struct Operator {
         /// Its name in routes, metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
         @required id: String = String::new(),
-        /// How we talk to it.
+        /// Protocol of the connection.
         protocol: Protocol = Protocol::Smpp,
         /// Host and port.
         @required address: String = String::new(),
-        /// Whether we speak TLS with it. Its certificate must descend from an authority that is trusted.
+        /// Whether to connect with TLS. Its certificate must be issued under a trusted authority.
         tls: bool = false,
-        /// The name that its certificate must be for, told to it as SNI; without it, the host of `address`.
+        /// The name that its certificate must have, also sent as SNI; without it, the host of `address`.
         tls_name: Option<String> = None,
         /// File with the authorities (PEM) that are trusted; without it, those that the machine trusts. Read at each connect.
         tls_ca_file: Option<PathBuf> = None,
@@ -276,11 +276,11 @@ section! {
         system_type: String = String::new(),
         /// How we bind.
         bind: BindKind = BindKind::Transceiver,
-        /// Binds at once; a pair counts as one.
+        /// Number of binds; a pair counts as one.
         binds: u32 = 1,
         /// Most unanswered messages on one bind.
         window: u32 = 10,
-        /// Messages per second over all binds; over the limit messages wait.
+        /// Messages per second over all binds; above the limit messages wait.
         rate: Option<f64> = None,
         /// Messages at once; without it, one second's worth.
         burst: Option<u32> = None,
@@ -288,27 +288,27 @@ section! {
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.
         receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
-        /// What data_coding 0 means, in what it is sent and in what it sends.
+        /// Meaning of data_coding 0, in messages to it and from it.
         alphabet: Alphabet = Alphabet::Gsm,
-        /// How long messages travel to it.
+        /// The form in which long messages are sent to it.
         long_messages: LongMessages = LongMessages::AsIs,
-        /// How the receipts of the parts become the one receipt of a long message.
+        /// How the receipts of the parts are combined into the one receipt of a long message.
         part_receipts: PartReceipts = PartReceipts::All,
-        /// What becomes of a character that its `alphabet` does not have.
+        /// What happens to a character that its `alphabet` does not have.
         unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
-        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet before UCS-2 is: `turkish`, `hindi`, ….
+        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
         languages: Vec<String> = Vec::new(),
         /// How its message ids are compared.
         message_id: MessageIdForm = MessageIdForm::Auto,
-        /// What becomes of a message whose answer never came.
+        /// What happens to a message whose answer never came.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
-        /// How long its receipts are waited for, instead of `correlation.ttl`.
+        /// How long to wait for its receipts, instead of `correlation.ttl`.
         correlation_ttl: Option<Duration> = None,
         /// A message counts as unanswered after this time.
         response_timeout: Duration = 30 * SECOND,
-        /// A bind that is not answered within this time is given up.
+        /// A bind that is not answered within this time has failed.
         bind_timeout: Duration = 10 * SECOND,
-        /// A silent bind is asked for life after this time; "0s" never asks.
+        /// An enquire_link is sent on a bind that was silent for this time; "0s" sends none.
         enquire_link_interval: Duration = 30 * SECOND,
         /// A bind that does not answer enquire_link within this time is closed.
         enquire_link_timeout: Duration = 10 * SECOND,
@@ -320,33 +320,33 @@ section! {
         interface_version: u8 as Hex = 0x34,
         /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
         retry: Option<Retry> = None,
-        /// What its answers mean for the next attempt, over the table of defaults and `retry.status`: statuses by name, number or range with `temporary`, `permanent` or `throttled`: `{ ESME_RX_T_APPN = "permanent", "0x0410-0x041F" = "temporary" }`. The narrowest range counts.
+        /// How its answers are classified, overriding the defaults and `retry.status`: statuses by name, number or range with `temporary`, `permanent` or `throttled`: `{ ESME_RX_T_APPN = "permanent", "0x0410-0x041F" = "temporary" }`. The narrowest range counts.
         statuses: Words = Words::default(),
-        /// What the words and error codes of its receipts mean, where it is not what they usually mean: `{ ACCEPTD = "ENROUTE", "err:0A1F" = "EXPIRED" }`. The key is the whole `stat` or, after `err:`, the whole error code, in any case; the code counts first. ENROUTE ends nothing.
+        /// Meaning of words and error codes of its receipts that differs from the usual one: `{ ACCEPTD = "ENROUTE", "err:0A1F" = "EXPIRED" }`. The key is the whole `stat` or, after `err:`, the whole error code, in any case; the error code takes precedence. ENROUTE is not final.
         receipt_states: Words = Words::default(),
-        /// Whether a message is a receipt when its text reads like one (`id:` and a known `stat:`), though its esm_class does not say so. For operators that do not mark their receipts: a subscriber could write such a text, too.
+        /// Whether a message whose text reads like a receipt (`id:` and a known `stat:`) is one, even if its esm_class does not say so. For operators that do not mark their receipts; note that a subscriber could write such a text, too.
         receipts_by_text: bool = false,
-        /// What a message costs there, in any unit: for routes with `share = "least_cost"`.
+        /// Cost of a message there, in any unit: for routes with `share = "least_cost"`.
         cost: Option<f64> = None,
         /// The same for destinations by prefix, the longest one wins: `{ "44" = 3, "4477" = 2.5 }`.
         costs: Costs = Costs::default(),
-        /// It may be without a bind for so long before new messages take another target of their route.
+        /// How long it may be without a bind before new messages use another target of their route.
         failover_after: Duration = Duration::ZERO,
-        /// After it was away, it must have been bound for so long without break before new messages take it again.
+        /// How long it must be bound without interruption, after an outage, before new messages use it again.
         failback_after: Duration = Duration::ZERO,
-        /// After so many failures in a row (no answer in time, or a status that is temporary) it is left alone for `breaker_pause`; 0 never does. Off by default, because some operators refuse single numbers so: then a list of bad numbers would stop all others.
+        /// After this many failures in a row (no answer in time, or a temporary status) it gets no messages for `breaker_pause`; 0 disables this. Off by default, because some operators refuse single numbers this way: then a list of bad numbers would stop all others.
         breaker_failures: u32 = 0,
-        /// The same for a share of failures among the answers of ten seconds, from twenty answers up: 0.5 is half of them; 0 never does.
+        /// The same for a share of failures among the answers of ten seconds, if there are at least twenty: 0.5 is half of them; 0 disables this.
         breaker_share: f64 = 0.0,
-        /// How long it is left alone. Then three messages try; if one of them fails, the pause begins anew.
+        /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
         breaker_pause: Duration = 30 * SECOND,
-        /// Whether we send slower while it answers ESME_RTHROTTLED, or ESME_RMSGQFUL to many: half as fast at once, then by and by faster again.
+        /// Whether to reduce the rate while it answers ESME_RTHROTTLED, or ESME_RMSGQFUL to many messages: by half at once, then gradually up again.
         adaptive: bool = true,
         /// Whether we bind to it.
         enabled: bool = true,
-        /// How addresses in the messages that it brings are rewritten, before they are routed.
+        /// How addresses in messages from it are rewritten, before they are routed.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
-        /// How addresses in what it is sent are rewritten, each time a message is sent.
+        /// How addresses in messages to it are rewritten, each time a message is sent.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
 }
@@ -354,25 +354,25 @@ section! {
 section! {
     /// `[[route]]`: which messages go where.
     pub struct Route {
-        /// What it is called in the API and in `smsc route`; without it, by its conditions: `44`, `default`, `44:from=ACME:account=bulk`.
+        /// Its name in the API and in `smsc route`; without it, it is named by its conditions: `44`, `default`, `44:from=ACME:account=bulk`.
         name: Option<String> = None,
         /// Destinations that start with these digits; empty is the default route. The longest one wins.
         prefix: String = String::new(),
         /// Only sources that start with this; the longest one wins.
         source_prefix: Option<String> = None,
-        /// Only destinations that match this regular expression, beside the prefix: `^4477[0-9]{8}$`. A route with an expression wins over those without, whatever their prefix, unless they have a `network`; it needs a `name`. Of two such routes the longer prefix wins, then the longer source prefix, then the one with an account, then the name that comes first.
+        /// Only destinations that match this regular expression, in addition to the prefix: `^4477[0-9]{8}$`. A route with an expression wins over those without, whatever their prefix, unless they have a `network`; it needs a `name`. Of two such routes the longer prefix wins, then the longer source prefix, then the one with an account, then the name that sorts first.
         matches: Option<String> = None,
-        /// Only sources that match this regular expression, beside the source prefix.
+        /// Only sources that match this regular expression, in addition to the source prefix.
         source_matches: Option<String> = None,
         /// Only messages of this account.
         account: Option<String> = None,
         /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
         network: Option<String> = None,
-        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares: `{ a = 70, b = 30 }`.
+        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares the traffic by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
-        /// Who of a table in `to` gets a message.
+        /// Which target of a table in `to` gets a message.
         share: Sharing = Sharing::Weight,
-        /// Takes what operators bring for an address of no account, and nothing else: it goes on as a message of ours, never to the operator that brought it. Without such a route a message for nobody is refused with `smpp.no_route_status`. Routes without this take what accounts submit.
+        /// Takes only messages from operators to an address that no account has: they are sent on like submitted messages, never to the operator that they came from. Without such a route these messages are refused with `smpp.no_route_status`. Routes without this take messages that accounts submit.
         mobile_originated: bool = false,
     }
 }

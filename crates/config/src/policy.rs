@@ -1,7 +1,7 @@
 //! `[policy]`, `[[list]]` and `[[limit]]`: who may send what to whom, and how fast.
 //!
-//! [`Policies::read`] compiles what they and the accounts say; the validation calls it to tell every
-//! mistake, the plan to work with the result. Files of lists are read there, so both block.
+//! [`Policies::read`] compiles what they and the accounts say; the validation calls it to report
+//! every error, the plan to use the result. Files of lists are read there, so both block.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,33 +21,33 @@ const COMPLAINTS: usize = 5;
 section! {
     /// `[policy]`: what holds for every account. Addresses are compared after they have been rewritten.
     pub struct Policy {
-        /// Source addresses that no account may use, notation as `senders` of an account; beyond, the answer is ESME_RINVSRCADR.
+        /// Source addresses that no account may use, notation as `senders` of an account; the answer is ESME_RINVSRCADR.
         blocked_senders: Vec<String> = Vec::new(),
-        /// Destinations that no account may send to, notation as `senders` of an account; beyond, the answer is ESME_RINVDSTADR.
+        /// Destinations that no account may send to, notation as `senders` of an account; the answer is ESME_RINVDSTADR.
         blocked_destinations: Vec<String> = Vec::new(),
         /// Answer to a message whose destination is on an opt-out list.
         opt_out_status: u32 as Status = command_status::ESME_RINVDSTADR,
-        /// A mobile-originated text to an account that is nothing but one of these puts its sender on the account's opt-out list, such as `["STOP"]`; case does not matter. It is delivered all the same.
+        /// A mobile-originated text to an account that consists only of one of these puts its sender on the account's opt-out list, such as `["STOP"]`; case does not matter. The text is still delivered.
         opt_out_keywords: Vec<String> = Vec::new(),
-        /// One that takes it off again, such as `["START"]`.
+        /// Keywords that take the sender off the list again, such as `["START"]`.
         opt_in_keywords: Vec<String> = Vec::new(),
         /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
         prices: PriceList = PriceList::default(),
-        /// A message that an operator brings and a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) when an equal one, by addresses and content, came to this node so many times within a minute: it goes round in a circle. 0 never refuses.
+        /// A message from an operator that a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) if one with the same addresses and content came to this node this many times within a minute, because it loops between peers. 0 never refuses.
         mobile_originated_repeats: u32 = 3,
-        /// Addresses whose use of `[[limit]]`s each node keeps in memory; beyond, the least used are forgotten and have their burst again.
+        /// Most addresses whose use of `[[limit]]`s each node keeps in memory; with more, the least used are forgotten and get their burst again.
         limit_addresses: usize = 100_000,
     }
 }
 
 section! {
-    /// `[[list]]`: addresses by a name, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
+    /// `[[list]]`: named addresses, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
     pub struct List {
         /// Its name in `list:NAME`: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
         /// Addresses, prefixes and regular expressions, notation as `senders` of an account.
         entries: Vec<String> = Vec::new(),
-        /// File with more of them, one per line; empty lines and lines that begin with `#` are passed over.
+        /// File with more of them, one per line; empty lines and lines that begin with `#` are ignored.
         file: Option<PathBuf> = None,
     }
 }
@@ -65,17 +65,17 @@ choice! {
 }
 
 section! {
-    /// `[[limit]]`: how fast accounts may send between some addresses; with `[redis]`, over all nodes. A message that several are about needs tokens of each.
+    /// `[[limit]]`: rate limits by sender and destination; with `[redis]`, over all nodes. A message that several of them match needs tokens of each.
     pub struct Limit {
         /// Its name, also in Redis: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
         /// Only messages of this account.
         account: Option<String> = None,
-        /// Only source addresses that begin so.
+        /// Only source addresses with this prefix.
         sender_prefix: String = String::new(),
-        /// Only destinations that begin so.
+        /// Only destinations with this prefix.
         destination_prefix: String = String::new(),
-        /// Short messages per second, parts of long ones counted one by one; beyond, the answer is ESME_RTHROTTLED.
+        /// Short messages per second, parts of long ones counted one by one; above this, the answer is ESME_RTHROTTLED.
         @required rate: f64 = 0.0,
         /// Short messages at once; without it, one second's worth.
         burst: Option<u32> = None,
@@ -204,8 +204,8 @@ impl List {
         })
     }
 
-    /// Why its file cannot be used, without a word of what is in it: whoever has named the file may
-    /// be somebody who may not read it.
+    /// Why its file cannot be used, without any of its content: the client that named the file may
+    /// not be allowed to read it.
     pub(super) fn unusable_file(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let mut entries = Vec::new();
@@ -220,7 +220,7 @@ impl List {
     }
 }
 
-/// How much is told of what is wrong in a file.
+/// Most errors reported for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Telling {
     /// With what stands there.

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, said so that it can be put right: key, place, cure.
+//! Errors of a configuration: key, place, and how to fix it.
 
 use std::fmt;
 use std::io;

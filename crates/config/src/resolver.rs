@@ -1,4 +1,4 @@
-//! `[resolver]`: where it is known which network a number belongs to.
+//! `[resolver]`: how the network of a number is found.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use super::section::{choice, section};
 const SECOND: Duration = Duration::from_secs(1);
 
 choice! {
-    /// What becomes of a message whose number could not be looked up.
+    /// What happens to a message whose number could not be looked up.
     pub enum LookupFailure {
-        /// It is routed by what the table says, or without a network.
+        /// It is routed by the table, or without a network.
         Route = "route",
         /// It ends UNDELIVERABLE.
         Refuse = "refuse",
@@ -20,37 +20,37 @@ choice! {
 }
 
 section! {
-    /// `[resolver]`: which network a number belongs to, for routes with `network` and accounts with `resolve`.
+    /// `[resolver]`: the network of a number, for routes with `network` and accounts with `resolve`.
     pub struct Resolver {
-        /// File with lines of `prefix,network`: which range of numbers was given to which network. Read again when it changes.
+        /// File with lines of `prefix,network`: which network each range of numbers belongs to. Read again when it changes.
         table: Option<PathBuf> = None,
-        /// Service that is asked for each number, such as `https://mnp.example/v1/{msisdn}`; it knows of ported numbers. Without it only the table counts.
+        /// Service that knows ported numbers and is asked for each number, such as `https://mnp.example/v1/{msisdn}`. Without it only the table is used.
         url: Option<String> = None,
         /// Sent to the service as a bearer token.
         token: Option<SecretString> = None,
         /// File with the token, instead of `token`.
         token_file: Option<PathBuf> = None,
-        /// File with the certificates (PEM) that the service's must descend from; without it, those that the machine trusts.
+        /// File with the authorities (PEM) that may issue the service's certificate; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
-        /// Where the network is in the service's answer: a JSON pointer (RFC 6901). Null, nothing there, or status 404: the number is not ported.
+        /// Where the network is in the service's answer: a JSON pointer (RFC 6901). Null, a missing value, or status 404: the number is not ported.
         pointer: String = "/network".to_owned(),
-        /// A question that is not answered within this time has failed.
+        /// A request that is not answered within this time has failed.
         timeout: Duration = 2 * SECOND,
-        /// Most questions at once.
+        /// Most concurrent requests.
         concurrency: usize = 32,
         /// Pauses after the first, second, … failed question for a number; after the last one it is given up.
         delays: Vec<Duration> = vec![Duration::from_millis(500), 2 * SECOND, 5 * SECOND],
-        /// What becomes of messages to a number that was given up.
+        /// What happens to messages to a number whose look-up was given up.
         on_failure: LookupFailure = LookupFailure::Route,
-        /// After so many failures in a row the service is left alone for `breaker_pause`; meanwhile every number is given up at once, or after its pauses when `on_failure` is `refuse`.
+        /// After this many failures in a row the service gets no requests for `breaker_pause`; meanwhile every look-up is given up at once, or after its pauses if `on_failure` is `refuse`.
         breaker_failures: u32 = 10,
-        /// Then one question at a time tries whether it is back.
+        /// How long the service gets no requests; then one request at a time tests it.
         breaker_pause: Duration = 10 * SECOND,
         /// Numbers whose network each node keeps in memory; with `[redis]`, answers are shared there too.
         cache: usize = 100_000,
-        /// How long an answer counts.
+        /// How long an answer is used.
         cache_for: Duration = Duration::from_secs(86_400),
-        /// How long it counts that a number is not ported.
+        /// How long the answer that a number is not ported is used.
         cache_unknown_for: Duration = Duration::from_secs(600),
     }
 }

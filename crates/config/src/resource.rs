@@ -16,7 +16,7 @@ use super::{Account, Config, Limit, List, Operator, Policy, Route};
 use smsc_domain::address;
 use smsc_domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
 
-/// A configuration made of a node's file and the resources of the store, and what is wrong with it.
+/// A configuration from a node's file and the resources of the store, with its errors.
 #[derive(Debug)]
 pub struct Candidate {
     pub config: Config,
@@ -39,7 +39,7 @@ const SECRET: &str = "(secret)";
 // === impl Config ===
 
 impl Config {
-    /// What the store keeps, as it is kept.
+    /// The stored form.
     pub fn resources(&self) -> Resources {
         let accounts = self
             .account
@@ -123,7 +123,7 @@ impl Config {
         for (index, list) in config.list.iter_mut().enumerate() {
             if let Some(message) = list.unusable_file() {
                 found.push(Problem::new(format!("list[{index}].file"), message));
-                // Looked at once, and told in these words.
+                // Read once, and reported in these words.
                 list.file = None;
             }
         }
@@ -342,7 +342,7 @@ pub fn fields(change: &Change) -> Vec<FieldChange> {
         }
     };
     let (before, after) = (side(&change.before), side(&change.after));
-    // Of a changed resource, what is not named on one side is the default there.
+    // Keys of a changed resource that are missing on one side have the default there.
     let default = |field: &str, there: bool| match there {
         false => Json::Null,
         true => shown(change.key.kind, "{}")
@@ -383,7 +383,7 @@ fn keeps_password(given: &Json, from_file: bool) -> Result<bool, Vec<Problem>> {
     }
 }
 
-/// The name in the path, unless the body says another one.
+/// The name in the path, unless the body has another one.
 fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Vec<Problem>> {
     match given.filter(|given| !given.is_empty()) {
         Some(given) if given != path => {
@@ -434,7 +434,7 @@ fn read_value<T: Setting + Default>(given: &Json) -> Result<T, Vec<Problem>> {
     }
 }
 
-/// `null` is how JSON says that a key is not there.
+/// `null` means in JSON that a key is absent.
 fn without_nulls(json: &Json) -> Json {
     match json {
         Json::Object(map) => map

@@ -19,29 +19,29 @@ choice! {
 section! {
     /// One rule. The first one of its field whose conditions all hold is applied, and no other.
     pub struct RewriteRule {
-        /// Which address it is about.
+        /// Which address the rule applies to.
         @required field: Option<AddressField> = None,
         /// Condition: the TON (0 unknown, 1 international, 2 national, 3 network specific, 4 subscriber number, 5 alphanumeric, 6 abbreviated).
         ton: Option<u8> = None,
         /// Condition: the NPI (0 unknown, 1 ISDN/E.164, 3 data, 4 telex, 6 land mobile, 8 national, 9 private, 10 ERMES, 14 internet, 18 WAP).
         npi: Option<u8> = None,
-        /// Condition: what the address begins with; a plus counts as a character.
+        /// Condition: the address begins with this; a plus counts as a character.
         prefix: String = String::new(),
-        /// Condition: the address has at least so many characters.
+        /// Condition: the address has at least this many characters.
         min_length: Option<u32> = None,
-        /// Condition: the address has at most so many characters; 0 is for an address that is empty.
+        /// Condition: the address has at most this many characters; 0 matches an empty address.
         max_length: Option<u32> = None,
-        /// Condition: whether there is anything but digits in the address, apart from a plus in front.
+        /// Condition: whether the address has anything but digits, apart from a leading plus.
         alphanumeric: Option<bool> = None,
-        /// Characters that are taken from the start.
+        /// Number of characters removed from the start.
         strip: u32 = 0,
-        /// What is put in front, after `strip`.
+        /// Text put in front, after `strip`.
         add: String = String::new(),
-        /// What stands in place of the whole address, instead of `strip` and `add`.
+        /// Replacement of the whole address, instead of `strip` and `add`.
         replace: Option<String> = None,
-        /// The new TON; without it, it stays.
+        /// The new TON; without it, the TON does not change.
         set_ton: Option<u8> = None,
-        /// The new NPI; without it, it stays.
+        /// The new NPI; without it, the NPI does not change.
         set_npi: Option<u8> = None,
     }
 }

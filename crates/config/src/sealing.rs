@@ -1,9 +1,9 @@
-//! Passwords in the store, sealed: what is kept of accounts and operators names none in clear.
+//! Passwords in the store, sealed: stored accounts and operators contain none in clear.
 //!
-//! Called by the actors between the store and whoever works with its bodies. A secret is sealed with
-//! the first key of `[secrets]` by XChaCha20-Poly1305 under a random nonce of 192 bits, bound to its
-//! resource and field, so that it opens nowhere else; every key opens. Keeps true that a body that is
-//! opened is the text it was before it was sealed, and that what is in clear stays readable.
+//! Called by the actors when they read and write bodies of the store. A secret is sealed with the
+//! first key of `[secrets]` by XChaCha20-Poly1305 under a random nonce of 192 bits, bound to its
+//! resource and field, so that it opens nowhere else; every key opens. Guarantees that a body that is
+//! opened is the text it was before it was sealed, and that passwords in clear stay readable.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ use smsc_domain::settings::{Key, Kind};
 section! {
     /// `[secrets]`: how passwords of accounts and operators are kept in the store and its history.
     pub struct Secrets {
-        /// Keys, 64 hexadecimal digits each (`openssl rand -hex 32`), with blanks between them: the first one seals, each of them opens. Without one, passwords are kept in clear. For the environment; in a file write `key_file`.
+        /// Keys, 64 hexadecimal digits each (`openssl rand -hex 32`), separated by blanks: the first one seals, all of them open. Without a key, passwords are kept in clear. For the environment; in a file use `key_file`.
         key: Option<SecretString> = None,
         /// File with the keys, one per line, the same for all nodes that share a store.
         key_file: Option<std::path::PathBuf> = None,
@@ -44,7 +44,7 @@ pub struct Keyring {
 
 #[derive(Clone)]
 struct SealingKey {
-    /// Says nothing of the key: the beginning of its hash.
+    /// Does not reveal the key: the beginning of its hash.
     name: String,
     cipher: XChaCha20Poly1305,
 }

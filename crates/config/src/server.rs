@@ -1,4 +1,4 @@
-//! The tables about this server itself: one struct per `[table]`.
+//! The tables of this server: one struct per `[table]`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -34,9 +34,9 @@ section! {
         level: String = "info".to_owned(),
         /// Text for people or JSON for machines.
         format: LogFormat = LogFormat::Text,
-        /// Lines go there too: `udp://host:port`, `tcp://host:port` (RFC 5424) or `unix:///dev/log`.
+        /// Log lines are also sent there: `udp://host:port`, `tcp://host:port` (RFC 5424) or `unix:///dev/log`.
         syslog: Option<SyslogTarget> = None,
-        /// What syslog is told that we are.
+        /// The facility in syslog messages.
         syslog_facility: SyslogFacility = SyslogFacility::Daemon,
     }
 }
@@ -48,7 +48,7 @@ choice! {
         Everybody = "everybody",
         /// Everybody; series that name an account only with a token of the API.
         WithoutAccounts = "without_accounts",
-        /// Nobody without a token of the API.
+        /// Only clients with a token of the API.
         Token = "token",
     }
 }
@@ -58,7 +58,7 @@ choice! {
     pub enum NumberForm {
         /// Country and network, and the last digits: `4477*****123`.
         Masked = "masked",
-        /// A keyed hash: equal numbers look equal, nobody can read them.
+        /// A keyed hash: equal numbers have equal hashes, which cannot be reversed.
         Hashed = "hashed",
         /// As they are.
         Full = "full",
@@ -72,7 +72,7 @@ section! {
         trace_ratio: f64 = 0.01,
         /// A receipt that comes later than this after its message begins a new trace, linked with the old one.
         trace_link_after: Duration = HOUR,
-        /// Where a trace can be looked at, such as `https://grafana.example/trace/{trace_id}`; shown with the message.
+        /// URL of a trace, such as `https://grafana.example/trace/{trace_id}`; shown with the message.
         trace_url: Option<String> = None,
         /// How subscribers' numbers look in traces.
         numbers: NumberForm = NumberForm::Masked,
@@ -82,9 +82,9 @@ section! {
 }
 
 choice! {
-    /// What a bind is told that is refused for who it is.
+    /// The status of a bind that fails authentication.
     pub enum BindRefusals {
-        /// Always ESME_RINVPASWD, so that nobody learns which accounts there are.
+        /// Always ESME_RINVPASWD, so that clients cannot find out which accounts exist.
         Uniform = "uniform",
         /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for an address that it may not come from, ESME_RINVPASWD for a wrong password.
         Exact = "exact",
@@ -98,23 +98,23 @@ section! {
         listen: Vec<SocketAddr> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 2775))],
         /// Our system_id in bind answers, at most 15 octets.
         system_id: String = "smsc".to_owned(),
-        /// Connections of ESMEs at once, bound or not; more are closed at accept.
+        /// Most concurrent connections of ESMEs, bound or not; more are closed at accept.
         max_connections: usize = 5_000,
-        /// Connections from one address that have not bound yet; more are closed at accept. An IPv6 address counts as its /64. Without it, a quarter of `max_connections`, but not less than 32, so that no single address can take all of them.
+        /// Most connections from one address that have not bound yet; more are closed at accept. An IPv6 address counts as its /64. Without it, a quarter of `max_connections`, but not less than 32, so that no single address can take all of them.
         max_unbound_per_address: Option<usize> = None,
-        /// Longest PDU in octets; a longer one closes the session, because it cannot be skipped.
+        /// Longest PDU in octets; a longer one closes the session.
         max_pdu: u32 = 65_536,
-        /// A connection that has not bound by then is closed; a PROXY header and a TLS handshake get as long.
+        /// A connection that has not bound within this time is closed; a PROXY header and a TLS handshake get the same time.
         session_init_timeout: Duration = 30 * SECOND,
-        /// What a bind is told that is refused for an unknown or disabled account, a wrong password, or an address that its account may not come from. The log and `smsc_binds_refused_by_reason_total` always have the reason.
+        /// Answer to a bind that is refused because of an unknown or disabled account, a wrong password, or an address that its account may not bind from. The log and `smsc_binds_refused_by_reason_total` always have the reason.
         bind_refusals: BindRefusals = BindRefusals::Uniform,
-        /// Longest delay of such a refusal. The delay doubles with each one for the same account from the same address, beginning with the second, and for the same address, beginning with the eleventh; a right password is never delayed. After ten minutes without one it is forgotten. "0s" never delays.
+        /// Longest delay of such a refusal. The delay doubles with each refusal of the same account from the same address, beginning with the second, and of the same address, beginning with the eleventh; a correct password is never delayed. After ten minutes without a refusal it is reset. "0s" never delays.
         bind_refusal_delay: Duration = 5 * SECOND,
-        /// A silent bind is asked for life after this time; "0s" never asks.
+        /// An enquire_link is sent on a bind that was silent for this time; "0s" sends none.
         enquire_link_interval: Duration = 30 * SECOND,
         /// A bind that does not answer enquire_link within this time is closed.
         enquire_link_timeout: Duration = 10 * SECOND,
-        /// A bind without any message for this time is closed; "0s" keeps it for ever.
+        /// A bind without any message for this time is closed; "0s" never closes it.
         inactivity_timeout: Duration = 150 * SECOND,
         /// Our deliver_sm counts as unanswered after this time.
         response_timeout: Duration = 30 * SECOND,
@@ -126,17 +126,17 @@ section! {
         balance_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
         /// Answer to a duplicate, for accounts with `duplicate_window`.
         duplicate_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
-        /// Accepted submissions that this node remembers to find duplicates, about 100 octets each; the oldest go first.
+        /// Most accepted submissions that this node remembers to find duplicates, about 100 octets each; the oldest are forgotten first.
         duplicate_entries: usize = 100_000,
-        /// Answers that may wait for a slow reader, in KiB per connection; beyond, we stop reading from it.
+        /// Answers that may wait for a slow reader, in KiB per connection; above this, nothing is read from it.
         write_buffer_kib: usize = 4_096,
-        /// A connection without traffic is probed by the kernel after this time, ESMEs' and operators'; "0s" never.
+        /// The kernel probes a connection (ESME or operator) without traffic after this time; "0s" never probes.
         tcp_keepalive: Duration = 60 * SECOND,
-        /// What was sent and is not acknowledged by TCP for this time breaks the connection; "0s" leaves it to the kernel, which takes a quarter of an hour.
+        /// A connection whose sent data TCP does not acknowledge for this time is closed; "0s" leaves this to the kernel, which waits for a quarter of an hour.
         tcp_user_timeout: Duration = 60 * SECOND,
-        /// When an account with `on_full = "replace"` is full, a silent bind that does not answer enquire_link within this time makes room.
+        /// When an account with `on_full = "replace"` is full, a silent bind that does not answer enquire_link within this time is closed for the new one.
         takeover_timeout: Duration = 5 * SECOND,
-        /// When the process is told to stop, windows in flight get this time to be answered; then binds are unbound as they are.
+        /// When the process stops, windows in flight get this time to be answered; then it unbinds in any case.
         drain_timeout: Duration = 15 * SECOND,
     }
 }
@@ -146,7 +146,7 @@ section! {
     pub struct Http {
         /// Address of the admin API.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
-        /// An address more, for `/health` alone, with a thread of its own: probes are answered there whatever the others ask for.
+        /// Additional address for `/health` only, with its own thread, so that probes are answered under any load.
         health_listen: Option<SocketAddr> = None,
         /// Bearer token of the admin API; generated and kept in the data folder when it is not set.
         admin_token: Option<SecretString> = None,
@@ -156,15 +156,15 @@ section! {
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
-        /// Folder in which a file must be that is named through the API (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's own configuration names at the same place.
+        /// Folder that must contain every file named through the API (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's own configuration names at the same place.
         files_dir: Option<PathBuf> = None,
-        /// Connections of one address that have shown no good token; one more closes the one that has been idle for longest.
+        /// Most connections of one address that have not shown a valid token; one more closes the one that has been idle for longest.
         strangers: usize = 64,
-        /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For says where a request comes from.
+        /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For has the address of the client.
         proxy_from: Vec<String> = Vec::new(),
-        /// Who may read `/metrics`, whose series name accounts. A token of the API is any with the role `read`, as bearer.
+        /// Who may read `/metrics`, whose series name accounts. Any token of the admin API with at least the role `read` is accepted, as a bearer token.
         metrics: MetricsFor = MetricsFor::Everybody,
-        /// Requests of one token under way at once; more are answered with status 429.
+        /// Most concurrent requests of one token; more are answered with status 429.
         max_requests: usize = 32,
         /// Entries of the audit log are removed after this time.
         audit_retention: Duration = 365 * DAY,
@@ -176,11 +176,11 @@ section! {
 section! {
     /// `[store]`: the embedded store in the data folder.
     pub struct Store {
-        /// Pages (of 4 KiB) of the write-ahead log after which it is brought into the database, beside the commits. The log may grow to sixteen times as many.
+        /// Pages (of 4 KiB) of the write-ahead log after which it is copied into the database, in parallel to commits. The log may grow to sixteen times as many.
         wal_autocheckpoint: u32 = 1_000,
         /// Most operations in one commit.
         batch_rows: usize = 1_024,
-        /// How long a commit waits for company; "0s" commits what is there.
+        /// How long a commit waits for more rows; "0s" commits at once.
         linger: Duration = Duration::ZERO,
         /// Free space of the data folder's disk in MiB below which new messages are refused with ESME_RMSGQFUL.
         min_free_mib: u64 = 512,
@@ -188,7 +188,7 @@ section! {
         search_index: bool = true,
         /// Finished messages are removed after this time.
         retention: Duration = 30 * DAY,
-        /// The text of finished messages is erased after this time, the rest of them stays; without it, the text is kept as long as the message.
+        /// The text of finished messages is erased after this time, the other data stays; without it, the text is kept as long as the message.
         text_retention: Option<Duration> = None,
     }
 }
@@ -200,7 +200,7 @@ section! {
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
         url_file: Option<PathBuf> = None,
-        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+        /// File with the authorities (PEM) that may issue the server's certificate; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
         /// Connections that write; two are enough for two cores.
         writers: usize = 2,
@@ -222,15 +222,15 @@ section! {
 section! {
     /// `[redis]`: what all nodes share and may lose: limits, and answers of the resolver.
     pub struct Redis {
-        /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` by TLS; without it each node keeps the limits for itself.
+        /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` by TLS; without it each node enforces limits by itself.
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
         url_file: Option<PathBuf> = None,
-        /// File with the certificates (PEM) that the server's must descend from; without it, those that the machine trusts.
+        /// File with the authorities (PEM) that may issue the server's certificate; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
-        /// How the rates of operators are kept.
+        /// How the rates of operators are enforced.
         limit: LimitMode = LimitMode::Fixed,
-        /// After a second's tokens are used up, messages are due again after this time.
+        /// When the tokens of a second are used up, messages are due again after this time.
         retry_in: Duration = Duration::from_millis(500),
         /// Redis counts as unreachable when it has not answered for this time.
         timeout: Duration = Duration::from_millis(500),
@@ -268,13 +268,13 @@ section! {
     pub struct Cluster {
         /// What this node does.
         roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor],
-        /// A node that the database has not heard of for this time is dead.
+        /// A node that has not renewed its lease for this time is dead.
         lease: Duration = 10 * SECOND,
         /// A node stops this long before its lease ends; others wait as long after it.
         margin: Duration = 2 * SECOND,
-        /// How often the lease is renewed, and a node looks at the others without being told to.
+        /// How often a node renews its lease, and checks the other nodes without a notification.
         heartbeat: Duration = SECOND,
-        /// How often a node looks for work from other nodes, should a wake-up have been lost.
+        /// How often a node looks for work from other nodes, in case a notification was lost.
         poll: Duration = SECOND,
     }
 }
@@ -282,20 +282,20 @@ section! {
 section! {
     /// `[queue]`: the queue of every destination.
     pub struct Queue {
-        /// Messages of a queue whose bodies are in RAM, ready to go, for each priority; each account may have
-        /// four more, and half as many may be of those that came last.
+        /// Messages of a queue whose bodies are in RAM, ready to be sent, for each priority; each account may have
+        /// four more, and up to half as many of the newest messages.
         page: usize = 4_096,
         /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
         max_waiting: u64 = 20_000_000,
-        /// Share of `max_waiting` that the messages of one account may take of one queue, in percent; more of its messages are refused with ESME_RMSGQFUL.
+        /// Share of `max_waiting` that the messages of one account may take of one queue, in percent; further ones are refused with ESME_RMSGQFUL.
         account_share: u32 = 90,
         /// Share of a queue's messages that go from lower priorities while there are higher ones, in percent; at 0 the lower ones wait until there are no higher ones.
         low_share: u32 = 5,
-        /// Ids of waiting messages kept in RAM per queue; the rest stays in the store.
+        /// Most ids of waiting messages kept in RAM per queue; the rest stays in the store.
         memory_items: usize = 4_000_000,
         /// Messages move to the next target of their route when theirs has been unavailable for this time.
         failover_after: Duration = 30 * SECOND,
-        /// How often each node compares what is stored with its queues, slowly, and puts back what none of them knows.
+        /// How often each node compares the store with its queues, slowly, and puts back messages that are in none of them.
         compare_every: Duration = 300 * SECOND,
     }
 }
@@ -311,11 +311,11 @@ impl Queue {
 section! {
     /// `[validity]`: how long messages live.
     pub struct Validity {
-        /// For messages that name no validity_period.
+        /// For messages without a validity_period.
         default: Duration = 10 * DAY,
-        /// Longer wishes are cut to this.
+        /// Longer validity periods are shortened to this.
         max: Duration = 10 * DAY,
-        /// How long a receipt waits for an account that binds no receiver, or does not acknowledge it, after its message has ended; then it is given up. "0s" keeps it for ever.
+        /// How long after the end of its message a receipt waits for an account that has no receiver bound, or does not acknowledge it; then it is dropped. "0s" keeps it for ever.
         receipts: Duration = 7 * DAY,
     }
 }
@@ -359,7 +359,7 @@ section! {
     pub struct Retry {
         /// Pauses after the first, second, … attempt; the last one repeats.
         delays: Vec<Duration> = vec![30 * MINUTE],
-        /// Pause of a message after an operator answered that it is throttled, and of all others to it when its `adaptive` is false.
+        /// Pause of a message after a throttling status, and of all other messages to that operator if its `adaptive` is false.
         throttled_delay: Duration = Duration::from_millis(500),
         /// Attempts before a temporary refusal is final; without it, until the message expires.
         max_attempts: Option<u32> = None,
@@ -369,20 +369,19 @@ section! {
 }
 
 section! {
-    /// `[correlation]`: from an operator's message id back to the message.
+    /// `[correlation]`: matching receipts with messages, by the operator's message id.
     pub struct Correlation {
-        /// How long a handed-over message waits for its receipt before it ends UNKNOWN.
+        /// How long a sent message waits for its receipt before it ends UNKNOWN.
         ttl: Duration = 72 * HOUR,
-        /// How often outdated correlations are removed, and rows of `smpp.message_correlations` that
-        /// have had their time.
+        /// How often expired correlations and expired rows of `smpp.message_correlations` are removed.
         sweep: Duration = 15 * MINUTE,
-        /// Correlations in RAM; older ones are found in the index file.
+        /// Most correlations in RAM; older ones are found in the index file.
         memory: usize = 2_000_000,
         /// How long a receipt that matches nothing is held in RAM before it is parked in the store.
         early_hold: Duration = Duration::from_millis(200),
         /// Most parked receipts; the oldest are dropped and counted.
         parked_max: usize = 1_000_000,
-        /// Messages handed over lately whose bodies stay in memory for their receipts.
+        /// Messages sent last whose bodies stay in memory for their receipts.
         cache: usize = 50_000,
     }
 }
@@ -400,7 +399,7 @@ section! {
         rotate_every: Duration = HOUR,
         /// Files to keep; 0 keeps all.
         keep: u32 = 168,
-        /// The group of a file may read it (0640), for whoever collects them from a `dir` of its own, which then stays as it is; without it they are their owner's alone (0600).
+        /// The group of a file may read it (0640), so that another user can collect the files from a separate `dir`, whose mode is then not changed; without it only the owner may (0600).
         group_may_read: bool = false,
     }
 }

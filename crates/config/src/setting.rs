@@ -2,7 +2,7 @@
 //!
 //! A [`Leaf`] is a single value; lists and optional values follow from it, tables come from the
 //! `section!` macro. Reading collects problems instead of stopping at the first one. Values from
-//! the environment are text, so leaves get a second chance with what the text spells.
+//! the environment are text, so leaves are also tried with the parsed text.
 
 use figment::value::{Dict, Tag, Value};
 use figment::{Figment, Source};
@@ -48,7 +48,7 @@ pub(super) trait Leaf: Sized {
     /// What it is called.
     fn kind() -> String;
 
-    /// Reads it; the error adds what the kind does not say.
+    /// Reads it; the error adds details to the kind.
     fn parse(value: &Value) -> Option<Self>;
 
     /// As TOML.

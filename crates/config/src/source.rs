@@ -29,7 +29,7 @@ pub(super) fn read(
     let environment = Environment::from_variables(variables);
     let mut figment = Figment::new();
     if let Some(path) = path {
-        // Read once here for a clear error; figment's own says only that parsing failed.
+        // Read once here for a clear error; figment only reports that parsing failed.
         fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
             path: path.to_owned(),
             source,

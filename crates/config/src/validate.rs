@@ -1,7 +1,7 @@
-//! What types cannot say: ranges, references between tables, duplicates.
+//! Checks beyond types: ranges, references between tables, duplicates.
 //!
-//! Each check names the key and what to write instead; all of them run, so that one start tells
-//! everything. Warnings are for what works but is probably not meant.
+//! Each check names the key and what to write instead; all of them run, so that one start reports
+//! everything. Warnings are for settings that work but are probably not intended.
 
 mod cluster;
 mod listeners;

@@ -37,7 +37,7 @@ macro_rules! whole_numbers {
             const EXAMPLE: &'static str = "a number without quotes";
 
             fn kind() -> String {
-                // Only a narrow bound is worth telling; the sensible ranges are in the checks.
+                // Only a narrow bound is documented; the sensible ranges are in the checks.
                 if <$number>::MAX as u64 > u64::from(u8::MAX) {
                     "a whole number".to_owned()
                 } else {
@@ -198,7 +198,7 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// Days are shown from here on; below, hours are what people say ("72h").
+/// Days are shown from here on; below, hours are usual ("72h").
 const DAYS_FROM_MS: u64 = 5 * 86_400_000;
 
 impl Leaf for Duration {

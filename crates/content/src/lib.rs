@@ -1,5 +1,5 @@
-//! What is inside a message as it is stored: its characters, its place in a longer text, how many
-//! short messages it takes.
+//! The content of a stored message: its characters, its place in a longer text, how many short
+//! messages it takes.
 //!
 //! Pure, between the fields of SMPP and [`smsc_sms`]. Used by ingest, sessions, queues, traces, the
 //! admin API and exports, so that all of them read the same text.

@@ -1,7 +1,8 @@
-//! Our configuration while it is put together: tables with written values, and the file in the end.
+//! The resulting configuration while it is built: tables with formatted values, and finally the
+//! file.
 //!
-//! Used by both converters. Keeps true what `smsc check-config` asks of names: short enough,
-//! different from each other, made of the letters that are allowed.
+//! Used by both converters. Keeps names valid for `smsc check-config`: short enough, different from
+//! each other, made of the letters that are allowed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -156,8 +157,8 @@ impl Draft {
             .map(|(_, table)| table)
     }
 
-    /// A name for an operator that no other one has, near the wanted one. Call it when all
-    /// accounts are known: an operator may not be named like one.
+    /// A unique name for an operator, similar to the requested one. Call it when all accounts are
+    /// known: an operator may not be named like one.
     pub fn operator_id(&self, wanted: &str) -> String {
         let allowed = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
             true => c,

@@ -2,8 +2,8 @@
 //! or the commands with which it was set up (`user -a` … `ok`), which also have the passwords.
 //!
 //! The texts become records ([`read`]), filters become conditions ([`filters`]), users become
-//! accounts and connectors operators ([`peers`]), routes are settled so that the first matching one
-//! still decides ([`routing`]).
+//! accounts and connectors operators ([`peers`]), routes are resolved so that the first matching
+//! one still decides ([`routing`]).
 
 mod filters;
 mod peers;
@@ -70,7 +70,7 @@ pub fn convert(sources: &[Source]) -> Result<Converted, Refused> {
 }
 
 impl Record {
-    /// A value that says something: not `None`, `ND` or nothing.
+    /// A value that is set: not `None`, `ND` or empty.
     fn given(&self, key: &str) -> Option<&str> {
         let value = self.get(key)?;
         (!["", "None", "none", "ND"].contains(&value)).then_some(value)

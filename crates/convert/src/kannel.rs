@@ -169,7 +169,7 @@ fn core(group: &Group, draft: &mut Draft, notes: &mut Notes) {
             .set("delays", list(&[format!("{}s", value.max(1))]));
     }
     if let Some(entry) = group.get("sms-resend-retry") {
-        // -1 is for ever, as without our key; 0 resends is one attempt.
+        // -1 means for ever, as without the key here; 0 resends is one attempt.
         if let Ok(resends) = entry.value.parse::<u32>() {
             draft.retry.set("max_attempts", resends.saturating_add(1));
         }

@@ -1,8 +1,9 @@
-//! From the configuration of other products to ours: Kannel's files, and what Jasmin's jcli shows.
+//! Converts the configuration of other products: Kannel's files, and the output of Jasmin's jcli.
 //!
 //! Called by `smsc convert`. Pure: text in, text out; other files are read through a function that
-//! the caller gives. Keeps true that the TOML passes `smsc check-config`, and that nothing is left
-//! out silently: whatever has no counterpart becomes a [`Note`] with its line and a cure.
+//! the caller gives. Guarantees that the TOML passes `smsc check-config`, and that nothing is left
+//! out silently: whatever has no counterpart becomes a [`Note`] with its line and what to do
+//! instead.
 
 mod draft;
 pub mod jasmin;

@@ -1,7 +1,7 @@
-//! From rules that are asked in order to routes of which the most specific one wins.
+//! Converts rules that are tried in order into routes of which the most specific one wins.
 //!
-//! Other products ask their routes one after the other, or every connection whether it wants the
-//! message. Ours are chosen by the longest prefix, then by the account. [`settle`] gives every
+//! Other products try their routes one after the other, or ask every connection whether it takes
+//! the message. Ours are chosen by the longest prefix, then by the account. [`settle`] gives every
 //! combination of conditions that can hold together a route of its own, so that both agree on every
 //! message, and leaves out those that change nothing.
 
@@ -20,7 +20,7 @@ pub(super) struct Rule {
     pub prefix: String,
     /// Only messages of this account.
     pub account: Option<String>,
-    /// Nobody when empty: such messages are refused.
+    /// No target when empty: such messages are refused.
     pub to: Steps,
     /// Where it comes from.
     pub place: Place,
@@ -48,7 +48,7 @@ pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
         let Some(rule) = reached(&wanted).map(|index| &rules[index]) else {
             continue;
         };
-        // What a message would get without a route for this very condition.
+        // The target of a message without a route for this condition.
         let otherwise = kept
             .iter()
             .filter(|kept| covers(&condition(kept), &wanted))
@@ -186,7 +186,7 @@ mod tests {
             rule("", None, "c"),
         ];
         let (kept, unreached) = settle(&rules);
-        // Ours would ask for the account only among equal prefixes, so 44 needs nothing more.
+        // Routes here compare the account only among equal prefixes, so 44 needs nothing more.
         assert_eq!(shown(&kept), ["/*/c", "/acme/b", "44/*/a"]);
         assert!(unreached.is_empty());
         let turned = [rules[1].clone(), rules[0].clone(), rules[2].clone()];

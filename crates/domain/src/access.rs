@@ -1,4 +1,4 @@
-//! Who may do what with the admin API: roles, each of which may do all that the one before may.
+//! Roles of the admin API; each includes the permissions of the one before.
 //!
 //! Used by the route table of `http`, by the token store and by the command line.
 
@@ -7,8 +7,8 @@ use std::fmt;
 /// What the bearer of a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Looks: everything but what messages say. Numbers are shown, because whoever answers a
-    /// customer's question knows the number already; the text is nobody's business.
+    /// Reads everything except message texts. Numbers are shown, because support staff already have
+    /// the customer's number; texts are private.
     Read,
     /// Commands queues, binds, messages and the node, and sees texts.
     Operate,

@@ -1,9 +1,9 @@
 //! Checking an ESME's password: plain (constant time) or an argon2id hash.
 //!
-//! argon2id costs tens of milliseconds and megabytes on purpose, so the caller runs
-//! [`Passwords::verify`] on a blocking thread, not too many at once, and a password that was right once is remembered as a
-//! keyed digest in RAM: an ESME that re-binds a hundred sessions pays once. Wrong passwords are
-//! never remembered; they always cost the full price. Errors fail closed.
+//! argon2id costs tens of milliseconds and megabytes on purpose, so the caller runs [`Passwords::verify`] on
+//! a blocking thread, not too many at once, and a verified password is remembered as a keyed digest in RAM:
+//! an ESME that re-binds a hundred sessions pays once. Wrong passwords are never remembered; they always cost
+//! the full price. Errors fail closed.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -25,11 +25,11 @@ pub fn memory_kib(stored: &str) -> Option<u32> {
     is_hash(stored).then(|| params.m_cost())
 }
 
-/// Verifies passwords and remembers the right ones.
+/// Verifies passwords and remembers the verified ones.
 pub struct Passwords {
     /// Random per process: digests are useless outside it.
     key: [u8; 16],
-    /// system_id → digest of (stored hash, password) that was right.
+    /// system_id → digest of (stored hash, password) that was verified.
     verified: Mutex<HashMap<Box<str>, [u8; 16]>>,
 }
 
@@ -88,7 +88,7 @@ impl Passwords {
     }
 
     /// The answer if it is cheap: always for a plain password, and for a hash when the same
-    /// password was right before. `None`: call [`Passwords::verify`] on a blocking thread.
+    /// password was verified before. `None`: call [`Passwords::verify`] on a blocking thread.
     pub fn verify_cached(&self, system_id: &str, stored: &str, given: &[u8]) -> Option<bool> {
         if !is_hash(stored) {
             return Some(stored.as_bytes().ct_eq(given).into());
@@ -100,7 +100,7 @@ impl Passwords {
     }
 
     /// Keyed digest of the stored hash and the password; the stored one is part of it, so a changed
-    /// configuration forgets what was right.
+    /// configuration invalidates it.
     pub fn digest(&self, stored: &str, given: &[u8]) -> [u8; 16] {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         hasher.write_usize(stored.len());

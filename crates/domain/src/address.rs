@@ -32,7 +32,7 @@ pub fn mask(address: &[u8]) -> String {
 }
 
 /// A keyed hash of the number, 16 hexadecimal digits: equal numbers look equal, and without the key
-/// nobody can find the number by trying.
+/// the number cannot be found by trying.
 pub fn hash(key: &[u8; 16], address: &[u8]) -> String {
     let mut hasher = SipHasher24::new_with_key(key);
     hasher.write(normalise(address));

@@ -15,7 +15,7 @@ pub struct Network {
     mask: u128,
 }
 
-/// Who may bind; empty means everybody.
+/// Addresses that may bind; empty means all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowList {
     networks: Vec<Network>,
@@ -77,7 +77,7 @@ impl AllowList {
         Ok(Self { networks })
     }
 
-    /// Whether a peer at this address may come in.
+    /// Whether a peer at this address may connect.
     pub fn allows(&self, address: IpAddr) -> bool {
         self.networks.is_empty()
             || self

@@ -1,17 +1,17 @@
-//! How fast an operator is sent to after it has said that it is too much: additive increase,
-//! multiplicative decrease (AIMD), as for a congested network.
+//! The sending rate to an operator after throttling: additive increase, multiplicative decrease (AIMD), as
+//! in congestion control.
 //!
-//! Used by the queue of an operator, one per node. A refusal halves the rate, beginning from what was
-//! really sent in the last second, down to a floor. Then it is judged whether that has helped. Where
-//! too much was sent, half as much brings fewer refusals; an operator that refuses the same part of it
-//! means something else, such as one network behind it, and the rest must not be starved for that: its
-//! refusals do not count until the limit has gone, and that share of them is expected for ten minutes: only
-//! more than chance makes of it counts then. Refusals that go on far below the refused rate are judged
-//! again, and after two minutes they only slow the climb: whatever was concluded from bad luck ends.
+//! Used by the queue of an operator, one per node. A refusal halves the rate, beginning from the actual
+//! rate of the last second, down to a floor. Then the effect is evaluated. If the rate was too high, half
+//! of it brings fewer refusals. An operator that refuses the same share means something else, such as one
+//! network behind it, and the other messages must not be slowed for that: its refusals do not count until
+//! the limit is lifted, and that share is considered normal for ten minutes: only a significantly higher
+//! share counts then. Refusals that go on far below the refused rate are evaluated again, and after two
+//! minutes they only slow the rise, so that a conclusion drawn from bad luck does not last.
 //!
-//! While nothing is refused, the rate climbs by a twentieth a second, and faster where it was never
-//! refused, until it is the configured one, or twice the one that the limit began with: then the limit
-//! goes. Time comes in. Nothing is counted per message while there is no limit.
+//! While nothing is refused, the rate rises by a twentieth a second, and faster where it was never refused,
+//! until it is the configured one, or twice the one that the limit began with: then the limit is lifted.
+//! The caller passes the time. Nothing is counted per message while there is no limit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -21,29 +21,32 @@ pub const FLOOR: f64 = 1.0;
 /// The first rate that is halved is at least this: the first messages after a rest tell little.
 const START: f64 = 10.0;
 const SECOND: Duration = Duration::from_secs(1);
-/// Answers to what was under way when the rate was halved come within this time: they say nothing new.
+/// Answers to messages under way when the rate was halved come within this time and are ignored.
 const SETTLES: Duration = Duration::from_millis(500);
 /// Nothing is concluded from fewer messages.
 const SAMPLE: f64 = 10.0;
-/// Nor, where a share of refusals is expected, from fewer than would bring so many of them.
+/// Nor, if a share of refusals is expected, from fewer messages than would produce this many of
+/// them.
 const EXPECTED: f64 = 3.0;
-/// With such a share of refusals there is no doubt: less is taken than is sent.
+/// Above this share of refusals, the rate is certainly too high.
 const MOST: f64 = 0.5;
-/// So long the share of refusals that half the rate did not change is taken for the operator's own.
+/// How long a share of refusals that half the rate did not change is considered normal for the
+/// operator.
 const KNOWN: Duration = Duration::from_secs(600);
 /// Over these times refusals are counted.
 const WINDOWS: [Duration; 2] = [SECOND, Duration::from_secs(10)];
 /// So few are never many.
 const FEW: u32 = 2;
-/// Refusals are more than chance makes of an expected share beyond so many standard deviations.
+/// Refusals are significant beyond this many standard deviations of the expected share.
 const DEVIATIONS: f64 = 3.0;
-/// Half the rate has not helped when there is still so much of the share of refusals.
+/// Half the rate has not helped if this much of the share of refusals remains.
 const STEADY: f64 = 0.5;
-/// Refusals that go on below this part of the refused rate are judged again: they keep it from climbing.
+/// Refusals that go on below this part of the refused rate are evaluated again: they prevent its rise.
 const NEAR: f64 = 0.9;
 /// After a refusal the rate does not climb for this time.
 const QUIET: Duration = Duration::from_secs(2);
-/// So long after it was halved, a refusal only slows the climb: few refusals must not hold it for good.
+/// This long after it was halved, a refusal only slows the rise: few refusals must not keep it low for
+/// good.
 const HELD: Duration = Duration::from_secs(120);
 /// A climb that is slowed has this part of its speed.
 const CREEP: f64 = 0.1;
@@ -53,12 +56,12 @@ const CLIMB: f64 = 0.05;
 const CLIMB_ABOVE: f64 = 0.1;
 /// Least climb, messages per second each second.
 const LEAST_CLIMB: f64 = 0.5;
-/// The limit goes at so many times the rate that it began with.
+/// The limit is lifted at this many times the rate that it began with.
 const ENOUGH: f64 = 2.0;
 /// Tokens are kept for this part of a second.
 const KEPT: f64 = 0.25;
-/// Refusals count when they are more than chance makes of this share of what was sent, in a second or in
-/// ten: a few are what a full pipe has.
+/// Refusals count if they are significantly more than this share of the sent messages, in a second or in
+/// ten: a few are normal at full rate.
 const MANY: f64 = 0.05;
 /// The same for refusals that may be about single subscribers.
 const MANY_DOUBTFUL: f64 = 0.1;
@@ -132,8 +135,8 @@ pub enum Refusal {
 // === impl Backoff ===
 
 impl Backoff {
-    /// Called every 100 ms or so: notes how much has been sent in all, and climbs. True when this has
-    /// ended the limit.
+    /// Called every 100 ms or so: records how much has been sent in all, and raises the rate. True
+    /// when this has lifted the limit.
     pub fn tick(&mut self, now: Instant, sent_total: u64, configured: Option<f64>) -> bool {
         // The youngest sample that is a second old is the one to measure from.
         while self
@@ -162,7 +165,7 @@ impl Backoff {
         ends
     }
 
-    /// The operator has refused a message because it is too much. True when this has lowered the rate.
+    /// The operator has throttled a message. True when this has lowered the rate.
     ///
     /// `sent_total` as in [`Backoff::tick`]; `configured`: the operator's rate, if it has one.
     pub fn refused(
@@ -229,7 +232,7 @@ impl Backoff {
         Some(limit.tokens.max(0.0) as u32)
     }
 
-    /// So many have gone. More than was allowed is paid back before the next one goes.
+    /// This many were sent. Sending above the limit is compensated before the next one.
     pub fn spend(&mut self, messages: u32) {
         if let Some(limit) = &mut self.limit {
             limit.tokens -= f64::from(messages);
@@ -324,7 +327,7 @@ impl Limit {
         }
     }
 
-    /// Whether a share of refusals can be told from these of so many messages.
+    /// Whether this many messages are enough to judge a share of refusals.
     fn is_judged(&self, now: Instant, refusals: u32, sent: f64) -> bool {
         let is_enough = match self.share {
             Some(share) => sent >= EXPECTED / share,

@@ -1,8 +1,8 @@
-//! A bind as an attempt remembers it: node and session in one number, 0 for none.
+//! A bind as stored with an attempt: node and session in one number, 0 for none.
 //!
 //! Written with every attempt by Correlation and the queues, shown by the admin API. The log line of a
-//! bind (`bound`) and `GET /v1/binds` show the same number; a session's number is counted anew when its
-//! node starts, so of two attempts with equal binds the times tell whether they are the same one.
+//! bind (`bound`) and `GET /v1/binds` show the same number; session numbers restart when a node starts,
+//! so for two attempts with equal binds the times tell whether it is the same one.
 
 /// Bits below the node.
 const NODE_SHIFT: u32 = 48;

@@ -1,10 +1,10 @@
-//! A circuit breaker: a service that fails again and again is left alone for a while.
+//! A circuit breaker: a service that fails repeatedly gets no calls for a while.
 //!
 //! Used by the resolver for its look-up service and by the queues for their operators. Closed until
-//! so many calls in a row, or such a share of the calls of ten seconds, have failed; then open for a
-//! pause, in which nobody calls; then half open: a few calls try, and either all of them succeed or
-//! the pause begins anew. Time comes in. Keeps true that only calls which [`Breaker::admit`] let
-//! through decide how a pause ends.
+//! a number of calls in a row, or a share of the calls of ten seconds, have failed; then open for a
+//! pause without calls; then half open: a few calls are tried, and either all of them succeed or the
+//! pause begins again. The caller passes the time. Guarantees that only calls which
+//! [`Breaker::admit`] let through decide how a pause ends.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub const WINDOW: Duration = Duration::from_secs(10);
 /// The window moves by this.
 const SLICE: Duration = Duration::from_secs(1);
-/// A share of fewer answers than this says nothing.
+/// A share of fewer answers than this is ignored.
 pub const LEAST_ANSWERS: u32 = 20;
 
 /// When a breaker opens and how it closes.
@@ -24,17 +24,17 @@ pub struct Limits {
     /// Share of failures among the answers of [`WINDOW`] that opens it, if there were
     /// [`LEAST_ANSWERS`]; 0: a share never does.
     pub share: f64,
-    /// How long nobody calls.
+    /// How long there are no calls.
     pub pause: Duration,
     /// Calls that try after the pause; all of them must succeed. At least 1.
     pub probes: u32,
 }
 
-/// How a breaker stands.
+/// The state of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stand {
     Closed,
-    /// Nobody calls.
+    /// No calls.
     Open,
     /// A few calls try.
     HalfOpen,
@@ -75,7 +75,7 @@ impl Limits {
         probes: 1,
     };
 
-    /// Opens after so many failures in a row; then one call at a time tries.
+    /// Opens after this many failures in a row; then one call at a time is tried.
     pub fn in_a_row(most: u32, pause: Duration) -> Self {
         Self {
             in_a_row: most.max(1),
@@ -103,7 +103,7 @@ impl Breaker {
         }
     }
 
-    /// Other limits from now on. One that can no longer open is closed.
+    /// Changes the limits. A breaker that can no longer open is closed.
     pub fn configure(&mut self, limits: Limits) {
         self.limits = limits;
         if !limits.is_on() {
@@ -116,7 +116,7 @@ impl Breaker {
         self.limits.is_on()
     }
 
-    /// Whether a call may be made now; who is told so reports how it went.
+    /// Whether a call may be made now; if so, the caller must report its outcome.
     pub fn admit(&mut self, now: Instant) -> bool {
         if self.room(now) == 0 {
             return false;
@@ -150,7 +150,7 @@ impl Breaker {
         }
     }
 
-    /// A call was answered. One that began before it opened says nothing, and is better not reported.
+    /// A call was answered. Calls that began before the breaker opened should not be reported.
     pub fn succeeded(&mut self, now: Instant) {
         match &mut self.state {
             State::Closed => {
@@ -192,21 +192,21 @@ impl Breaker {
         }
     }
 
-    /// A call that was admitted was not made after all, or its outcome says nothing.
+    /// An admitted call was not made, or its outcome does not count.
     pub fn abandoned(&mut self) {
         if let State::HalfOpen { under_way, .. } = &mut self.state {
             *under_way = under_way.saturating_sub(1);
         }
     }
 
-    /// Nobody will report on the calls that were admitted.
+    /// The outcomes of admitted calls will not be reported.
     pub fn forget_calls(&mut self) {
         if let State::HalfOpen { under_way, .. } = &mut self.state {
             *under_way = 0;
         }
     }
 
-    /// How it stands at this moment: an open one whose pause is over is half open.
+    /// The current state: an open breaker whose pause is over is half open.
     pub fn stand(&self, now: Instant) -> Stand {
         match self.state {
             State::Closed => Stand::Closed,

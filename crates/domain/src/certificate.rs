@@ -1,4 +1,4 @@
-//! Certificates of clients: what one has shown, and which one an account wants to see.
+//! Client certificates: what a client presented, and what an account requires.
 
 /// What a fingerprint begins with, where it is written.
 const FINGERPRINT: &str = "sha256:";
@@ -23,7 +23,7 @@ pub enum Wanted {
 // === impl Shown ===
 
 impl Shown {
-    /// Whether it is the one that is wanted. Names are compared without regard to case.
+    /// Whether the certificate matches. Names are compared without regard to case.
     pub fn is(&self, wanted: &Wanted) -> bool {
         match wanted {
             Wanted::Fingerprint(fingerprint) => self.fingerprint == *fingerprint,

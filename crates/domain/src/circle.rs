@@ -1,8 +1,9 @@
-//! Messages that go round in a circle between peers that send on what is for neither of them.
+//! Loop detection: messages that circulate between peers which forward messages that are for neither of
+//! them.
 //!
-//! No field of SMPP counts hops, so equal messages are counted instead: one that passes again and again
-//! within a minute is going round. Asked by ingest for what operators bring and a route sends on, under
-//! a lock; hashes only, bounded.
+//! No field of SMPP counts hops, so equal messages are counted instead: one that passes repeatedly
+//! within a minute is in a loop. Called by ingest, under a lock, for messages from operators that a
+//! route sends on; hashes only, bounded.
 
 use std::collections::HashMap;
 
@@ -23,10 +24,10 @@ pub struct Circles {
 // === impl Circles ===
 
 impl Circles {
-    /// Counts a message, by the hash of what makes it the same, and says whether it came no more than
+    /// Counts a message, by the hash of what makes it the same, and returns whether it came at most
     /// `limit` times, this one included.
     pub fn admits(&mut self, message: u64, limit: u32, now_ms: i64) -> bool {
-        // A clock that was set back begins anew as well.
+        // A clock that was set back also resets the count.
         let age = now_ms.saturating_sub(self.since);
         if !(0..WINDOW_MS).contains(&age) || self.now.len() >= MOST {
             self.before = match (0..2 * WINDOW_MS).contains(&age) {

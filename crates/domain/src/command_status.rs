@@ -1,9 +1,9 @@
-//! Names of command_status values, for configuration, logs, CDRs and the API; and what each means
-//! when it is the answer of a peer that was given a message.
+//! Names of command_status values, for configuration, logs, CDRs and the API; and what each means as
+//! the answer to a message that was sent.
 //!
 //! SMPP 3.4 §5.1.3 and SMPP 5.0 §4.7.6. [`class`] is the table of defaults that
 //! docs/smpp-conformance.md shows; an operator's own classes are in its [`super::retry::RetryPolicy`],
-//! which is asked wherever a message's fate depends on it.
+//! which is used wherever the outcome of a message depends on it.
 
 use std::ops::RangeInclusive;
 
@@ -123,10 +123,10 @@ pub enum Class {
 /// The class of a command_status other than ESME_ROK, unless an operator's configuration says
 /// otherwise.
 ///
-/// Temporary is what large providers publish as worth another try (Vonage's list for deliver_sm),
-/// and what the standard names as a passing condition. Everything that is not known to pass is
-/// permanent, vendor statuses (0x400-0x4FF) included: a message that can never be delivered must not
-/// be sent again for ten days.
+/// Temporary are statuses that large providers publish as retryable (Vonage's list for deliver_sm),
+/// and those that the standard describes as temporary. All others are permanent, vendor statuses
+/// (0x400-0x4FF) included: a message that can never be delivered must not be sent again for ten
+/// days.
 pub fn class(command_status: u32) -> Class {
     match command_status {
         ESME_RTHROTTLED | ESME_RMSGQFUL => Class::Throttled,
@@ -137,7 +137,7 @@ pub fn class(command_status: u32) -> Class {
         | ESME_RDELIVERYFAILURE
         | ESME_RUNKNOWNERR
         | ESME_RSERTYPUNAVAIL
-        // The bind was lost or of the wrong kind: says nothing about the message.
+        // The bind was lost or of the wrong kind: unrelated to the message.
         | ESME_RINVBNDSTS
         | ESME_RBINDFAIL => Class::Temporary,
         _ => Class::Permanent,

@@ -1,7 +1,7 @@
-//! The key under which an attempt is found again by the message id that the operator gave it.
+//! The key that finds an attempt by the message id that the operator assigned.
 //!
 //! Called by the correlation actor for what is sent now, and by `smsc migrate-store` for what was
-//! sent before. Keeps true that every node, and every release, makes the same key of the same id:
+//! sent before. Guarantees that every node, and every release, makes the same key from the same id:
 //! nodes that share a store find each other's attempts by it.
 
 use std::hash::Hasher;

@@ -1,7 +1,7 @@
-//! What a message costs at a target, by its destination: for routes that take the cheapest.
+//! The cost of a message at a target, by its destination: for routes with least-cost sharing.
 //!
-//! Built with the plan, asked by routes with `share = "least_cost"` only. The longest prefix wins, as
-//! in routes; what has no price is dearer than everything.
+//! Built with the plan, used by routes with `share = "least_cost"` only. The longest prefix wins, as
+//! in routes; a destination without a price is the most expensive.
 
 use super::address;
 use super::route::Trie;

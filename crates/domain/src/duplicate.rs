@@ -1,9 +1,9 @@
-//! Which submissions were accepted lately: what tells a repeated one from a new one.
+//! Recently accepted submissions, to detect duplicates.
 //!
 //! Called by `actors/ingress/duplicates.rs`. [`key`] says when two submissions are the same; [`Recent`] is a
-//! ring of the last acceptances with a map over it. Keeps true that it never holds more than its
-//! limit, that the oldest go first, and that nothing is found after its window. Time is handed in,
-//! in milliseconds of any clock that does not step back.
+//! ring of the last accepted submissions with a map over it. Guarantees that it never holds more
+//! than its limit, that the oldest are dropped first, and that nothing is found after its window.
+//! The caller passes the time, in milliseconds of any clock that does not step back.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hasher;
@@ -39,7 +39,7 @@ pub fn key<'p>(
     parameters: impl IntoIterator<Item = (u16, &'p [u8])>,
 ) -> Key {
     let mut hasher = SipHasher24::new_with_keys(KEYS.0, KEYS.1);
-    // Each with its length, so that octets do not wander from one field to the next.
+    // Each with its length, so that octets of two fields cannot be confused.
     let mut field = |octets: &[u8]| {
         hasher.write_u64(octets.len() as u64);
         hasher.write(octets);
@@ -60,7 +60,8 @@ pub fn key<'p>(
 #[derive(Debug)]
 pub struct Recent {
     entries: HashMap<Key, Entry, ahash::RandomState>,
-    /// In the order of acceptance, with the number that tells an entry from an older one of its key.
+    /// In the order of acceptance, with the number that distinguishes an entry from an older one of
+    /// its key.
     order: VecDeque<(Key, u64)>,
     next: u64,
     most: usize,
@@ -101,8 +102,8 @@ impl Recent {
         (entry.until > now).then_some(entry.id)
     }
 
-    /// Keeps an accepted submission until the end of its window. Gives how many others had to go
-    /// before the end of theirs: there was too little room.
+    /// Keeps an accepted submission until the end of its window. Returns how many others were
+    /// dropped before the end of their window for lack of room.
     pub fn keep(&mut self, key: Key, id: u64, until: i64, now: i64) -> usize {
         self.forget_ended(now);
         let number = self.next;

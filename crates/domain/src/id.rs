@@ -5,12 +5,12 @@
 //! future instead of repeating or going back. The store relies on it: rows are appended at their
 //! right edge, partitions are ranges of ids. Called by ingest for each accepted batch.
 //!
-//! What is borrowed is at most [`MAX_LEAD_MS`]. A clock that jumped ahead and was put right would
-//! otherwise leave ids that lie as far in the future as the jump was long, for as long as it was; so
-//! none are given until the clock has come near, or the ids of the wrong time were set [`Aside`].
+//! What is borrowed is at most [`MAX_LEAD_MS`]. Otherwise, after a clock jumped ahead and was
+//! corrected, ids would stay as far in the future as the jump was long; so none are assigned until
+//! the clock is near again, or the ids of the wrong time were set [`Aside`].
 //!
 //! An id is never below the acceptance of its message, and at most that much above: it bounds a
-//! search by time, but when a message was accepted says `accepted_at`.
+//! search by time, but `accepted_at` has the time of acceptance.
 
 use std::fmt;
 use std::ops::Range;
@@ -34,8 +34,8 @@ pub struct Ahead {
     pub by_ms: i64,
 }
 
-/// Ids of a time when a clock was wrong, which lie in the future still. They keep their node number
-/// to themselves until that time has come, so that no id is given twice.
+/// Ids of a time when a clock was wrong, which are still in the future. Their node number is
+/// reserved until that time has come, so that no id is given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aside {
     pub node: u8,
@@ -154,8 +154,8 @@ impl Aside {
         node(id) == self.node && (self.first..=self.last).contains(&id)
     }
 
-    /// Whether its time is not over yet at `now_ms` (Unix milliseconds): nobody else may have its node
-    /// number.
+    /// Whether its time is not over yet at `now_ms` (Unix milliseconds): its node number is still
+    /// reserved.
     pub fn is_ahead(&self, now_ms: i64) -> bool {
         self.last >= lowest_at(now_ms)
     }

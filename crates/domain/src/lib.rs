@@ -1,7 +1,7 @@
-//! The rules of the business, pure: no sockets, no clock, no store, no actors.
+//! The business rules, pure: no sockets, no clock, no store, no actors.
 //!
-//! Everything here is a value or a function of its arguments; time comes in as a parameter. Called
-//! by the actors, the store, the configuration and the HTTP layer; calls nothing of ours.
+//! Everything here is a value or a function of its arguments; time is a parameter. Called by the
+//! actors, the store, the configuration and the HTTP layer; calls no other module of this crate.
 
 pub mod access;
 pub mod account;
@@ -35,6 +35,6 @@ pub mod trace;
 pub mod validity;
 pub mod visible;
 
-/// Maps by the number of an account's or operator's queue. They are looked into several times for each
-/// message, by numbers that we give ourselves: nobody can choose keys that collide.
+/// Maps by the number of an account's or operator's queue. They are read several times for each
+/// message, by numbers that we assign ourselves, so clients cannot choose colliding keys.
 pub type ByQueue<V> = std::collections::HashMap<u32, V, ahash::RandomState>;

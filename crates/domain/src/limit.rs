@@ -2,9 +2,8 @@
 //!
 //! The generic cell rate algorithm (ITU-T I.371 annex A) keeps only the *theoretical arrival time*
 //! of the next message; a batch is granted with one subtraction and one division. Used by Throttle
-//! for accounts and operators; never grants more than `rate * t + burst` in any span `t`.
-//! [`Pace`] is the same for a limiter that many nodes share, where tokens are used later than they
-//! were granted.
+//! for accounts and operators; never grants more than `rate * t + burst` in any span `t`. [`Pace`]
+//! is the same for a limiter shared by nodes, where tokens are used later than they are granted.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Moments as people write them: a day, RFC 3339, or Unix milliseconds.
+//! Times as people write them: a day, RFC 3339, or Unix milliseconds.
 //!
 //! Used where a time is given by hand: the admin API and the command line. Days begin at midnight
 //! UTC, so that a range means the same on every machine.
@@ -14,7 +14,7 @@ pub fn parse(text: &str) -> Option<i64> {
     } else if let Ok(moment) = text.parse::<Timestamp>() {
         moment.as_millisecond()
     } else {
-        // A date with a time but no offset would be read as a date: it is nobody's midnight.
+        // A date with a time but no offset must not be read as a date.
         let day: Date = (text.len() == 10).then_some(text)?.parse().ok()?;
         day.to_zoned(TimeZone::UTC)
             .ok()?

@@ -1,8 +1,8 @@
-//! Networks that numbers belong to: names of networks, the table of number ranges, and the note by
-//! which a message's history tells its network.
+//! Networks that numbers belong to: names of networks, the table of number ranges, and the note
+//! that stores a message's network in its history.
 //!
 //! A network is a text without a meaning of its own: MCC and MNC (`23415`) or an operator's name,
-//! whatever routes are written with. Used by the resolver, the plan and the readers of the stores.
+//! whatever the routes use. Used by the resolver, the plan and the readers of the stores.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ pub fn is_name(text: &str) -> bool {
     (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-/// The note of a move that was made because the network became known, or did not: what a store keeps
-/// as the one who ordered it. `origin` tells people where the answer is from.
+/// The note of a move that was made because the network became known, or not: the store keeps it in
+/// place of who ordered the move. `origin` is the source of the answer, for people.
 pub fn note(network: &str, origin: &str) -> String {
     match network.is_empty() {
         true => format!("{UNKNOWN} ({origin})"),
@@ -50,7 +50,7 @@ pub fn note(network: &str, origin: &str) -> String {
     }
 }
 
-/// The network that a [`note`] tells, empty when it is not known; `None` when this is no note.
+/// The network in a [`note`], empty when it is not known; `None` when this is no such note.
 pub fn noted(by: &str) -> Option<&str> {
     if by.starts_with(UNKNOWN) {
         return Some("");

@@ -1,20 +1,20 @@
-//! How long the refusal of a bind is held back from who guesses: pure, by the caller's clock.
+//! How long the refusal of a bind is delayed against password guessing: pure, by the caller's
+//! clock.
 //!
-//! Refusals are counted by origin, and by account and origin. Keeps true that memory is bounded,
-//! whatever comes: two generations of entries, of which the older is forgotten as a whole when the
-//! younger is full.
+//! Refusals are counted by origin, and by account and origin. Guarantees that memory is bounded:
+//! two generations of entries, of which the older is dropped as a whole when the younger is full.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Refusals of an origin without a delay: a whole company may sit behind one address.
+/// Refusals of an origin without a delay: many users may share one address.
 pub const FREE_BY_ORIGIN: u32 = 10;
 /// Refusals of an account from an origin without a delay.
 pub const FREE_BY_ACCOUNT: u32 = 1;
 /// The first delay; each further one is twice as long.
 const FIRST: Duration = Duration::from_millis(100);
-/// Nothing is held against who has not been refused for as long.
+/// Refusals are forgotten after this time without a new one.
 const FORGOTTEN: Duration = Duration::from_secs(600);
 /// Entries of a generation.
 const GENERATION: usize = 16_384;
@@ -55,7 +55,7 @@ impl From<IpAddr> for Origin {
 // === impl Penalties ===
 
 impl Penalties {
-    /// Counts one refusal; answers how long it is held back, at most `longest`. `account` is any number
+    /// Counts one refusal; returns how long to delay it, at most `longest`. `account` is any number
     /// that stands for the name of the account, known or not.
     pub fn refuse(
         &mut self,
@@ -70,8 +70,8 @@ impl Penalties {
         delay.min(longest)
     }
 
-    /// The account has bound from there: what was wrong before was a mistake. The origin keeps its own
-    /// count, or one good account would open all others.
+    /// The account has bound from there: earlier failures were errors. The origin keeps its own count,
+    /// otherwise one known account would allow guessing for all others.
     pub fn forgive(&mut self, origin: Origin, account: u64) {
         let key = Key(origin, account | 1);
         self.young.remove(&key);
@@ -122,7 +122,7 @@ mod tests {
         };
         let of_one: Vec<u128> = (0..9).map(|_| millis(&mut penalties, 8)).collect();
         assert_eq!(of_one, [0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
-        // Others of that address have only their own mistakes against them, up to ten of all.
+        // Other accounts of that address are delayed only for their own failures, up to ten in all.
         assert_eq!(millis(&mut penalties, 20), 0);
         let of_many: Vec<u128> = (0..8)
             .map(|at| millis(&mut penalties, 30 + at * 2))

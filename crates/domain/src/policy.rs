@@ -1,7 +1,7 @@
-//! Who may send what to whom: entries of white and black lists, sets of them, and the verdict about
-//! one message.
+//! Who may send what to whom: entries of allow and block lists, sets of them, and the verdict on one
+//! message.
 //!
-//! Compiled by the plan from the configuration, asked by ingest. Pure. Keeps true that a set answers
+//! Compiled by the plan from the configuration, used by ingest. Pure. Guarantees that a set answers
 //! as if every entry were compared one after another, at a cost that does not grow with their number.
 
 mod keyword;
@@ -136,7 +136,7 @@ impl AddressSet {
         }
         set.exact.shrink_to_fit();
         set.prefixes.sort_unstable();
-        // What begins with a kept one follows right behind it.
+        // Entries that begin with a kept one follow it directly.
         set.prefixes.dedup_by(|next, kept| next.starts_with(kept));
         set.prefixes.shrink_to_fit();
         if !patterns.is_empty() {
@@ -168,7 +168,7 @@ impl AddressSet {
         behind > 0 && address.starts_with(&self.prefixes[behind - 1])
     }
 
-    /// Entries, without prefixes that others make needless.
+    /// Entries, without prefixes that are covered by others.
     pub fn len(&self) -> usize {
         let patterns = self.patterns.as_ref().map_or(0, RegexSet::len);
         self.exact.len() + self.prefixes.len() + patterns
@@ -220,7 +220,7 @@ impl Policy {
 // === impl Reason ===
 
 impl Reason {
-    /// As metrics and log lines say it.
+    /// As in metrics and log lines.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SenderBlocked => "sender_blocked",

@@ -1,18 +1,18 @@
-//! Whether a target that comes and goes counts as there: with patience in both directions.
+//! Whether a target counts as available, with a delay in both directions (failover, failback).
 //!
-//! Used by the queues of operators. A target that is away counts as there until it has been away for
-//! `failover_after`, so that a blink moves nothing; one that is back counts as away until it has been
-//! there without break for `failback_after`, so that one that comes and goes is not trusted at once.
-//! Time comes in.
+//! Used by the queues of operators. A target without a bind counts as available until that has lasted
+//! for `failover_after`, so that a short outage moves nothing; a target that is back counts as
+//! unavailable until it was bound for `failback_after` without interruption, so that an unstable one
+//! is not used at once. The caller passes the time.
 
 use std::time::{Duration, Instant};
 
 /// How long a change must last before it counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Patience {
-    /// Away for so long before it counts as away.
+    /// How long it must be away before it counts as away.
     pub failover_after: Duration,
-    /// Back for so long before it counts as there.
+    /// How long it must be back before it counts as available.
     pub failback_after: Duration,
 }
 
@@ -47,7 +47,7 @@ impl Presence {
         }
     }
 
-    /// Takes note of how it is now; gives what it counts as.
+    /// Records the current state; returns the state that counts.
     pub fn see(&mut self, is_there: bool, now: Instant, patience: Patience) -> bool {
         if is_there != self.is_there {
             // Nothing is known of the time before it first came.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_break_that_nobody_looked_at_counts_by_its_length() {
-        // Seen to be away at 10 and back at 40: it was away for longer than is borne.
+        // Seen to be away at 10 and back at 40: it was away for longer than allowed.
         run(&[
             (0, true, true),
             (10, false, true),
@@ -155,7 +155,7 @@ mod tests {
             }
         }
 
-        /// Looked at often, what counts changes only after a time without break.
+        /// With frequent checks, the state changes only after an uninterrupted time.
         #[test]
         fn a_change_counts_only_when_it_lasts(steps in proptest::collection::vec(any::<bool>(), 1..200)) {
             let start = Instant::now();
@@ -166,7 +166,7 @@ mod tests {
                 let counts = presence.see(*is_there, now, PATIENCE);
                 let first = !steps[..at].contains(&true);
                 if counts != before && !first {
-                    // A change that was over before it was looked at counts by its length.
+                    // A change that was over before the check counts by its length.
                     let upto = if counts == *is_there { at } else { at - 1 };
                     let run = steps[..=upto].iter().rev().take_while(|one| **one == counts);
                     let least = if counts { 30 } else { 5 };

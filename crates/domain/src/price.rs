@@ -1,8 +1,8 @@
-//! Prices of segments by destination, and the purses that they are paid from.
+//! Prices of segments by destination, and the balances and quotas (purses) that they are charged to.
 //!
-//! Built by the plan, asked by Ingest for accounts that are charged. Pure: what is in a purse, the
-//! stores and `actors/billing/balance.rs` know. Keeps true that the longest prefix wins, and that of two of the same length
-//! the account's own does.
+//! Built by the plan, used by Ingest for accounts that are charged. Pure: the content of purses is in the
+//! stores and `actors/billing/balance.rs`. Guarantees that the longest prefix wins, and that of two of the same
+//! length the account's own does.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ pub struct Purse {
 // === impl Prices ===
 
 impl Prices {
-    /// A table of these prefixes and prices; [`DEFAULT`] is the empty prefix. Of the same prefix given
-    /// twice, the last one stands.
+    /// A table of these prefixes and prices; [`DEFAULT`] is the empty prefix. If a prefix is given
+    /// twice, the last one wins.
     pub fn build<'p>(prices: impl IntoIterator<Item = (&'p str, u32)>) -> Self {
         let mut table = Self::default();
         for (prefix, price) in prices {
@@ -76,8 +76,8 @@ impl Tariff {
         Self { own, for_all }
     }
 
-    /// Credits of one segment to a destination, whose leading `+` is ignored; [`DEFAULT_PRICE`] when
-    /// nothing is said.
+    /// Credits of one segment to a destination, whose leading `+` is ignored; [`DEFAULT_PRICE`]
+    /// without a price.
     pub fn price(&self, destination: &[u8]) -> u32 {
         let destination = address::normalise(destination);
         let own = self.own.longest(destination);

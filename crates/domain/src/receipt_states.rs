@@ -1,7 +1,7 @@
 //! What the words and error codes of an operator's receipts mean, where they differ from SMPP 3.4
 //! Appendix B.
 //!
-//! Made of `receipt_states` of an operator, asked by `smpp::receipt::extract_with`.
+//! Built from `receipt_states` of an operator, used by `smpp::receipt::extract_with`.
 
 /// Marks a key that is an error code.
 const ERROR_KEY: &str = "err:";

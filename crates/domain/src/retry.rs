@@ -1,4 +1,4 @@
-//! What a refused attempt means: again later, never, or wait.
+//! What a refused attempt means: retry later, final, or throttled.
 //!
 //! Called when an operator answered with a status other than ESME_ROK. The built-in classes are those
 //! of [`super::command_status::class`]; configuration overrides them per status and operator.

@@ -1,9 +1,9 @@
-//! Rewriting of addresses: ordered rules, and the first one that matches an address says what becomes
-//! of its TON (SMPP 3.4 §5.2.5), NPI (§5.2.6) and digits.
+//! Rewriting of addresses: ordered rules, and the first one that matches an address rewrites its TON
+//! (SMPP 3.4 §5.2.5), NPI (§5.2.6) and digits.
 //!
-//! Built from `rewrite_in` and `rewrite_out` of accounts and operators; asked by Ingest for what comes
-//! and by the sessions for what goes. Keeps true that an address which no rule matches is untouched,
-//! and that a rule never makes an address that the standard has no room for.
+//! Built from `rewrite_in` and `rewrite_out` of accounts and operators; used by Ingest for submitted
+//! messages and by the sessions for sent ones. Guarantees that an address which no rule matches is
+//! untouched, and that a rule never makes an address that the standard has no room for.
 
 use bytes::Bytes;
 
@@ -38,7 +38,7 @@ pub struct Rule {
     pub max_length: Option<usize>,
     /// Whether there is anything but digits behind a leading plus.
     pub alphanumeric: Option<bool>,
-    /// What stands in place of the whole address.
+    /// Replacement of the whole address.
     pub replace: Option<Bytes>,
     /// Octets taken from the start.
     pub strip: usize,
@@ -88,7 +88,7 @@ impl Rule {
             }
         };
         match digits.len() {
-            // One that was longer before is not the rule's doing, but has no room either.
+            // One that was too long before the rule does not fit either.
             length if length > MAX_ADDRESS => Err(TooLong(length)),
             _ => Ok(Number {
                 ton: self.set_ton.unwrap_or(number.ton),
@@ -108,7 +108,7 @@ impl Rules {
     }
 }
 
-/// The address as the first rule that matches wants it; `None` when it stays as it is.
+/// The address rewritten by the first matching rule; `None` when it does not change.
 ///
 /// # Errors
 /// [`TooLong`] when there would be no room for it in a PDU.

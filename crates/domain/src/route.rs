@@ -1,13 +1,12 @@
 //! Routes: from destination, source and account to an ordered list of targets.
 //!
-//! A route for the network that the number belongs to wins over one without: ported numbers keep
-//! their prefix. Then a route with a regular expression wins over one without. Then the longest
-//! destination prefix wins, then the longest source prefix, then a route of the account's own over one
-//! for everybody; the empty prefix is the default and comes last. Of two that are equal in all that,
-//! which only expressions can be, the first one stands.
-//! Which network that is, is found out only for messages that such a route could take. Without
-//! expressions a look-up walks one trie and allocates nothing. Built when the configuration is (re)read, then shared
-//! behind a snapshot. Generic over the target: configuration has names, the actors queue numbers.
+//! A route for the network that the number belongs to wins over one without: ported numbers keep their
+//! prefix. Then a route with a regular expression wins over one without. Then the longest destination prefix
+//! wins, then the longest source prefix, then a route for the account over one for all; the empty prefix is
+//! the default and comes last. Of two that are equal in all that, which only expressions can be, the first
+//! one wins. The network is looked up only for messages that such a route could take. Without expressions a
+//! look-up walks one trie and allocates nothing. Built when the configuration is (re)read, then shared behind
+//! a snapshot. Generic over the target: configuration has names, the actors queue numbers.
 
 mod expression;
 mod mo;
@@ -86,7 +85,7 @@ pub struct RouteTable<T> {
     has_networks: bool,
 }
 
-/// A message as far as routes look at it. A leading `+` of the addresses is ignored.
+/// The fields of a message that routes use. A leading `+` of the addresses is ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'m> {
     pub destination: &'m [u8],
@@ -107,7 +106,7 @@ struct BySource {
 // === impl RouteTable ===
 
 impl<T> RouteTable<T> {
-    /// A table of these routes; of two with the same conditions the first one stands.
+    /// A table of these routes; of two with the same conditions the first one wins.
     pub fn build(entries: impl IntoIterator<Item = Route<T>>) -> Self {
         let routes: Vec<Route<T>> = entries.into_iter().collect();
         let mut table = Self {
@@ -195,7 +194,7 @@ impl<T> RouteTable<T> {
     }
 }
 
-/// Puts a route into a trie; one that is there already stands.
+/// Puts a route into a trie, unless there is one already.
 fn add<T>(table: &mut Trie<BySource>, route: &Route<T>, index: usize) {
     let prefix = address::normalise(route.prefix.as_bytes());
     let at = table.entry(prefix).get_or_insert_default();
@@ -241,10 +240,9 @@ impl BySource {
 impl<T> Route<T> {
     /// The target of a message: the first step with an available target, shared as the route says.
     ///
-    /// `hash` spreads messages by weight: use something stable per message, so that a retry stays where
-    /// it was. `rank` is asked where the least counts, its load or its cost. When nothing is available
-    /// the first step is chosen all the same, and the message waits there. `None` only for a route
-    /// without targets.
+    /// `hash` spreads messages by weight: use something stable per message, so that a retry keeps its
+    /// target. `rank` is used where the lowest wins, load or cost. When nothing is available the first
+    /// step is chosen, and the message waits there. `None` only for a route without targets.
     pub fn choose(
         &self,
         hash: u64,
@@ -303,8 +301,8 @@ impl<T> Route<T> {
         })
     }
 
-    /// Whether `other` comes after `current` in the order of failover: going on is a try of the same
-    /// round, going back begins a new one.
+    /// Whether `other` comes after `current` in the order of failover: going forward belongs to the
+    /// same round, going back begins a new one.
     pub fn is_later(&self, current: &T, other: &T) -> bool
     where
         T: PartialEq,
@@ -313,7 +311,7 @@ impl<T> Route<T> {
         place(other) > place(current)
     }
 
-    /// Whether it wants a regular expression to match.
+    /// Whether it has a regular expression.
     pub fn has_expression(&self) -> bool {
         self.matches.is_some() || self.source_matches.is_some()
     }
@@ -325,8 +323,8 @@ impl<T> Route<T> {
             .flat_map(|step| step.shares.iter().map(|share| &share.target))
     }
 
-    /// The same route with other targets; those that `resolve` does not know are left out, and so
-    /// are steps without any.
+    /// The same route with other targets; those unknown to `resolve` are left out, and so are steps
+    /// without any.
     pub fn map<U>(&self, mut resolve: impl FnMut(&T) -> Option<U>) -> Route<U> {
         let steps = self.steps.iter().map(|step| Step {
             shares: step
@@ -399,7 +397,7 @@ impl<T> Step<T> {
     fn choose(&self, hash: u64, available: &dyn Fn(&T) -> bool) -> Option<&T> {
         let usable = || self.shares.iter().filter(|share| available(&share.target));
         let total: u64 = usable().map(|share| u64::from(share.weight)).sum();
-        // `available` may change its mind between the passes: then whatever it allows is taken.
+        // `available` may change between the passes: then any allowed target is taken.
         by_weight(hash, total, usable()).or_else(|| usable().next().map(|share| &share.target))
     }
 
@@ -419,7 +417,7 @@ impl<T> Step<T> {
         if usable.iter().any(|share| share.weight > 0) {
             usable.retain(|share| share.weight > 0);
         }
-        // Asked once each: a load changes from one look to the next.
+        // Read once each, because a load changes between two reads.
         let ranks: Vec<f64> = usable.iter().map(|share| rank(&share.target)).collect();
         let least = ranks.iter().copied().min_by(f64::total_cmp)?;
         let equal = || {

@@ -1,15 +1,15 @@
-//! Accounts, operators, routes and policy as resources: named, versioned, compared, undone.
+//! Accounts, operators, routes and policy as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
-//! Here a body is only text, the same text for the same content. Keeps true that applying the
-//! changes of a [`difference`] to the one side gives the other, and undoing them gives it back.
+//! Here a body is only text, the same text for the same content. Guarantees that applying the
+//! changes of a [`difference`] to one side gives the other, and undoing them restores the first.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What there is of a resource.
+/// A resource as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -23,7 +23,7 @@ pub enum Kind {
     List,
     /// How fast accounts may send between some addresses.
     Limit,
-    /// What holds for every account. There is one: [`THE_POLICY`].
+    /// The policy for every account. There is one: [`THE_POLICY`].
     Policy,
 }
 
@@ -41,7 +41,7 @@ pub struct Key {
 /// All resources of a configuration with their bodies.
 pub type Resources = BTreeMap<Key, String>;
 
-/// What becomes of one resource.
+/// The change of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub key: Key,

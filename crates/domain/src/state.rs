@@ -11,9 +11,9 @@ pub const DELIVERED: u8 = 2;
 pub const EXPIRED: u8 = 3;
 /// Cancelled or replaced.
 pub const DELETED: u8 = 4;
-/// Refused for good by the network.
+/// Refused permanently by the network.
 pub const UNDELIVERABLE: u8 = 5;
-/// Taken by the operator, and no receipt was asked for: nothing more will be known.
+/// Accepted by the operator without a receipt request: no other state will become known.
 pub const ACCEPTED: u8 = 6;
 /// Handed over, and no receipt came within the correlation TTL.
 pub const UNKNOWN: u8 = 7;

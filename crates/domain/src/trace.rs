@@ -3,7 +3,7 @@
 //!
 //! Pure. Ingest decides whether a message is traced ([`Ratio`]) and keeps its context with it; every
 //! actor, on whatever node and after whatever restart, derives the same span ids ([`span_id`]), so
-//! that a step knows its parent although nobody has kept a span open for it.
+//! that a step knows its parent although no span was kept open for it.
 
 use std::hash::Hasher as _;
 
@@ -12,7 +12,7 @@ use siphasher::sip128::{Hasher128 as _, SipHasher24 as SipHasher128};
 
 /// Octets of a context in the message record.
 pub const OCTETS: usize = 16 + 8 + 1;
-/// The flag of W3C Trace Context that says that the caller records the trace.
+/// The sampled flag of W3C Trace Context.
 const SAMPLED: u8 = 0x01;
 /// Any constant key does: span ids need to differ, not to be secret.
 const KEY: [u8; 16] = *b"smsc trace steps";
@@ -32,7 +32,7 @@ pub struct TraceContext {
     pub flags: u8,
 }
 
-/// The steps of a message whose spans others refer to.
+/// The steps of a message whose spans have children or links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Accepted from an account or an operator.
@@ -70,7 +70,7 @@ impl TraceContext {
     }
 
     /// Reads a `traceparent` header (W3C Trace Context, section 3.2). `None` when it is malformed:
-    /// the standard wants it to be ignored then.
+    /// the standard requires that it is ignored then.
     pub fn parse(traceparent: &str) -> Option<Self> {
         let octets = traceparent.as_bytes();
         let [version] = hex(octets.get(..2)?)?;
@@ -140,8 +140,8 @@ impl TraceContext {
         Self { parent, ..self }
     }
 
-    /// Goes on with a step of a message: in this trace, or, when that is `old`, in a new one.
-    /// Backends look for the spans of a trace near its start and forget what comes days later.
+    /// Continues with a step of a message: in this trace, or, if that is `old`, in a new one.
+    /// Backends look for the spans of a trace near its start and drop those that come days later.
     pub fn go_on(self, message: u64, step: Step, old: bool) -> Continued {
         if !old {
             return Continued {
@@ -174,7 +174,7 @@ impl Ratio {
         Self((share * u64::MAX as f64) as u64)
     }
 
-    /// Whether it takes this message: the same answer whoever asks.
+    /// Whether it selects this message: deterministic by id.
     pub fn takes(self, message: u64) -> bool {
         // Ids follow one another; multiplied and folded they are spread evenly (SplitMix64).
         let mut hash = message.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -185,8 +185,8 @@ impl Ratio {
     }
 }
 
-/// The trace id of a message that was not traced and failed: the same on every node that is asked.
-/// `deployment` keeps the messages of two of them apart.
+/// The trace id of a message that was not traced and failed: the same on every node. `deployment`
+/// keeps the messages of two deployments apart.
 pub fn trace_of_failure(deployment: &str, message: u64) -> TraceId {
     let mut hasher = SipHasher128::new_with_key(&KEY);
     hasher.write(deployment.as_bytes());

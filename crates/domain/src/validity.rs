@@ -1,9 +1,9 @@
 //! When a message is due and when it expires.
 //!
 //! Takes the absolute times that the protocol layer parsed from schedule_delivery_time and
-//! validity_period (SMPP 3.4 §5.2.15, §5.2.16, §7.1.1) and applies default, cap and plausibility.
-//! A schedule in the past means now, as every SMSC in the field does; a validity in the past is the
-//! sender's mistake and refused, because accepting it would expire the message unheard.
+//! validity_period (SMPP 3.4 §5.2.15, §5.2.16, §7.1.1) and applies default, cap and plausibility. A
+//! schedule in the past means now, as every SMSC in the field does; a validity in the past is the
+//! sender's mistake and refused, because an accepted message would expire at once.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::command_status::{ESME_RINVEXPIRY, ESME_RINVSCHED};
 /// How far ahead a message may be scheduled: beyond it, it is a wrong clock or a wrong century.
 const MAX_SCHEDULE_AHEAD_MS: i64 = 366 * 24 * 3600 * 1000;
 
-/// How long messages may live.
+/// Validity of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
     /// For a message that names no validity period.
@@ -86,7 +86,7 @@ pub fn times(
 // === impl TimeError ===
 
 impl TimeError {
-    /// The command_status that tells the sender (SMPP 3.4 §5.1.3).
+    /// The command_status for the sender (SMPP 3.4 §5.1.3).
     pub fn command_status(self) -> u32 {
         match self {
             Self::ValidityInPast | Self::ExpiresBeforeDue => ESME_RINVEXPIRY,

@@ -1,8 +1,7 @@
-//! What others say, made safe to show: control characters and marks that turn text around are written
-//! as escapes.
+//! Makes foreign text safe to show: control characters and bidirectional marks are written as escapes.
 //!
-//! For logs and terminals, which obey such characters: a system_id could colour a screen, write a line of
-//! its own, or make `gro.live` out of `evil.org`.
+//! For logs and terminals, which interpret such characters: a system_id could colour a screen, forge a
+//! log line, or show `gro.live` for `evil.org`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

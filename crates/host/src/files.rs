@@ -1,9 +1,9 @@
-//! Files, read and written with suspicion.
+//! Safe reading and writing of files.
 //!
-//! Whoever names a file through the API must not be able to have this process wait for a pipe, read
-//! without end, or say what is in it: [`read`] takes regular files of bounded size only. What this
-//! process writes holds numbers, texts and secrets, so that nobody else may read it: [`keep_private`]
-//! once at start, [`tighten`] for what an earlier release left open.
+//! A client that names a file through the API must not be able to make this process wait for a pipe,
+//! read without end, or reveal its content: [`read`] takes regular files of bounded size only. Files
+//! that this process writes hold numbers, texts and secrets, so nobody else may read them:
+//! [`keep_private`] once at start, [`tighten`] for files of earlier releases.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _};

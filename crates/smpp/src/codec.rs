@@ -1,8 +1,8 @@
 //! Octets to PDUs: first the frame, then, inside it only, the body (SMPP 3.4 §3.2).
 //!
-//! Called by the socket loops ([`next_frame`]) and the session ([`decode`]). Two kinds of trouble
-//! are kept apart: a `command_length` that cannot be believed ends the session, everything else is
-//! [`Malformed`], answered, and the next PDU is read as if nothing had happened.
+//! Called by the socket loops ([`next_frame`]) and the session ([`decode`]). There are two kinds of
+//! errors: an implausible `command_length` ends the session, everything else is [`Malformed`],
+//! answered, and the next PDU is read normally.
 
 use bytes::{Buf, Bytes, BytesMut};
 

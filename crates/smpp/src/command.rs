@@ -87,7 +87,7 @@ impl CommandId {
     }
 
     /// Whether a request of this kind is answered at all: outbind and alert_notification are not
-    /// (§4.1.7, §4.12.1), and a request nobody knows is answered by generic_nack instead.
+    /// (§4.1.7, §4.12.1), and an unknown request is answered by generic_nack instead.
     pub const fn has_response(self) -> bool {
         !self.is_response() && self.response().is_known()
     }

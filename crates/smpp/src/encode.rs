@@ -37,7 +37,7 @@ pub fn encode_submit_sm_resp(
     });
 }
 
-/// What stands in the answer to a submission besides its status.
+/// The fields of the answer to a submission besides its status.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SubmitRespTail<'a> {
     /// The message's id, empty for none.
@@ -46,7 +46,7 @@ pub struct SubmitRespTail<'a> {
     pub congestion: Option<u8>,
 }
 
-/// Appends submit_sm_resp or data_sm_resp (§4.4.2, §4.7.2): an error that says nothing more has no
+/// Appends submit_sm_resp or data_sm_resp (§4.4.2, §4.7.2): an error without further fields has no
 /// body.
 pub fn encode_message_resp(
     out: &mut BytesMut,
@@ -127,8 +127,9 @@ pub fn encode_generic_nack(out: &mut BytesMut, sequence: u32, status: CommandSta
     encode_empty_resp(out, CommandId::GENERIC_NACK, sequence, status);
 }
 
-/// Appends the refusal of any request: its own response with an error, or generic_nack when nobody
-/// knows the operation. Appends nothing for what is never answered (outbind, alert_notification).
+/// Appends the refusal of any request: its own response with an error, or generic_nack for an
+/// unknown operation. Appends nothing for requests that are never answered (outbind,
+/// alert_notification).
 pub fn encode_error_resp(
     out: &mut BytesMut,
     request: CommandId,

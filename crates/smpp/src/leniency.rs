@@ -1,9 +1,9 @@
-//! What is forgiven to a peer: real ESMEs and operators deviate from the standard in known ways.
+//! Tolerated deviations of a peer: real ESMEs and operators deviate from the standard in known ways.
 //!
 //! One value per account or operator, read by [`super::codec::decode`]. Whatever is accepted here is
 //! kept verbatim, so that the layers above can still refuse it with a better reason.
 //!
-//! Never forgiven: `sm_length` reaching past the PDU (ESME_RINVMSGLEN) and a mandatory field of a
+//! Never tolerated: `sm_length` reaching past the PDU (ESME_RINVMSGLEN) and a mandatory field of a
 //! request that is absent.
 
 /// Which deviations the decoder accepts. [`Default`] is lenient, [`Leniency::strict`] the standard.
@@ -12,7 +12,8 @@ pub struct Leniency {
     /// Octets by which a C-octet string may exceed the standard's maximum: 24-digit addresses and
     /// 70-octet message ids exist. Passwords have their own limit.
     pub c_string_extra: usize,
-    /// Octets of a password without its NUL: the standard says 8 (§5.2.2), providers hand out more.
+    /// Octets of a password without its NUL: the standard allows 8 (§5.2.2), providers assign
+    /// longer ones.
     pub password_max: usize,
     /// A last C-octet string that lacks its NUL ends with the PDU.
     pub missing_final_nul: bool,
@@ -20,7 +21,7 @@ pub struct Leniency {
     pub non_ascii: bool,
     /// Octets after the last field of a PDU without optional parameters are ignored.
     pub trailing_octets: bool,
-    /// A last TLV that is cut short is dropped and [`super::Tlvs::is_incomplete`] tells of it.
+    /// A truncated last TLV is dropped and [`super::Tlvs::is_incomplete`] is true.
     pub incomplete_trailing_tlv: bool,
     /// A known TLV of another length than the standard's is kept raw (2-octet sar_total_segments).
     pub tlv_lengths: bool,

@@ -4,7 +4,7 @@
 //! move bytes and execute what [`session::Session`] tells them. Nothing in here reads a clock, opens
 //! a socket or knows an actor.
 //!
-//! What it keeps true:
+//! Invariants:
 //! - a frame is cut by its `command_length` first and nothing inside a body is read past it, so one
 //!   bad body never disturbs the PDU that follows (§3.2);
 //! - every request that can be answered is answered, on its own `sequence_number`, with the status

@@ -33,7 +33,7 @@ pub struct Pdu {
     pub status: CommandStatus,
     /// `sequence_number` (§5.1.4).
     pub sequence: u32,
-    /// What it says; determines `command_id`.
+    /// The body; determines `command_id`.
     pub body: Body,
 }
 
@@ -184,8 +184,8 @@ impl Pdu {
 
     /// Appends the whole PDU.
     ///
-    /// A response with an error status and nothing to say has no body (§4.1.2, §4.4.2);
-    /// deliver_sm_resp keeps its one NUL, since §4.6.2 knows no such exception.
+    /// A response with an error status and no fields has no body (§4.1.2, §4.4.2); deliver_sm_resp
+    /// keeps its one NUL, since §4.6.2 knows no such exception.
     pub fn encode(&self, out: &mut BytesMut) {
         let command_id = self.command_id();
         let bare = command_id.is_response()

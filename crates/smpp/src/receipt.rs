@@ -1,8 +1,8 @@
-//! Delivery receipts: the text of SMPP 3.4 Appendix B, and the TLVs of §5.3.2 that say it better.
+//! Delivery receipts: the text of SMPP 3.4 Appendix B, and the TLVs of §5.3.2.
 //!
-//! Written for accounts ([`format()`]), read from operators ([`extract`]). No two operators write the
-//! text alike, so reading is forgiving: any order and case of the keys, missing parts, odd state
-//! words, text before and after, octets or UCS-2. What identifies a message (id, err) is kept
+//! Written for accounts ([`format()`]), read from operators ([`extract`]). Operators write the text
+//! in different ways, so reading is tolerant: any order and case of the keys, missing parts, odd
+//! state words, text before and after, octets or UCS-2. What identifies a message (id, err) is kept
 //! verbatim.
 
 use std::fmt::Write as _;
@@ -60,9 +60,9 @@ const TEXT_MAX: usize = 20;
 pub struct ReceiptText {
     /// `id`: the id submit_sm_resp gave, verbatim.
     pub id: Bytes,
-    /// `sub`: messages submitted, 0 if not told.
+    /// `sub`: messages submitted, 0 if missing.
     pub sub: u32,
-    /// `dlvrd`: messages delivered, 0 if not told.
+    /// `dlvrd`: messages delivered, 0 if missing.
     pub dlvrd: u32,
     /// `submit date`, unix milliseconds; read and written as UTC.
     pub submit_date_ms: Option<i64>,
@@ -76,17 +76,17 @@ pub struct ReceiptText {
     pub text: Bytes,
 }
 
-/// What a receipt says, from TLVs and text together.
+/// The content of a receipt, from TLVs and text together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
     /// The id under which the peer accepted the message, verbatim.
     pub message_id: Bytes,
     /// `message_state` (§5.2.28).
     pub state: u8,
-    /// The network's error, empty if none was told: three or more digits from network_error_code,
+    /// The network's error, empty if there is none: three or more digits from network_error_code,
     /// or `err` of the text verbatim.
     pub error: Bytes,
-    /// When the state was reached, unix milliseconds; when the receipt came, if it does not say.
+    /// When the state was reached, unix milliseconds; when the receipt came, if it has none.
     pub done_at_ms: i64,
     /// Whether more is to come: an intermediate notification, or a state that is not final.
     pub intermediate: bool,
@@ -109,7 +109,7 @@ pub const fn state_word(state: u8) -> &'static str {
 }
 
 /// The `message_state` a word means, in any case and in the spellings operators use (ACKED, FAILED,
-/// DELIVERED, a lone digit). `None` for a word nobody has seen.
+/// DELIVERED, a lone digit). `None` for an unknown word.
 pub fn state_from_word(word: &[u8]) -> Option<u8> {
     /// Beginnings that are enough to know the word.
     const BEGINNINGS: [(&[u8], u8); 17] = [
@@ -216,8 +216,8 @@ fn has_state(deliver_sm: &DeliverSm) -> bool {
             .is_some_and(|fields| state_from_word(fields.stat).is_some() || count(fields.dlvrd) > 0)
 }
 
-/// Whether a deliver_sm that is not marked as a receipt reads like one: its esm_class says that it is
-/// an ordinary message, but its text has an id and a state that is known.
+/// Whether a deliver_sm that is not marked as a receipt reads like one: its esm_class is that of an
+/// ordinary message, but its text has an id and a state that is known.
 pub fn reads_like_one(deliver_sm: &DeliverSm) -> bool {
     if deliver_sm.esm_class & ESM_TYPE != 0 {
         return false;
@@ -234,9 +234,9 @@ pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
 }
 
 /// Reads a receipt: TLVs first, the text (short_message or message_payload, 8-bit or UCS-2) for what
-/// they do not say. `None` if no message id or no state is found in either; a state word nobody
-/// knows is UNKNOWN, and a text without one that counts delivered messages is DELIVERED. `states`
-/// come before both.
+/// they lack. `None` if no message id or no state is found in either; an unknown state word is
+/// UNKNOWN, and a text without one that counts delivered messages is DELIVERED. `states` take
+/// precedence over both.
 pub fn extract_with(
     deliver_sm: &DeliverSm,
     now_ms: i64,
@@ -255,7 +255,7 @@ pub fn extract_with(
     let error = tlvs
         .get(tag::NETWORK_ERROR_CODE)
         .and_then(network_error)
-        // A network without an error says less than the operator's own code.
+        // A network error of 0 is less specific than the operator's own code.
         .filter(|code| code != NO_ERROR || fields.err.is_empty())
         .unwrap_or_else(|| text.slice_ref(fields.err));
     let error = error.slice(..error.len().min(ERROR_MAX));

@@ -1,10 +1,10 @@
 //! One SMPP session, either side, without socket and clock (SMPP 3.4 §2.2 - §2.9).
 //!
 //! The session actors feed it frames and instants, execute the [`Event`]s and flush `out`. It answers
-//! by itself what needs no decision: enquire_link, malformed bodies, unknown operations and requests
-//! of the wrong state. Everything else is handed up.
+//! requests that need no decision itself: enquire_link, malformed bodies, unknown operations and
+//! requests of the wrong state. Everything else goes to the caller.
 //!
-//! What it keeps true:
+//! Invariants:
 //! - every request that can be answered is answered once, here or by the caller (`Event::Request`);
 //! - every context given to [`Session::send`] comes back: as `Response`, as expired, or in
 //!   [`Session::take_lost`]; an expired one may come once more as a late `Response`;
@@ -42,7 +42,7 @@ fn negotiated(peer: u8, ours: u8) -> u8 {
     }
 }
 
-/// The protocol core of one connection; `T` is what the caller wants back with each answer.
+/// The protocol core of one connection; `T` is the caller's context, returned with each answer.
 #[derive(Debug)]
 pub struct Session<T> {
     config: SessionConfig,
@@ -72,7 +72,7 @@ enum Pending {
     },
 }
 
-// === impl Session: what the caller asks ===
+// === impl Session: calls of the owner ===
 
 impl<T: Clone> Session<T> {
     /// A connection that was opened now.
@@ -167,7 +167,8 @@ impl<T: Clone> Session<T> {
         may_send
     }
 
-    /// Server: asks the peer, which we have called, to bind (§4.1.7). Does nothing unless open.
+    /// Server: sends outbind to the peer that we have connected to (§4.1.7). Does nothing unless
+    /// open.
     pub fn outbind(&mut self, outbind: Outbind, out: &mut BytesMut) {
         if self.state == State::Open {
             let sequence = self.window.reserve_sequence();
@@ -198,8 +199,8 @@ impl<T: Clone> Session<T> {
         }
     }
 
-    /// The peer says nothing more, so that no request of ours can be answered any more. What it has
-    /// asked, unbind included, may still be answered.
+    /// The peer sends nothing more, so our requests can no longer be answered. Its own requests,
+    /// unbind included, can still be answered.
     pub fn finish(&mut self) {
         if self.state != State::Leaving {
             self.close();
@@ -221,7 +222,7 @@ impl<T: Clone> Session<T> {
         }
     }
 
-    /// Whether an enquire_link of ours has found no sign of life yet.
+    /// Whether our enquire_link is still unanswered.
     pub fn is_enquiring(&self) -> bool {
         self.watch.is_enquiring()
     }
@@ -292,13 +293,13 @@ impl<T: Clone> Session<T> {
         self.window.iter().map(|(_, entry)| &entry.item)
     }
 
-    /// Where the session stands.
+    /// The state of the session.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The peer's version: of its bind, or of sc_interface_version in its bind_resp; 0x34 when it
-    /// did not say, since many servers of 3.4 leave it out. Below 0x34 send no TLVs (§2.10).
+    /// The peer's version: of its bind, or of sc_interface_version in its bind_resp; 0x34 if that
+    /// is missing, since many servers of 3.4 leave it out. Below 0x34 send no TLVs (§2.10).
     pub fn peer_version(&self) -> u8 {
         self.peer_version
     }
@@ -317,13 +318,13 @@ impl<T: Clone> Session<T> {
         }
     }
 
-    /// Server: what the account that wants to bind speaks, whatever its bind says. Before
+    /// Server: overrides the version of the account that binds. Call it before
     /// [`Self::accept_bind`].
     pub fn set_peer_version(&mut self, version: u8) {
         self.peer_version = version;
     }
 
-    /// Server: what is forgiven to the account that has bound.
+    /// Server: tolerated deviations of the account that has bound.
     pub fn set_leniency(&mut self, leniency: Leniency) {
         self.config.leniency = leniency;
     }

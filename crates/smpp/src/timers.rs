@@ -1,7 +1,7 @@
 //! The timers of a session as pure values (SMPP 3.4 §2.8, §7.2).
 //!
-//! The session core keeps one [`Watch`] and asks it what is due; nobody here reads a clock. A timer
-//! of zero is off.
+//! The session core keeps one [`Watch`] and asks it what is due; nothing here reads a clock. A
+//! timer of zero is off.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub enum Phase {
     Closed,
 }
 
-/// What has to be done when a timer has run out.
+/// The action when a timer has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Nothing yet.
@@ -101,13 +101,13 @@ impl Watch {
         self.phase = Phase::Closed;
     }
 
-    /// A PDU came: the peer lives, whatever it said.
+    /// A PDU arrived: the peer is alive.
     pub fn received(&mut self, now: Instant) {
         self.last_received = now;
         self.enquire_sent_at = None;
     }
 
-    /// Whether an enquire_link of ours has found no sign of life yet.
+    /// Whether our enquire_link is still unanswered.
     pub fn is_enquiring(&self) -> bool {
         self.enquire_sent_at.is_some()
     }
@@ -125,7 +125,7 @@ impl Watch {
         }
     }
 
-    /// When to ask again.
+    /// When the next enquire_link is due.
     pub fn next_deadline(&self, timers: &Timers) -> Option<Instant> {
         self.earliest(timers).map(|(deadline, _)| deadline)
     }

@@ -1,8 +1,8 @@
 //! Optional parameters of a PDU (SMPP 3.4 §3.2.4, §5.3), carried as the octets that were received.
 //!
-//! Used by every PDU that allows them and by whoever forwards a message: order, unknown tags,
+//! Used by every PDU that allows them and wherever a message is forwarded: order, unknown tags,
 //! repeated tags and odd lengths pass from one side to the other untouched. Invariant: the octets
-//! are whole TLVs; what the codec cut off is told by [`Tlvs::is_incomplete`].
+//! are whole TLVs; [`Tlvs::is_incomplete`] tells whether the codec cut something off.
 
 use bytes::{BufMut, Bytes, BytesMut};
 

@@ -19,7 +19,7 @@ const SLACK: usize = 64;
 /// One outstanding request.
 #[derive(Clone, Debug)]
 pub struct Entry<T> {
-    /// What the caller wants back with the answer.
+    /// The caller's context, returned with the answer.
     pub item: T,
     /// When it was sent.
     pub sent_at: Instant,
@@ -81,7 +81,7 @@ impl<T> Window<T> {
         }
     }
 
-    /// Takes a place and a sequence number; gives the item back when there is no room.
+    /// Reserves a place and a sequence number; returns the item when the window is full.
     ///
     /// # Errors
     /// The item itself when the window is full.

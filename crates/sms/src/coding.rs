@@ -1,5 +1,5 @@
-//! What a data coding scheme says of the octets: 3GPP TS 23.038 §4 ([`Dcs`]), and the octet
-//! `data_coding` of SMPP 3.4 §5.2.19, whose upper half means the same ([`fn@coding`]).
+//! The meaning of a data coding scheme: 3GPP TS 23.038 §4 ([`Dcs`]), and the octet `data_coding` of
+//! SMPP 3.4 §5.2.19, whose upper half means the same ([`fn@coding`]).
 //!
 //! Called wherever text is read, written or counted. Every one of the 256 values has an answer.
 
@@ -17,7 +17,7 @@ pub enum Charset {
     Ucs2,
 }
 
-/// What waits, when a message is there to say that something waits (§4).
+/// The kind of waiting message that a message-waiting indication announces (§4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Indication {
     Voicemail,
@@ -150,7 +150,7 @@ fn in_general_group(data_coding: u8, charset: u8) -> u8 {
 
 impl Dcs {
     /// Takes a data coding scheme apart. Reserved groups and character sets are the default
-    /// alphabet, as §4 asks of a receiver.
+    /// alphabet, as §4 requires of a receiver.
     #[must_use]
     pub fn parse(dcs: u8) -> Self {
         match dcs & GROUP {

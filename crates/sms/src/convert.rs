@@ -1,8 +1,8 @@
-//! From the alphabet of one peer to that of another.
+//! Conversion from the alphabet of one peer to that of another.
 //!
-//! `data_coding` 0 means "your default", and every SMSC and ESME has its own idea of it:
-//! [`Alphabet`] says which. Called where text changes sides; what characters a side lacks become is
-//! the [`Policy`]'s business, never a cut and never an empty message.
+//! `data_coding` 0 means "your default", which differs between SMSCs and ESMEs: [`Alphabet`] says
+//! which it is. Called where text goes from one peer to another; [`Policy`] decides what happens to
+//! characters that an alphabet lacks; text is never cut or dropped.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ pub enum Alphabet {
     Ucs2,
 }
 
-/// What becomes of characters that an alphabet does not have.
+/// What happens to characters that an alphabet does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The whole text is sent as UCS-2.

@@ -40,7 +40,7 @@ pub struct Shifts {
     pub single: Language,
 }
 
-/// A word that names nothing that exists; says what does.
+/// An unknown name; the text lists the known ones.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{given:?} is none of {allowed}")]
 pub struct UnknownName {

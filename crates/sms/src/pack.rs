@@ -81,10 +81,11 @@ pub fn pack_text(septets: &[u8]) -> Vec<u8> {
     pack(septets, 0)
 }
 
-/// Unpacks a whole text whose number of septets is not told: all that the octets hold, less the
+/// Unpacks a whole text with an unknown number of septets: all that the octets hold, less the
 /// carriage return that fills the last of them (§6.1.2.3.1).
 ///
-/// A sender that fills with zero bits instead adds an `@` here; nothing tells it from a real one.
+/// A sender that fills with zero bits instead adds an `@` here, which cannot be distinguished from
+/// a real one.
 #[must_use]
 pub fn unpack_text(octets: &[u8]) -> Vec<u8> {
     let mut septets = unpack(octets, 0, usize::MAX);

@@ -1,10 +1,11 @@
 //! Collects the parts of long texts until they are whole (3GPP TS 23.040 §9.2.3.24.1).
 //!
-//! Used by an actor per kind of traffic; time is handed in. A *set* is what has come of one text
-//! under one key (sender, source, destination, reference and its width). Invariants: every value
-//! that was added comes back exactly once (in [`Added`], by [`Assembler::expired`],
-//! [`Assembler::evict`] or [`Assembler::take_if`]) or is still here; after `evict` gave nothing, at
-//! most `limit` parts are kept, and of finished texts no more than `limit` fingerprints.
+//! Used by an actor per kind of traffic; the caller passes the time. A *set* is the parts of one
+//! text that have arrived under one key (sender, source, destination, reference and its width).
+//! Invariants: every value that was added comes back exactly once (in [`Added`], by
+//! [`Assembler::expired`], [`Assembler::evict`] or [`Assembler::take_if`]) or is still here; after
+//! `evict` gave nothing, at most `limit` parts are kept, and of finished texts no more than `limit`
+//! fingerprints.
 
 mod finished;
 
@@ -35,8 +36,8 @@ pub enum Added<T> {
     Complete(Vec<T>),
     /// The same content at the same place is here already.
     Repeated(T),
-    /// The reference was used anew (another total, or other content at this place): the old parts
-    /// come back in order, the new one waits.
+    /// The reference was reused (another total, or other content at this place): the old parts are
+    /// returned in order, the new one waits.
     Replaced {
         /// What had come of the old text.
         given_up: Vec<T>,
@@ -48,8 +49,8 @@ pub enum Added<T> {
 pub struct Expired<T> {
     /// What had come of the text, in order.
     pub parts: Vec<T>,
-    /// All of it had come before, as parts of a text that became whole within the timeout: its
-    /// sender had not heard that they arrived, and nothing else ever came.
+    /// All parts repeat those of a text that was completed within the timeout: the sender did not
+    /// get its acknowledgements and sent them again.
     pub repeated: bool,
 }
 
@@ -104,12 +105,12 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
         }
     }
 
-    /// Takes a part. One that is the whole text, or whose number cannot be (0, or above the total),
-    /// is complete by itself and leaves others under its key alone.
+    /// Takes a part. One that is the whole text, or whose number is invalid (0, or above the total),
+    /// is complete by itself and does not affect others under its key.
     ///
-    /// A part that equals one of the text that was last finished under this key waits like any other:
-    /// it may begin another text that says the same there. Only when nothing else comes until the
-    /// timeout was it a repetition ([`Expired::repeated`]).
+    /// A part that equals one of the text that was last completed under this key waits like any
+    /// other: it may begin another text with the same content there. It was a repetition only if
+    /// nothing else comes until the timeout ([`Expired::repeated`]).
     pub fn add(&mut self, now_ms: i64, key: K, part: Part<T>) -> Added<T> {
         self.finished
             .forget_until(now_ms.saturating_sub(self.timeout_ms));

@@ -1,9 +1,9 @@
 //! Cuts a long text into parts that fit a short message (3GPP TS 23.040 §9.2.3.24.1).
 //!
-//! Called by whoever has a text of more than 140 octets of user data and a peer that takes no
-//! longer one. Invariants: the parts in order are the text; each fits with the header that the form
-//! needs; no part ends inside an escape pair of the default alphabet (§6.2.1.1 of 23.038) or inside
-//! a surrogate pair; [`count`] is the number of parts that [`split`] gives.
+//! Called for a text of more than 140 octets of user data if the peer takes no longer one.
+//! Invariants: the parts in order are the text; each fits with the header that the form needs; no
+//! part ends inside an escape pair of the default alphabet (§6.2.1.1 of 23.038) or inside a
+//! surrogate pair; [`count`] is the number of parts that [`split`] gives.
 
 use bytes::Bytes;
 
@@ -36,7 +36,7 @@ pub enum Form {
     /// In the header, with a 16-bit reference.
     Sixteen,
     /// Outside the user data, as the SAR parameters of SMPP do. Leaves the room that `Eight` needs,
-    /// so that whoever delivers the parts can number them in the header.
+    /// so that the parts can be numbered in the header when they are sent.
     Fields,
 }
 

@@ -32,7 +32,7 @@ fn units() -> impl Strategy<Value = Units> {
     prop_oneof![Just(Units::Septets), Just(Units::Octets), Just(Units::Ucs2)]
 }
 
-/// A message on the air, and what a form outside the user data says beside it.
+/// A message on the air, and its numbering outside the user data.
 #[derive(Debug, Clone, PartialEq)]
 struct Aired {
     user_data: Bytes,
@@ -113,7 +113,7 @@ proptest! {
         let (units, parts) = air(&text, form, reference);
         for part in &parts {
             prop_assert!(part.user_data.len() <= USER_DATA, "{}", part.user_data.len());
-            // Whoever numbers outside the user data can still put the number in.
+            // A number outside the user data can still be put in.
             if part.fields.is_some_and(|(total, _)| total > 1) {
                 let header = if part.has_header { 5 } else { 6 };
                 prop_assert!(part.user_data.len() + header <= USER_DATA);

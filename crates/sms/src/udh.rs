@@ -1,9 +1,9 @@
 //! The user data header: elements in front of a text (3GPP TS 23.040 §9.2.3.24).
 //!
-//! Used where a message with UDHI set is split, put together or explained. What a header says is
-//! read leniently, as the standard wants it (an element of a wrong length or an impossible value
-//! counts as absent), but nothing is dropped: unknown and repeated elements keep their octets and
-//! their order. Invariant: `Header::split` of what [`Header::encode`] wrote gives the same header.
+//! Used where a message with UDHI set is split, put together or explained. Headers are read
+//! leniently, as the standard wants it (an element of a wrong length or an impossible value counts
+//! as absent), but nothing is dropped: unknown and repeated elements keep their octets and their
+//! order. Invariant: `Header::split` of what [`Header::encode`] wrote gives the same header.
 
 use bytes::Bytes;
 
@@ -250,7 +250,7 @@ impl Header {
     }
 
     /// For which application the text is; the last element with ports counts (§9.2.3.24). Reserved
-    /// ports are told as they are: they are the phone's business.
+    /// ports are kept as they are: the phone decides about them.
     pub fn ports(&self) -> Option<Ports> {
         self.elements
             .iter()

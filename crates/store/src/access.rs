@@ -1,7 +1,7 @@
 //! The access port: tokens of the admin API and the audit log.
 //!
-//! Used by the actors, for the HTTP side. Keeps true that a token is stored as its hash only, that its
-//! name is unique, and that what the audit log says is never changed, only forgotten when it is old.
+//! Used by the actors, for the HTTP side. Guarantees that a token is stored as its hash only, that its
+//! name is unique, and that audit entries are never changed, only removed when they are old.
 
 use super::Reply;
 use smsc_domain::access::Role;
@@ -43,7 +43,7 @@ pub struct AuditRow {
     pub status: u16,
     /// The node that answered.
     pub node: u8,
-    /// What the path does not say; often nothing.
+    /// Details that are not in the path; often empty.
     pub detail: String,
 }
 
@@ -60,7 +60,7 @@ pub struct AuditSearch {
     pub limit: usize,
 }
 
-/// What a store does for access. Calls never block.
+/// The access part of a store. Calls never block.
 pub trait AccessStore {
     /// All tokens, by name.
     fn tokens(&self) -> Reply<Vec<TokenRow>>;
@@ -80,6 +80,6 @@ pub trait AccessStore {
     /// Entries of the audit log, newest first.
     fn audited(&self, search: AuditSearch) -> Reply<Vec<AuditRow>>;
 
-    /// Deletes entries below an id, at most `limit`; says how many.
+    /// Deletes entries below an id, at most `limit`; returns how many.
     fn forget_audit(&self, below: u64, limit: usize) -> Reply<u64>;
 }

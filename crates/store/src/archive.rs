@@ -1,8 +1,8 @@
-//! The archive port: what is done with messages that have ended. They stay where they are; they are
-//! read out in ranges of ids, lose their text, and lose a subscriber's number.
+//! The archive port: export and erasure of finished messages. They stay where they are; they are
+//! read in ranges of ids, and their text or a subscriber's number is erased.
 //!
 //! Called by the command line (export), by the janitor (text) and by the admin API (erasure); each
-//! adapter implements it beside [`super::Store`]. Keeps true that an active message (not final, or
+//! adapter implements it beside [`super::Store`]. Guarantees that an active message (not final, or
 //! final with a receipt that its account has not acknowledged) is never changed.
 
 use std::ops::{ControlFlow, Range};
@@ -31,7 +31,7 @@ pub struct Exported {
     pub attempt: Option<SentRow>,
 }
 
-/// What an erasure came to.
+/// The result of an erasure.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Erased {
     /// Messages that no longer show the number.
@@ -40,16 +40,16 @@ pub struct Erased {
     pub active: u64,
 }
 
-/// Receives exported messages; says whether it wants more.
+/// Receives exported messages; returns whether to continue.
 pub type Each<'a> = dyn FnMut(Exported) -> ControlFlow<()> + 'a;
 
-/// What a store does with finished messages.
+/// The archive part of a store.
 pub trait Archive {
     /// Calls `each` for every message of a range of ids in their order, in constant memory. Blocks.
     fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError>;
 
     /// Removes the text of up to `limit` messages that ended before `before` (Unix milliseconds);
-    /// says how many. Fewer than `limit` means that there are no more for now.
+    /// returns how many. Fewer than `limit` means that there are no more for now.
     fn erase_text(&self, before: i64, limit: usize) -> Reply<u64>;
 
     /// Replaces an address, with or without a leading plus, by [`ERASED`] in every finished message
@@ -62,8 +62,8 @@ pub fn first_id(ms: i64) -> u64 {
     (ms.clamp(0, i64::MAX >> 20) as u64) << 20
 }
 
-/// Takes the text out of a message; false when there was none. A user data header stays: it says
-/// which part of how many this was, and nothing of what it said.
+/// Erases the text of a message; false when there was none. A user data header stays: it has the
+/// part numbers, but no text.
 pub fn without_text(message: &mut Message) -> bool {
     let header = header_of(message);
     let kept = tlvs_without(&message.tlvs, &[MESSAGE_PAYLOAD]);
@@ -108,7 +108,7 @@ fn header_of(message: &Message) -> Bytes {
     }
 }
 
-/// Octets after the last whole parameter are dropped as well: nobody knows what they are.
+/// Octets after the last whole parameter are dropped as well, because their meaning is unknown.
 fn tlvs_without(tlvs: &[u8], tags: &[u16]) -> Bytes {
     let mut kept = Vec::with_capacity(tlvs.len());
     let mut rest = tlvs;

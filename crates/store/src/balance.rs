@@ -1,35 +1,35 @@
-//! The balance port: the purses that accounts are charged from, and what was put into them.
+//! The balance port: balances and quotas (purses) of accounts, and top-ups.
 //!
 //! Used by `actors/billing/balance.rs`. A charge is a [`ChargeRow`] of the batch that stores its message, so
-//! both are durable or neither. Keeps true that a charge counts only if its message was written, and
-//! that no balance is ever corrected below zero.
+//! both are durable or neither. Guarantees that a charge counts only if its message was written, and
+//! that no correction takes a balance below zero.
 //!
-//! `left` of a quota counts down from 0: that of a day on which 30 segments were taken is -30, and
-//! the configured quota is how far down it may go. So a quota may change in the middle of a day.
+//! `left` of a quota counts down from 0: after 30 segments it is -30, and the configured quota is
+//! how far down it may go. So a quota may change in the middle of a day.
 
 use super::Reply;
 use smsc_domain::price::Purse;
 
-/// What a message takes from a purse, in the transaction that stores the message.
+/// The charge of a message, in the transaction that stores the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChargeRow {
     /// The message; when its row is rejected, nothing is charged.
     pub id: u64,
     pub purse: Purse,
-    /// Credits, or segments of a quota; below zero for what is given back.
+    /// Credits, or segments of a quota; below zero when credits are returned.
     pub amount: i64,
     /// The membership under which it was reserved; 0 with a store of one node. See
     /// [`Membership`](super::cluster::Membership).
     pub epoch: u64,
 }
 
-/// What is in a purse.
+/// The content of a purse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PurseRow {
     pub purse: Purse,
     /// What no node has reserved.
     pub left: i64,
-    /// What is left of the blocks that nodes have taken; 0 with a store of one node.
+    /// The unspent part of the blocks that nodes have reserved; 0 with a store of one node.
     pub reserved: i64,
 }
 
@@ -66,31 +66,31 @@ pub struct BlockOrder {
     /// The membership of the node. An order for another one is refused with
     /// [`StoreError::Fenced`](super::StoreError::Fenced).
     pub epoch: u64,
-    /// Ascends by purse and membership: what comes behind a higher one only looks.
+    /// Ascends by purse and membership: a lower number than the last one is carried out as a read.
     pub number: i64,
     pub change: BlockChange,
 }
 
-/// What a [`BlockOrder`] does.
+/// The kind of a [`BlockOrder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockChange {
-    /// Nothing; the answer is wanted.
+    /// Nothing; only the answer is needed.
     Look,
-    /// Takes more: `want` while that is a small part of what is left, `lack` while that is there, else
-    /// all there is above `floor`.
+    /// Reserves more: `want` while that is a small part of what is left, else `lack` if available,
+    /// else everything above `floor`.
     Take { lack: i64, want: i64, floor: i64 },
     /// Gives back.
     Give { amount: i64 },
 }
 
-/// What a store of many nodes does for blocks. Calls never block.
+/// Blocks of purses in a store of many nodes. Calls never block.
 pub trait BlockStore {
-    /// Carries an order out; answers what this membership has taken of the purse less what it gave
-    /// back.
+    /// Carries a request out; returns what this membership has reserved of the purse less what it
+    /// returned.
     fn order_block(&self, order: BlockOrder) -> Reply<i64>;
 }
 
-/// What a store does for balances. Calls never block.
+/// The balance part of a store. Calls never block.
 pub trait BalanceStore {
     /// Every purse of an account, or of all: balances, and the quotas of the last days.
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>>;

@@ -1,11 +1,11 @@
 //! The cluster port: what nodes that share a store ask of it beyond [`Store`](super::Store).
 //!
 //! A node is a row with a lease; its *epoch* is new at every join. Everything that only one node may
-//! have (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
-//! names its holder by node and epoch. A holder that is no live node holds nothing: whoever wants a
-//! resource of a dead node first [buries](ClusterStore::bury) that node, which waits for the writes
-//! that it has under way and makes every later one fail with [`StoreError::Fenced`], and then
-//! [claims](ClusterStore::claim) by compare-and-set. Lease ends are the database's time.
+//! own (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
+//! names its owner by node and epoch. A dead node owns nothing: to take a resource of a dead node,
+//! another node first [removes](ClusterStore::bury) it from the cluster, which waits for its writes
+//! under way and makes every later one fail with [`StoreError::Fenced`], and then
+//! [claims](ClusterStore::claim) by compare-and-set. Leases end by the clock of the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub enum Resource {
     Janitor,
 }
 
-/// What a node says of itself with every beat.
+/// What a node reports with every heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct NodeCard {
@@ -59,9 +59,9 @@ pub struct NodeCard {
     pub tripped: Vec<u32>,
     /// Messages that wait or are unanswered, by queue; queues without any are left out.
     pub to_do: Vec<(u32, u64)>,
-    /// It is stopping: it gives its resources back and takes no more.
+    /// It is stopping: it releases its resources and claims no more.
     pub draining: bool,
-    /// For those who look at the whole cluster.
+    /// For views of the whole cluster.
     pub figures: Figures,
 }
 
@@ -82,7 +82,8 @@ pub struct Figures {
     pub told: u64,
 }
 
-/// One queue of [`Figures`]. In a card, short names: there are many, and they are written with every beat.
+/// One queue of [`Figures`]. Names are short in the stored JSON: there are many, written with every
+/// heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct QueueFigures {
@@ -147,7 +148,7 @@ pub struct NodeView {
     pub card: NodeCard,
     /// Until its lease ends by the database's clock; `None` when that is past.
     pub lives_for: Option<Duration>,
-    /// How long ago its lease ended, zero while it lives.
+    /// How long ago its lease ended, zero while it is valid.
     pub dead_for: Duration,
     /// When it joined, Unix milliseconds of the database.
     pub since: i64,
@@ -164,7 +165,7 @@ pub struct Held {
 /// The cluster at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct View {
-    /// Living ones and those that nobody has buried yet, by number.
+    /// Live nodes and dead ones that were not removed yet, by number.
     pub nodes: Vec<NodeView>,
     /// Resources that exist and are held by one of `nodes`.
     pub held: Vec<Held>,
@@ -172,7 +173,7 @@ pub struct View {
     pub now: i64,
 }
 
-/// What a row of the hand-off table has for a queue of this node.
+/// The content of a row of the hand-off table for a queue of this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
     /// Interned name of the queue.
@@ -181,14 +182,14 @@ pub struct Handed {
     octets: Bytes,
 }
 
-/// What a node is woken for.
+/// The reason of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     /// The hand-off table has something for it.
     HandOff,
     /// An order waits for it.
     Orders,
-    /// Resources are to be shared anew: something is free, or somebody serves other queues than before.
+    /// Shares must be recomputed: a resource is free, or a node serves other queues than before.
     Shares,
 }
 
@@ -214,8 +215,8 @@ impl Handed {
         }
     }
 
-    /// As they would have come in memory, in the order of their ids. Called where they are used: what
-    /// one thread allocates and another frees costs both of them more.
+    /// The items in the order of their ids, as an in-memory hand-off has them. Decode them on the
+    /// thread that uses them: memory that one thread allocates and another frees costs more.
     pub fn into_items(self) -> Vec<QueueItem> {
         let Self { queue, octets } = self;
         let decoded = Enqueue::decode(octets);
@@ -236,7 +237,7 @@ impl Hint {
     pub const ALL: [Self; 3] = [Self::HandOff, Self::Orders, Self::Shares];
 }
 
-/// What has become of attempts in `smpp.message_correlations`, on this node since its start.
+/// Outcomes of attempts in `smpp.message_correlations`, on this node since its start.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct CorrelationCounts {
     /// Rows that an operator's reused id took over.
@@ -251,7 +252,7 @@ pub struct CorrelationCounts {
     pub deleted: u64,
 }
 
-/// A store that several nodes share. Calls never block unless they say so.
+/// A store that several nodes share. Calls never block unless documented.
 pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Becomes a member, with the wished number when it is free, else the lowest free one. Writes
     /// are refused before the first join and after being fenced, until the next. Blocks.
@@ -262,50 +263,50 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
         preferred: Option<u8>,
     ) -> Result<Membership, StoreError>;
 
-    /// Renews the lease and says what the cluster looks like. [`StoreError::Fenced`] when this node
-    /// has been buried.
+    /// Renews the lease and returns the state of the cluster. [`StoreError::Fenced`] when this node
+    /// has been removed.
     fn beat(&self, card: NodeCard) -> Reply<View>;
 
-    /// Ends a node whose lease has been over for `margin`: resolves when none of its writes can
-    /// happen any more. False when it lives, or is gone already.
+    /// Removes a node whose lease has been over for `margin`: resolves when none of its writes can
+    /// happen any more. False when it is alive, or already removed.
     fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool>;
 
-    /// Makes resources known, so that they can be claimed; known ones stay as they are.
+    /// Registers resources, so that they can be claimed; existing ones do not change.
     fn declare(&self, resources: Vec<Resource>) -> Reply<()>;
 
     /// Takes those that no node of the cluster holds; answers the ones that are this node's now.
     fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
 
-    /// Gives resources back. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
+    /// Releases resources. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
     /// in their name.
     fn release(&self, resources: Vec<Resource>) -> Reply<()>;
 
-    /// Takes one of the `most` binds that an account may have over all nodes; `None` when living nodes
-    /// have taken them all. A node that is buried, or leaves, gives its permits back by that.
+    /// Takes one of the `most` binds that an account may have over all nodes; `None` when live nodes
+    /// have taken them all. The permits of a node that is removed, or leaves, are released.
     fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>>;
 
-    /// Gives a permit of this node back; asked for is enough, the answer need not be waited for.
+    /// Releases a permit of this node; the caller need not wait for the answer.
     fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()>;
 
-    /// Everything active in partitions that this node holds now, except what waits for an operator's
-    /// receipt, and takes what the hand-off table has for them: both as of one moment, so that each message
-    /// is in this answer or comes by [`ClusterStore::collect`] later, never both.
+    /// Reads everything active in partitions that this node owns now, except messages that wait for an
+    /// operator's receipt, and takes their rows of the hand-off table: both in one snapshot, so that each
+    /// message is in this result or comes by [`ClusterStore::collect`] later, never both.
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
 
     /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first.
     fn collect(&self, limit: usize) -> Reply<Vec<Handed>>;
 
-    /// Resolves when every write that was asked for before this call has ended.
+    /// Resolves when every write requested before this call has ended.
     fn barrier(&self) -> Reply<()>;
 
-    /// Ends the rows of `smpp.message_correlations` whose time is over and deletes those that ended before
-    /// `before` (Unix ms); says how many rows that were. For one node of all.
+    /// Expires the rows of `smpp.message_correlations` whose time is over and deletes those that ended
+    /// before `before` (Unix ms); returns the number of rows. Run by one node of the cluster.
     fn sweep_correlations(&self, before: i64) -> Reply<u64>;
 
-    /// Tells nodes what to look at; a hint that may get lost.
+    /// Notifies nodes what to check; the hint may get lost.
     fn wake(&self, nodes: &[u8], hint: Hint);
 
-    /// Notified when this node is given that hint.
+    /// Notified when this node gets that hint.
     fn woken(&self, hint: Hint) -> Arc<Notify>;
 
     /// Leaves an encoded [`smsc_proto::Order`] for each of these nodes; wake them with [`Hint::Orders`]
@@ -315,18 +316,18 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Takes the orders that were left for this node, oldest first.
     fn orders(&self) -> Reply<Vec<Vec<u8>>>;
 
-    /// Adds what this node has accepted of accounts less what it has ended, since it said so last;
-    /// answers how many unfinished messages each account has on all nodes.
+    /// Adds the messages of accounts that this node has accepted, less those it has ended, since
+    /// its last report; returns the number of unfinished messages of each account on all nodes.
     fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>>;
 
-    /// Counts the unfinished messages of these accounts; answers by how many there are more of each than
-    /// [`ClusterStore::count_unfinished`] says. What nodes have not said yet is part of it. Reads
-    /// everything active.
+    /// Counts the unfinished messages of these accounts; returns how many more of each there are than
+    /// [`ClusterStore::count_unfinished`] returns. This includes changes that nodes have not reported
+    /// yet. Reads everything active.
     fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>>;
 
-    /// Corrects what [`ClusterStore::count_unfinished`] answers by so many of each account.
+    /// Corrects the result of [`ClusterStore::count_unfinished`] by these numbers per account.
     fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()>;
 
-    /// Gives back everything and stops being a member; the others are told to look. Blocks.
+    /// Releases everything and leaves the cluster; the others are notified. Blocks.
     fn leave(&self) -> Result<(), StoreError>;
 }

@@ -1,8 +1,8 @@
-//! The port for what went wrong: messages that ended in a failure, and receipts that match nothing.
+//! The port for failed messages and for receipts that match no message.
 //!
-//! Called by the admin API; each adapter implements it beside [`super::Store`]. Keeps true that one
-//! request reads a bounded number of rows, and that a page says where the next one begins even when
-//! nothing on it fits.
+//! Called by the admin API; each adapter implements it beside [`super::Store`]. Guarantees that one
+//! request reads a bounded number of rows, and that a page says where the next one begins even if
+//! it has no matches.
 
 use bytes::Bytes;
 
@@ -10,13 +10,13 @@ use super::{ChangeKind, ChangeRow, Found, History, ParkedRow, Reply, Search, Sto
 use smsc_domain::address::normalise;
 use smsc_proto::MessageState;
 
-/// Messages looked at per request.
+/// Messages read per request.
 pub const MAX_LOOKED: usize = 20_000;
 /// Messages loaded at once.
 pub const PAGE: usize = 500;
 
-/// States that nobody wanted: what the list of failed messages shows unless it is asked for another.
-/// DELETED is not among them, because somebody ordered it.
+/// Failure states: the default of the list of failed messages. DELETED is not among them, because it
+/// is the result of a command.
 pub const FAILURES: [MessageState; 4] = [
     MessageState::Expired,
     MessageState::Undeliverable,
@@ -31,7 +31,7 @@ pub struct FailedSearch {
     pub which: Search,
     /// Interned name of the operator that reported the end, or of the queue that the message was in.
     pub operator: Option<u32>,
-    /// The error code of the end, as it was written.
+    /// The error code of the final state, verbatim.
     pub error: Option<Bytes>,
     /// Only those that were, or were not, sent again.
     pub replayed: Option<bool>,
@@ -49,12 +49,12 @@ pub struct ParkedSearch {
     pub limit: usize,
 }
 
-/// What a store tells of failures.
+/// Failed messages and unmatched receipts of a store.
 pub trait FailedStore {
     /// Failed messages, newest accepted first.
     fn failed(&self, search: FailedSearch) -> Reply<Found>;
 
-    /// Messages with all that happened to them, in the order asked; `None` for an unknown id.
+    /// Messages with their history, in the order requested; `None` for an unknown id.
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>>;
 
     /// Parked receipts, newest first.
@@ -64,7 +64,7 @@ pub trait FailedStore {
 // === impl FailedSearch ===
 
 impl FailedSearch {
-    /// The wanted states as the numbers that the tables have, for `state IN (…)`.
+    /// The requested states as numbers of the tables, for `state IN (…)`.
     pub fn states(&self) -> String {
         let one = self.which.state.as_ref().map(std::slice::from_ref);
         let states = one.unwrap_or(&FAILURES);
@@ -75,7 +75,7 @@ impl FailedSearch {
         numbers.join(", ")
     }
 
-    /// Whether a message of one of the states is among those wanted.
+    /// Whether a message of one of the states matches.
     pub fn fits(&self, stored: &Stored) -> bool {
         let Some(fin) = &stored.fin else { return false };
         let message = &stored.message;
@@ -97,8 +97,8 @@ impl FailedSearch {
                 .is_none_or(|wanted| wanted == (stored.replayed_as != 0))
     }
 
-    /// The page that is made of what was loaded, ids descending: `looked_upto` is the lowest id that
-    /// was looked at, `None` when there is nothing below.
+    /// The page built from the loaded messages, ids descending: `looked_upto` is the lowest id read,
+    /// `None` when there is nothing below.
     pub fn page(&self, mut found: Vec<Stored>, looked_upto: Option<u64>) -> Found {
         let next_before = match found.len() > self.which.limit {
             true => found

@@ -1,16 +1,16 @@
-//! The port for what correlation has learned: in which form an operator's receipts have the ids of
-//! its answers (`message_id = "auto"`).
+//! The port for what correlation has learned: the form of the ids in an operator's receipts
+//! (`message_id = "auto"`).
 //!
-//! Read at start, written when it is learned or turns out to be another one, which is rare.
+//! Read at start, written when a form is learned or changes, which is rare.
 
 use super::Reply;
 
-/// What is remembered of the ids of operators.
+/// Learned forms of operators' message ids.
 pub trait FormStore {
     /// The form of each operator, by its interned name; what the numbers mean is the caller's.
     fn message_id_forms(&self) -> Reply<Vec<(u32, u8)>>;
 
-    /// Remembers the form of an operator, instead of what was known.
+    /// Stores the form of an operator, replacing the earlier one.
     fn keep_message_id_form(&self, operator: u32, form: u8) -> Reply<()>;
 }
 
@@ -22,7 +22,7 @@ pub fn key(operator: u32) -> String {
     format!("{KEY}{operator}")
 }
 
-/// What a row of the table `meta` says; `None` for one about something else.
+/// Reads a row of the table `meta`; `None` for one of another kind.
 pub fn of_meta(key: &str, value: i64) -> Option<(u32, u8)> {
     let operator = key.strip_prefix(KEY)?.parse().ok()?;
     Some((operator, u8::try_from(value).ok()?))

@@ -23,7 +23,7 @@ pub struct Buckets<const N: usize> {
     sum_micros: AtomicU64,
 }
 
-/// A copy of [`Buckets`], in the shape that Prometheus wants.
+/// A copy of [`Buckets`], in the form that Prometheus needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
     /// Upper bounds; the last count has none.
@@ -33,7 +33,7 @@ pub struct Histogram {
     pub sum: f64,
 }
 
-/// How the commits went: latency in seconds and rows per commit.
+/// Latency of commits in seconds, and rows per commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommitHistograms {
     pub latency_seconds: Histogram,

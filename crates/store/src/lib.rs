@@ -7,7 +7,7 @@
 //! - Rows are inserted, not changed: the state of a message follows from which rows exist
 //!   (`msg`, `sent`, `retry`, `fin`, `told`, `change`).
 //! - `fin` is written once per message; a second one is reported as lost and changes nothing.
-//! - One bad row never fails its batch mates.
+//! - One bad row never fails the other rows of its batch.
 
 pub mod access;
 pub mod archive;
@@ -80,7 +80,7 @@ pub struct Reply<T>(oneshot::Receiver<Result<T, StoreError>>);
 /// The answer to a write.
 pub type Ticket = Reply<Written>;
 
-/// A message with what has become of it.
+/// A message with its state and history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
     pub message: Message,
@@ -172,7 +172,7 @@ pub struct SetAside {
     pub rows: u64,
 }
 
-/// What the store says of itself.
+/// Statistics of the store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoreStats {
     pub commits: u64,
@@ -188,15 +188,15 @@ pub struct StoreStats {
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
     pub quarantined: u64,
-    /// How the commits went, in buckets.
+    /// Latency and size of commits, in buckets.
     pub histograms: Option<CommitHistograms>,
-    /// What has become of the rows of `smpp.message_correlations`, where it is kept.
+    /// Outcomes of the rows of `smpp.message_correlations`, where the table is kept.
     pub correlations: Option<cluster::CorrelationCounts>,
 }
 
 /// The durable side of the SMSC.
 ///
-/// Calls never block: work is done on the store's own threads. The exceptions say so.
+/// Calls never block: work is done on the store's own threads. Exceptions are documented.
 pub trait Store:
     access::AccessStore
     + archive::Archive
@@ -212,10 +212,10 @@ pub trait Store:
     /// Makes a batch durable. Batches of one caller are written in the order of the calls.
     fn write(&self, batch: WriteBatch) -> Ticket;
 
-    /// Resolves when every write that was asked for before this call has ended.
+    /// Resolves when every write requested before this call has ended.
     fn barrier(&self) -> Reply<()>;
 
-    /// Messages by id, in the order asked; `None` for an unknown id.
+    /// Messages by id, in the order requested; `None` for an unknown id.
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
 
     /// Calls `each` for every active message in id order, for one queue or all. Blocks.
@@ -241,7 +241,7 @@ pub trait Store:
     /// All interned names. Blocks.
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError>;
 
-    /// One message with all that happened to it.
+    /// One message with its history.
     fn history(&self, id: u64) -> Reply<Option<History>>;
 
     /// Messages, newest first. One request reads a bounded number of rows: a page may be short, or
@@ -251,9 +251,9 @@ pub trait Store:
     /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;
 
-    /// Looks keys up in all hours, newest first; answers in the order asked. A store that finds attempts
-    /// by their own rows prefers those whose message is not final, and need not look at messages that were
-    /// accepted before `since` (Unix ms).
+    /// Looks keys up in all hours, newest first; answers in the order requested. A store that finds
+    /// attempts by their own rows prefers those whose message is not final, and need not look at messages
+    /// that were accepted before `since` (Unix ms).
     fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>>;
 
     /// Drops the derived correlation tables older than an hour.
@@ -272,15 +272,15 @@ pub trait Store:
     /// every minute or so.
     fn advance_low_water(&self) -> Reply<()>;
 
-    /// Deletes up to `limit` messages that were final and told before `before` (Unix
-    /// milliseconds); says how many.
+    /// Deletes up to `limit` messages that were final, with their receipts acknowledged, before
+    /// `before` (Unix milliseconds); returns how many.
     fn retire(&self, before: i64, limit: usize) -> Reply<u64>;
 
     /// An online copy of the store in one file. Blocks.
     fn backup(&self, to: &Path) -> Result<(), StoreError>;
 
-    /// Whether nothing can be written now: what was asked for waits until the disk has space, or the
-    /// database answers.
+    /// Whether nothing can be written now: writes wait until the disk has space, or the database
+    /// answers.
     fn is_stalled(&self) -> bool;
 
     fn stats(&self) -> StoreStats;

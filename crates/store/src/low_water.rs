@@ -1,7 +1,7 @@
-//! How far the low-water mark moves: both stores read the same, a slice at a time.
+//! Computes the new low-water mark, for both stores, a slice at a time.
 //!
-//! Called by their upkeep. Keeps true that a backlog however large costs nothing but the look at it, and
-//! that not more is carried than may be.
+//! Called by their upkeep. Guarantees that a large backlog costs only a bounded read, and that the
+//! number of carried messages is bounded.
 
 /// Messages of a slice; it is read at once, so that no snapshot lasts for long.
 pub const SLICE: usize = 65_536;
@@ -19,8 +19,8 @@ pub struct Slice {
     pub active: usize,
 }
 
-/// How many slices the mark passes: the sum of what is carried and what is still read in a row is
-/// least. A dense backlog stays above the mark, a sparse one is carried.
+/// How many slices the mark passes, so that the sum of carried messages and of rows still read is
+/// minimal. A dense backlog stays above the mark, a sparse one is carried.
 pub fn best(slices: &[Slice], room: usize) -> usize {
     let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
     let (mut passed, mut least, mut carried) = (0, in_a_row, 0);

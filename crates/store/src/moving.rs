@@ -1,8 +1,8 @@
-//! What is carried when everything moves from the embedded store to the shared one.
+//! What moves from the embedded store to the shared one.
 //!
 //! Read by [`Source`](super::sqlite::Source), written by [`Import`](super::postgres::Import), driven
-//! by `smsc migrate-store`. Keeps true that a [`Page`] follows exactly on the one before it, so that
-//! a move that broke off goes on where it was.
+//! by `smsc migrate-store`. Guarantees that a [`Page`] follows exactly on the one before it, so that
+//! an interrupted move continues where it stopped.
 
 use super::WriteBatch;
 use super::balance::{PurseRow, TopUpRow};
@@ -36,7 +36,7 @@ pub const TABLES: [&str; 20] = [
 /// The mark behind the last row of a part.
 pub const END: u64 = i64::MAX as u64;
 
-/// What is moved one after the other, each in the order of its keys.
+/// The parts of the move, in order, each in the order of its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Messages, and the rows of every table that are about them.
@@ -88,7 +88,7 @@ pub struct Page {
     pub opt_outs: Vec<OptOutRow>,
 }
 
-/// A row that could not be written, kept for people to look at.
+/// A row that could not be written, quarantined for inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadRow {
     /// Unix milliseconds.

@@ -1,13 +1,13 @@
-//! The opt-out port: numbers that want no messages, of one account or of all.
+//! The opt-out port: numbers that want no messages, from one account or from all.
 //!
-//! Read by every node into memory, at start and then what changed (`actors/policy/opt_outs.rs`).
-//! Keeps true that each change has a version above all that anybody has read before it was there, so
-//! that "everything after the last version" misses nothing.
+//! Read by every node into memory, at start and then incrementally (`actors/policy/opt_outs.rs`).
+//! Guarantees that a change has a higher version than any that was read before it became visible, so
+//! that reading everything after the last version misses nothing.
 
 use super::Reply;
 
-/// Milliseconds for which it is remembered that a number was taken off a list. Who has read nothing
-/// for as long reads everything again.
+/// Milliseconds for which the removal of a number from a list is kept. A node that has read nothing
+/// for this time reads everything again.
 pub const REMEMBERED: i64 = 24 * 3_600_000;
 
 /// A number on a list, or off it again.
@@ -21,7 +21,7 @@ pub struct OptOutRow {
     pub out: bool,
     /// Unix milliseconds.
     pub at: i64,
-    /// Who said so.
+    /// Who changed it.
     pub who: String,
     /// Given by the store.
     pub version: u64,
@@ -38,7 +38,7 @@ pub struct OptOutSearch {
     pub limit: usize,
 }
 
-/// What a store does for opt-outs. Calls never block.
+/// The opt-out part of a store. Calls never block.
 pub trait OptOutStore {
     /// Changes after a version in their order, also those that took numbers off.
     fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>>;

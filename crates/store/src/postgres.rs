@@ -8,9 +8,9 @@
 //!                       └→ lane 1… (new messages)   ──┘                          upkeep, cluster
 //! ```
 //!
-//! Keeps true: an answer to a write follows its synchronous commit; nothing is written in the name of
-//! a node that others have taken for dead; a batch whose commit was cut off is neither lost nor
-//! written twice; results outlive a database that is away.
+//! Invariants: an answer to a write follows its synchronous commit; nothing is written for a node that
+//! others have declared dead; a batch whose commit was interrupted is neither lost nor written twice;
+//! results are kept while the database is away.
 
 mod access;
 mod archive;
@@ -59,7 +59,7 @@ use super::{
     Stored, Ticket, WriteBatch,
 };
 
-/// How often new messages that wait for the database are looked at.
+/// How often new messages that wait for the database are checked.
 const OVERDUE_TICK: Duration = Duration::from_millis(100);
 
 /// The shared store.
@@ -97,7 +97,7 @@ pub use self::asides::repair_ids;
 pub use self::import::{Begun, Import};
 pub use self::options::PgOptions;
 
-/// Applies the migrations that the database lacks; says which. Blocks.
+/// Applies the missing migrations; returns their names. Blocks.
 ///
 /// # Errors
 /// The database cannot be reached or changed, or is of a newer release.
@@ -194,7 +194,7 @@ impl PgStore {
         })
     }
 
-    /// Resolves when every write that was asked for before this call has ended.
+    /// Resolves when every write requested before this call has ended.
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
         self.shared.write_queue.barrier(answer);
@@ -440,7 +440,7 @@ impl Store for PgStore {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(thread) = thread else { return };
-        // The lanes end when they have written what waits, and the thread after them.
+        // The lanes end when they have written all waiting batches, and the thread after them.
         self.shared.write_queue.close();
         self.shared.closed.store(true, Ordering::Release);
         if thread.join().is_err() {

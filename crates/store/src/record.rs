@@ -1,6 +1,6 @@
 //! How a [`Message`] is laid out in a `msg` row: hot fields as columns, the rest as one protobuf blob.
 //!
-//! Called by the writers and the readers of every adapter; keeps true that what is read equals what
+//! Called by the writers and the readers of every adapter; guarantees that what is read equals what
 //! was written, that nothing is stored twice, and that the blob is a plain `smsc.v1.Message` with the
 //! columns' fields left out, so that any protobuf tool reads it.
 
@@ -11,7 +11,7 @@ use crate::Stored;
 use smsc_domain::network;
 use smsc_proto::{Message, Replacement};
 
-/// What a move means for the message: its queue, and its network when it was moved for that.
+/// The effect of a move on the message: its queue, and its network if the resolver moved it.
 pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
     stored.queue = queue;
     if let Some(network) = network::noted(by) {
@@ -21,8 +21,8 @@ pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
     }
 }
 
-/// Gives a message the values of a `change` row's body. One that cannot be read leaves it as it was
-/// accepted: erased texts are empty.
+/// Gives a message the values of a `change` row's body. One that cannot be read changes nothing:
+/// erased texts are empty.
 pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     message.expires_at = expires_at;
     if body.is_empty() {
@@ -173,7 +173,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
 }
 
-/// Sets TON and NPI of both addresses from [`numbering`]; `None` leaves what the blob said.
+/// Sets TON and NPI of both addresses from [`numbering`]; `None` keeps those of the blob.
 pub fn set_numbering(message: &mut Message, packed: Option<u32>) {
     if let Some(packed) = packed {
         let [source_ton, source_npi, dest_ton, dest_npi] = packed.to_be_bytes();

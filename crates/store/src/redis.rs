@@ -1,10 +1,10 @@
-//! Redis: what nodes share that may be lost: limits, who is bound where, numbers'
-//! networks, and which submissions were made lately.
+//! Redis: state shared by nodes that may be lost: limits, the bind registry, numbers' networks, and recent
+//! submissions.
 //!
-//! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to come up: it is connected
-//! in the background ([`Redis::keep_connected`]), and while it is down every call fails at once, so
-//! that the caller decides by itself. One multiplexed connection serves all calls, which pipeline on
-//! it; the pool, which pings at every checkout, is gone back to only after an error.
+//! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to
+//! start: it is connected in the background ([`Redis::keep_connected`]), and while it is down every call
+//! fails at once, so that the caller decides by itself. One multiplexed connection serves all calls, which
+//! pipeline on it; the pool, which pings at every checkout, is used again only after an error.
 
 mod limits;
 mod networks;
@@ -57,7 +57,7 @@ pub struct RedisOptions {
 /// Why Redis gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedisError {
-    /// Known to be unreachable, so not asked.
+    /// Known to be unreachable, so not called.
     #[error("Redis is not connected")]
     Down,
     #[error("Redis has not answered within {0:?}")]
@@ -74,7 +74,7 @@ pub struct Redis {
     hash_tags: bool,
     scripts: Scripts,
     link: Mutex<Link>,
-    /// The connection was given up.
+    /// The connection was closed.
     lost: Notify,
 }
 
@@ -90,7 +90,7 @@ struct Link {
 impl From<redis::RedisError> for RedisError {
     fn from(error: redis::RedisError) -> Self {
         match error.code() {
-            // Whoever asks is told to ask another server, which this client does not.
+            // The server redirects to another one, which this client does not follow.
             Some("MOVED" | "ASK") => Self::Failed(format!(
                 "{error}: this server is one of a Redis Cluster; name a server that is not, or a \
                  proxy in front of the cluster that follows redirections"
@@ -292,7 +292,7 @@ fn server(options: &RedisOptions) -> Result<ConnectionInfo, RedisError> {
     Ok(client.get_connection_info().clone())
 }
 
-/// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not come back together.
+/// Sleeps 75-125 % of the time, so that nodes that lost Redis together do not reconnect together.
 async fn sleep_about(pause: Duration) {
     tokio::time::sleep(pause.mul_f64(rand::random_range(0.75..1.25))).await;
 }

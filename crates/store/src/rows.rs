@@ -1,6 +1,6 @@
-//! The rows of the store: what a [`WriteBatch`] holds, and what becomes of it.
+//! The rows of the store: the content of a [`WriteBatch`], and its result.
 //!
-//! Made by the actors, written by the adapters. All of a batch becomes durable in one transaction.
+//! Built by the actors, written by the adapters. A batch becomes durable in one transaction.
 
 use bytes::Bytes;
 
@@ -30,7 +30,7 @@ pub struct WriteBatch {
     pub tries: Vec<TryRow>,
     /// Work for queue partitions that another node owns. Always empty with a store of one node.
     pub remote_items: Vec<RemoteItem>,
-    /// What the messages of `accept` cost their sender.
+    /// The charges for the messages of `accept`.
     pub charge: Vec<balance::ChargeRow>,
 }
 
@@ -74,7 +74,7 @@ pub struct SentRow {
     pub latency_ms: u32,
     /// Key of [`Store::find_correlations`] under which other nodes find this attempt; 0 for none.
     pub correlation: u64,
-    /// The bind that it went by, as [`smsc_domain::bind`] writes it; 0 for none.
+    /// The bind that it was sent on, as [`smsc_domain::bind`] writes it; 0 for none.
     pub bind: u64,
 }
 
@@ -98,12 +98,12 @@ pub struct FinRow {
     pub error: Bytes,
     /// Interned name of the operator that reported it, 0 for ourselves.
     pub operator: u32,
-    /// Interned name of the account queue that must be told by a receipt, 0 for nobody.
+    /// Interned name of the account queue that gets a receipt, 0 for none.
     pub tell: u32,
-    /// When the message ended, as the operator's receipt says; Unix milliseconds, 0 when it does not.
+    /// When the message ended according to the operator's receipt; Unix milliseconds, 0 if unknown.
     pub done_at: i64,
     /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
-    /// into the hand-off table as well. Otherwise empty, and empty in what is read.
+    /// into the hand-off table as well. Otherwise empty, and empty in rows that are read.
     pub remote_item: Bytes,
 }
 
@@ -139,21 +139,21 @@ pub struct ChangeRow {
     pub body: Bytes,
 }
 
-/// What a [`ChangeRow`] orders.
+/// The command of a [`ChangeRow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// Another queue owns the message from now on.
     Move = 1,
-    /// An operator asked for an immediate retry.
+    /// An administrator requested an immediate retry.
     Retry = 2,
     /// Cancelled; the `fin` row with DELETED is written in the same batch.
     Cancel = 3,
-    /// Its sender gave it another text or other times; when it is due is in a `retry` row of the
-    /// same batch. What is read of the message is what the last one made of it.
+    /// Its sender replaced its text or times; its due time is in a `retry` row of the same batch.
+    /// Readers get the message as the last replacement made it.
     Replace = 4,
     /// Sent again as a new message, whose id is in the body (eight octets, highest first).
     Replay = 5,
-    /// The receipt for its sender was given up: nobody took it in time, it was refused or purged.
+    /// The receipt for its sender was dropped: not acknowledged in time, refused or purged.
     GiveUp = 6,
 }
 
@@ -167,7 +167,7 @@ pub struct TryRow {
     pub operator: u32,
 }
 
-/// What a committed [`WriteBatch`] came to.
+/// The result of a committed [`WriteBatch`].
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Ids of `fin` rows that were not written because the message was final already.
@@ -214,7 +214,7 @@ impl WriteBatch {
         self.len() == 0
     }
 
-    /// The receipt of a message counts as told and is not: its history says why.
+    /// The receipt of a message counts as acknowledged although it was not: its history says why.
     pub fn give_up(&mut self, id: u64, at: i64, why: &str) {
         self.told.push(id);
         self.change.push(ChangeRow {

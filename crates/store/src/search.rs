@@ -33,7 +33,7 @@ pub struct Search {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     pub messages: Vec<Stored>,
-    /// `before` of the next page, which may be empty; `None` when everything was looked at.
+    /// `before` of the next page, which may be empty; `None` when everything was read.
     pub next_before: Option<u64>,
 }
 

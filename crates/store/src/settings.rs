@@ -1,10 +1,9 @@
 //! The settings port: accounts, operators, routes and policy that the store holds, and their history.
 //!
-//! Used by the actors, who give the bodies their meaning; here they are text. Every edit makes a new
-//! version of the whole, by compare-and-set on the version that it was made from, in one
-//! transaction with the history. Keeps true that versions have no gaps, that a resource carries the
-//! version which last changed it, and that undoing the changes of the versions above `n` gives what
-//! version `n` was.
+//! Used by the actors, which interpret the bodies; here they are text. Every edit makes a new version
+//! of the whole, by compare-and-set on the version that it started from, in one transaction with the
+//! history. Guarantees that versions have no gaps, that a resource carries the version which last
+//! changed it, and that undoing the changes of the versions above `n` restores version `n`.
 
 use super::{Reply, StoreError};
 use smsc_domain::settings::{Change, Key, Resources};
@@ -40,8 +39,8 @@ pub struct Edit {
     pub changes: Vec<Change>,
 }
 
-/// Other words for the same: bodies of resources and of the history that are kept otherwise from now
-/// on. No version comes of it.
+/// Bodies of resources and of the history with the same meaning in another form (sealed). This makes
+/// no version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewording {
     /// The version that there must be.
@@ -65,20 +64,20 @@ pub struct SettingsVersion {
     pub changes: Vec<Change>,
 }
 
-/// What a store does for its settings. Calls never block.
+/// The settings part of a store. Calls never block.
 pub trait SettingsStore {
     /// Everything, as of one moment.
     fn settings(&self) -> Reply<Settings>;
 
-    /// The version of the whole: cheap, to be asked every second.
+    /// The version of the whole: cheap enough to be read every second.
     fn settings_version(&self) -> Reply<u64>;
 
     /// Makes changes and answers the new version; `None` when the version is not the expected one,
     /// and then nothing has changed.
     fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>>;
 
-    /// Keeps bodies otherwise; false when the version is not the expected one, and then nothing has
-    /// changed. What was kept before is overwritten where the store can do that.
+    /// Replaces bodies by another form; false when the version is not the expected one, and then
+    /// nothing has changed. The earlier form is overwritten where the store can do that.
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
 
     /// Versions above `after` and below `below`, the newest first, at most `limit`.

@@ -1,7 +1,7 @@
 //! The embedded store: SQLite in the data folder, one writer thread, readers beside it.
 //!
-//! Opened by the composition root and used through [`Store`]. `smsc.db` holds the truth and is
-//! written by one thread in group commits; `index.db` is derived and may be deleted while stopped.
+//! Opened by the composition root and used through [`Store`]. `smsc.db` is authoritative and is written by
+//! one thread in group commits; `index.db` is derived and may be deleted while stopped.
 //!
 //! ```text
 //! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
@@ -9,8 +9,8 @@
 //!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
 //!
-//! Keeps true: an answer to a write follows its fsync; readers see what was answered; nothing blocks
-//! the caller except the calls that say so.
+//! Invariants: an answer to a write follows its fsync; readers see everything that was answered; nothing
+//! blocks the caller except the calls documented to block.
 
 mod access;
 mod archive;
@@ -157,7 +157,7 @@ impl SqliteStore {
         Self::open_with(options, Hooks::default())
     }
 
-    /// Opens the store with hooks, for tests of what goes wrong.
+    /// Opens the store with hooks, for tests of failures.
     pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
         schema::check_library()?;
         let folder = options.data_dir;
@@ -392,7 +392,7 @@ impl Store for SqliteStore {
         let Some(running) = self.lock_running().take() else {
             return;
         };
-        // The writer first: what waits is written, and jobs of the upkeep are answered.
+        // The writer first: waiting batches are written, and jobs of the upkeep are answered.
         self.shared.write_queue.close();
         let connection = running.writer.join();
         self.shared.log.close();

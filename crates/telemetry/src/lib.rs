@@ -1,4 +1,4 @@
-//! What the process says of itself: logs, metrics and traces, and in which form others want them.
+//! Logs, metrics and traces, and the formats in which they are exported.
 
 pub mod logs;
 pub mod metrics;

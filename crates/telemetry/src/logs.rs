@@ -1,10 +1,10 @@
-//! Log lines on standard error, as text or JSON. Numbers are masked and message text is never
-//! logged by whoever writes the line; what peers call themselves is written so that no terminal obeys it.
+//! Log lines on standard error, as text or JSON. Numbers are masked and message text is never logged by
+//! whoever writes the line; names chosen by peers are escaped for terminals.
 //!
-//! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that
-//! writes lines ([`json`] or text). Keeps true that no filter silences the target [`AUDIT`], and that
-//! values in a filter are compared and never compiled as regular expressions: such a program can
-//! need more memory than there is.
+//! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that writes
+//! lines ([`json`] or text). Guarantees that no filter silences the target [`AUDIT`], and that values in
+//! a filter are compared and never compiled as regular expressions: a compiled expression can need
+//! unbounded memory.
 
 mod json;
 mod text;
@@ -29,13 +29,13 @@ const LONGEST: usize = 500;
 /// Who did what; always logged.
 const AUDIT: &str = "audit";
 
-/// The filter in force, once it is installed.
+/// The current filter, once it is installed.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Stands in every JSON line.
 static NODE: AtomicU8 = AtomicU8::new(0);
 
-/// Says which node this is.
+/// Sets the node number for log lines.
 pub fn set_node(node: u8) {
     NODE.store(node, Ordering::Relaxed);
 }
@@ -66,7 +66,7 @@ pub fn install(log: &Log) {
     }
 }
 
-/// The filter in force; empty when nothing was installed.
+/// The current filter; empty when none was installed.
 pub fn level() -> String {
     FILTER
         .get()
@@ -87,7 +87,7 @@ pub fn set_level(level: &str) -> Result<(), String> {
     if level.len() > LONGEST {
         return Err(wrong(format!("it has more than {LONGEST} octets")));
     }
-    // A word that is no level would be taken for a target, and everything else be silent.
+    // A word that is no level would be taken for a target, which would silence everything else.
     for part in level.split(',') {
         let (target, word) = part.rsplit_once('=').unwrap_or(("", part));
         let word = word.trim();
@@ -114,8 +114,8 @@ fn usable(level: &str) -> EnvFilter {
     builder.parse_lossy(always(level))
 }
 
-/// The HTTP server's own lines say nothing that ours do not. What would silence the audit is left out,
-/// and what lets it pass stands last, so that it wins over the level for everything.
+/// The HTTP server's own lines duplicate ours. Directives that would silence the audit are left out,
+/// and the one that enables it comes last, so that it wins over the general level.
 fn always(level: &str) -> String {
     let is_left = |part: &&str| !is_audit(part);
     let kept: Vec<&str> = level.split(',').filter(is_left).collect();
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn values_are_no_programs() {
-        // As a program it would have two to the power of eighty states.
+        // Compiled, it would have two to the power of eighty states.
         let value = format!("(a|b)*a{}", "(a|b)".repeat(80));
         let level = format!("info,[{{token={value}}}]=debug");
         assert!(level.len() <= LONGEST);

@@ -1,5 +1,5 @@
-//! The metrics: one struct whose doc comments are the help texts. Handles are kept by who counts;
-//! nothing is looked up by name on the data path.
+//! The metrics: one struct whose doc comments are the help texts. Handles are kept by the code that
+//! counts; nothing is looked up by name on the data path.
 
 mod handles;
 
@@ -54,7 +54,7 @@ pub struct QueueLabel {
     pub queue: String,
 }
 
-/// A queue, and how its attempts went.
+/// A queue, and the result of its attempts.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct AttemptLabel {
     pub queue: String,
@@ -68,7 +68,7 @@ pub struct AnswerLabel {
     pub status: String,
 }
 
-/// How something went, out of a few words.
+/// A result, out of a few words.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ResultLabel {
     pub result: &'static str,
@@ -141,33 +141,33 @@ metrics! {
     accepted: Counter = "messages_accepted", Counter::default();
     /// Submissions refused, by the command_status of the answer.
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
-    /// Requests of ESMEs about messages submitted before, by operation and command_status of the answer.
+    /// Requests of ESMEs about earlier messages (query_sm and the like), by operation and command_status of the answer.
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
     /// alert_notifications of operators that were passed on to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();
     /// Intermediate notifications of operators that were passed on to an account that asked for them.
     notifications: Counter = "intermediate_notifications_forwarded", Counter::default();
-    /// Intermediate notifications of operators that an account asked for, but had no receiver for.
+    /// Intermediate notifications that an account asked for, but had no receiver bound for.
     notifications_dropped: Counter = "intermediate_notifications_dropped", Counter::default();
     /// alert_notifications of operators without an account, or without a receiver of it.
     alerts_dropped: Counter = "alerts_dropped", Counter::default();
-    /// Calls of accounts by outbind.
+    /// Connections made to accounts with outbind.
     outbinds: Counter = "outbinds", Counter::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
     /// Long messages that were divided into parts for their peer.
     divided: Counter = "messages_divided", Counter::default();
-    /// Messages that were put together from the parts that came.
+    /// Messages that were put together from their parts.
     assembled: Counter = "messages_assembled", Counter::default();
-    /// Parts that came again, with the same text, and were not sent again.
+    /// Repeated parts with the same text, which were not sent again.
     parts_repeated: Counter = "parts_repeated", Counter::default();
-    /// Parts that went on as they came because the rest of their message did not come in time or had no room, or because their reference was used for another message.
+    /// Parts that went on unchanged because the rest of their message did not arrive in time or did not fit, or because their reference was used for another message.
     parts_given_up: Counter = "parts_given_up", Counter::default();
-    /// Characters that a peer's alphabet does not have and that were written otherwise.
+    /// Characters that a peer's alphabet does not have and that were replaced.
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
-    /// Messages of operators refused because equal ones had been sent on several times within a minute.
+    /// Messages of operators refused as a loop, because equal ones were sent on several times within a minute.
     circles: Counter = "submissions_in_circles", Counter::default();
     /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
     policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
@@ -177,7 +177,7 @@ metrics! {
     queue_full: Counter = "submissions_queue_full", Counter::default();
     /// Submissions refused because the account was at its cap.
     account_full: Counter = "submissions_account_full", Counter::default();
-    /// Submissions refused because the account had no cover for them, by reason: quota or balance.
+    /// Submissions refused because they exceeded the account's quota or balance, by reason: quota or balance.
     not_covered: Family<ReasonLabel, Counter> = "submissions_not_covered", Family::default();
     /// Submissions that repeated another one (duplicate_window), by result: refused, same_id (answered with the id of the first), or failed (the first was refused, or another node is just storing it).
     duplicates: Family<ResultLabel, Counter> = "submissions_duplicate", Family::default();
@@ -187,7 +187,7 @@ metrics! {
     duplicates_forgotten: Counter = "duplicate_guard_forgotten", Counter::default();
     /// Submissions that were compared with this node's own ones only, because Redis did not answer.
     duplicates_unshared: Counter = "duplicate_guard_unshared", Counter::default();
-    /// Attempts that failed for a while and will be repeated.
+    /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.
     outcome_unknown: Counter = "attempts_outcome_unknown", Counter::default();
@@ -205,59 +205,59 @@ metrics! {
     receipts_unmatched: Counter = "operator_receipts_unmatched", Counter::default();
     /// Operators' receipts held because their submit_sm_resp had not been seen yet.
     receipts_early: Counter = "operator_receipts_early", Counter::default();
-    /// Operators' receipts for messages that were final already.
+    /// Operators' receipts for messages that were already final.
     receipts_repeated: Counter = "operator_receipts_repeated", Counter::default();
-    /// Receipts of operators about messages that had ended without one: UNKNOWN when the wait was over, EXPIRED or DELETED. Acknowledged; the state stays.
+    /// Receipts of operators for messages that had ended without one: UNKNOWN after the correlation TTL, EXPIRED or DELETED. They are acknowledged; the state does not change.
     receipts_late: Counter = "operator_receipts_late", Counter::default();
-    /// Message ids that an operator gave again while an earlier message with the same id waited for its receipt.
+    /// Message ids that an operator reused while an earlier message with the same id waited for its receipt.
     ids_reused: Counter = "operator_message_ids_reused", Counter::default();
-    /// Times that the receipts of an operator with `message_id = "auto"` were found by another form of their ids than the one it was known by.
+    /// Times that receipts of an operator with `message_id = "auto"` matched by another form of their ids than the one learned.
     id_forms_changed: Counter = "operator_message_id_forms_changed", Counter::default();
-    /// Parked receipts dropped at the end of their time or for lack of room.
+    /// Parked receipts dropped because their time was over or there were too many.
     receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
-    /// Parked receipts that a person matched with a message.
+    /// Parked receipts that an administrator matched with a message.
     receipts_matched_by_hand: Counter = "operator_receipts_matched_by_hand", Counter::default();
-    /// Parked receipts that a person dropped.
+    /// Parked receipts that an administrator dropped.
     receipts_dropped_by_hand: Counter = "operator_receipts_dropped_by_hand", Counter::default();
-    /// Failed messages sent again as new ones, by order of a person.
+    /// Failed messages replayed as new ones, by command of an administrator.
     replayed: Counter = "messages_replayed", Counter::default();
     /// Messages ended UNKNOWN because no receipt came within the correlation TTL.
     receipts_overdue: Counter = "operator_receipts_overdue", Counter::default();
-    /// Final states that were reported for messages that were final already.
+    /// Final states that were reported for messages that were already final.
     repeated_finals: Counter = "messages_final_repeated", Counter::default();
     /// Receipts that accounts acknowledged.
     receipts_told: Counter = "receipts_acknowledged", Counter::default();
-    /// Receipts that accounts refused for good.
+    /// Receipts that accounts refused permanently.
     receipts_refused: Counter = "receipts_refused", Counter::default();
-    /// Receipts given up because nobody took them in time (`validity.receipts`), or because their queue was purged.
+    /// Receipts dropped because the account did not take them in time (`validity.receipts`), or because their queue was purged.
     receipts_given_up: Counter = "receipts_given_up", Counter::default();
-    /// Receipts for accounts that are not configured any more.
+    /// Receipts for accounts that are no longer configured.
     receipts_homeless: Counter = "receipts_without_account", Counter::default();
     /// Binds refused, by the command_status of the answer.
     binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
-    /// Binds refused for who they are, by reason, whatever they were told: unknown (no such account, or not enabled), address (not allowed from there), password, certificate (not one of the account's), or busy (too many checks of passwords waited).
+    /// Binds refused by authentication, by reason, whatever status the answer had: unknown (no such account, or not enabled), address (not allowed from there), password, certificate (not one of the account's), or busy (too many password checks waited).
     binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();
-    /// Times that this node lost its lease and stood back.
+    /// Times that this node lost its lease and stood back (closed its operator binds).
     leases_lost: Counter = "cluster_leases_lost", Counter::default();
-    /// Dead nodes that this node has taken over.
+    /// Dead nodes that this node took over.
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
-    /// Items that other nodes have handed over to this one through the hand-off table.
+    /// Items that other nodes handed off to this one through the hand-off table.
     items_collected: Counter = "cluster_items_collected", Counter::default();
-    /// Rounds of the janitor, one a minute on one node of all, that the store has carried out.
+    /// Completed rounds of the janitor, which runs once a minute on one node of the cluster.
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
-    /// Active messages that no queue of their owner knew, found by comparing store and queues, and put back.
+    /// Active messages that were in no queue of their owner, found by comparing store and queues, and put back.
     put_back: Counter = "messages_put_back", Counter::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
-    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (not of proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late, or crowded (smpp.max_unbound_per_address).
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (address not in proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late (session_init_timeout), or crowded (smpp.max_unbound_per_address).
     connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
-    /// Connections that were cut off because the peer did not read, in or out.
+    /// Connections, in or out, that were closed because the peer did not read.
     slow_readers: Counter = "slow_readers_cut_off", Counter::default();
-    /// Silent binds that made room for a new one of their account.
+    /// Silent binds that were replaced by a new one of their account.
     binds_replaced: Counter = "binds_replaced", Counter::default();
-    /// PDUs that could not be read, by the command_status of the answer.
+    /// PDUs that could not be decoded, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
     /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
     attempt_seconds: Family<QueueLabel, Histogram> = "attempt_seconds", Family::new_with_constructor(outside as fn() -> Histogram);
@@ -273,11 +273,11 @@ metrics! {
     receipt_seconds: Histogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
-    /// Numbers whose network was wanted by messages that wait for it, by result: cached (this node knew), shared (Redis knew), found, not_ported or failed.
+    /// Network look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, not_ported or failed.
     lookups: Family<ResultLabel, Counter> = "resolver_lookups", Family::default();
-    /// Seconds that the look-up service took for a number, failures included.
+    /// Seconds that the look-up service took per number, failures included.
     lookup_seconds: Histogram = "resolver_lookup_seconds", outside();
-    /// Messages whose number could not be looked up, by what became of them: routed or refused.
+    /// Messages whose number could not be looked up, by what happened to them: routed or refused.
     lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
     /// 1 while the look-up service counts as away (resolver.breaker_failures).
     resolver_away: Gauge = "resolver_service_away", Gauge::default();
@@ -289,7 +289,7 @@ metrics! {
     handling: Family<ActorLabel, Histogram> = "actor_handling_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
     /// Messages that are traced, by reason: head (picked by telemetry.trace_ratio), parent (the sender asked for it) or failure.
     traces: Family<ReasonLabel, Counter> = "traces", Family::default();
-    /// Spans that the collector has taken.
+    /// Spans that the collector accepted.
     spans_exported: Counter = "trace_spans_exported", Counter::default();
     /// Spans that were lost, by reason: full (the queue of spans was full), refused (the collector did not take them) or busy (the trace of a failure, among too many).
     spans_dropped: Family<ReasonLabel, Counter> = "trace_spans_dropped", Family::default();
@@ -305,8 +305,8 @@ impl Metrics {
         self.refusals.get_or_create(&status_label(status)).inc();
     }
 
-    /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are told apart:
-    /// there are few of them, and they are what an operator's support asks for.
+    /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are counted
+    /// separately: there are few of them, and operators' support asks for them.
     pub fn attempt_refused(&self, queue: &str, status: u32) {
         let status = match VENDOR_STATUSES.contains(&status) {
             true => command_status::display(status),

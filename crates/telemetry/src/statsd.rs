@@ -1,8 +1,8 @@
-//! From our own exposition page to the lines of statsd: what was added to each counter since the last
-//! push, and the value of each gauge.
+//! Converts the page of `/metrics` to statsd lines: the increase of each counter since the last push,
+//! and the value of each gauge.
 //!
 //! Called by `http::metrics::push`. Pure: text in, datagrams out. Reading the page that `/metrics`
-//! shows, rather than counting a second time, keeps true that both say the same.
+//! shows, rather than counting a second time, guarantees that both say the same.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub struct Pushed {
     totals: HashMap<String, f64>,
 }
 
-/// One datagram, and the counters that have been told once it is sent.
+/// One datagram, and the counters that it reports.
 #[derive(Debug, Default)]
 pub struct Datagram {
     /// Lines with line ends between them.

@@ -2,8 +2,8 @@
 //! machine's own daemon expects on its socket.
 //!
 //! A layer of the subscriber that `telemetry::logs` installs. Whoever logs only formats and puts the
-//! line into a bounded queue; a thread of its own sends. Keeps true that a server which is slow or
-//! away holds up nobody: lines are dropped then, and how many is said when it is back.
+//! line into a bounded queue; a thread of its own sends. Guarantees that a slow or unreachable
+//! server blocks nothing: lines are dropped then, and their number is logged when it is back.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
@@ -71,7 +71,7 @@ struct Text {
 // === impl Syslog ===
 
 impl Syslog {
-    /// The layer that the configuration asks for, if it does.
+    /// The configured layer, if any.
     pub fn configured(log: &Log) -> Option<Self> {
         let target = log.syslog.as_ref()?;
         Self::start(target, log.syslog_facility)
@@ -196,7 +196,7 @@ impl Sender {
         }
     }
 
-    /// Whether the line is on its way. A datagram may still be lost, and nobody would know.
+    /// Whether the line was sent. A datagram may still be lost without notice.
     fn send(&mut self, line: &str) -> bool {
         if self.open.is_none() {
             if self.tried.is_some_and(|tried| tried.elapsed() < AGAIN) {

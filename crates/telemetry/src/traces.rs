@@ -3,8 +3,8 @@
 //! Actors call [`Traces::emit`] when a step of a traced message is over: both times are given then,
 //! so that no span is open while a message waits. Nothing blocks: spans go into a bounded queue, a
 //! thread of its own sends them in batches (`traces/export.rs`), and what does not fit is dropped and
-//! counted. Where they go is said by the standard OTEL_* variables (`traces/environment.rs`);
-//! without an endpoint nothing is traced at all.
+//! counted. The standard OTEL_* variables set the destination (`traces/environment.rs`); without an
+//! endpoint nothing is traced at all.
 
 mod environment;
 mod export;
@@ -31,10 +31,10 @@ use smsc_config::{NumberForm, Telemetry};
 use smsc_domain::address;
 use smsc_domain::trace::{SpanId, TraceContext, TraceId, to_hex, trace_of_failure};
 
-/// How long the process waits at its end for the collector to take what is there.
+/// How long the process waits at its end for the collector to accept the remaining spans.
 const LAST_EXPORT: Duration = Duration::from_secs(2);
 
-/// Where spans go. Cheap to ask; one for the process.
+/// Where spans go. Cheap to query; one for the process.
 pub struct Traces {
     commands: Option<mpsc::Sender<Command>>,
     deployment: String,
@@ -86,7 +86,7 @@ pub struct Span {
 pub enum Reason {
     /// Picked by its id.
     Head,
-    /// Its sender asked for it.
+    /// Its sender requested it.
     Parent,
     /// It failed.
     Failure,
@@ -100,7 +100,7 @@ impl Traces {
         Self::new(None, String::new(), metrics)
     }
 
-    /// Starts sending to where the environment says; off when it names no endpoint.
+    /// Starts sending to the endpoint of the environment; off without one.
     ///
     /// # Errors
     /// A variable that cannot be understood; the text names it.
@@ -148,7 +148,7 @@ impl Traces {
         self.commands.is_some()
     }
 
-    /// Takes over what a (new) configuration says.
+    /// Applies a (new) configuration.
     pub fn configure(&self, telemetry: &Telemetry) {
         let key = telemetry.number_key.as_ref();
         self.numbers.store(Arc::new(Numbers {
@@ -185,12 +185,12 @@ impl Traces {
         room
     }
 
-    /// Counts a failure that is not traced, because too many of them are looked into.
+    /// Counts a failure that is not traced, because too many are being read.
     pub fn too_busy(&self) {
         self.busy.inc();
     }
 
-    /// A subscriber's number as the configuration wants it to be seen.
+    /// A subscriber's number in the configured form.
     pub fn number(&self, number: &[u8]) -> String {
         let numbers = self.numbers.load();
         match numbers.form {
@@ -221,7 +221,7 @@ impl Traces {
         }
     }
 
-    /// Lets the collector take what is there, for a short time only.
+    /// Flushes the remaining spans to the collector, for a short time only.
     pub async fn flush(&self) {
         let Some(commands) = &self.commands else {
             return;
@@ -264,7 +264,7 @@ impl Span {
         }
     }
 
-    /// With an id of its own: nobody refers to it.
+    /// With a random id: no other span refers to it.
     pub fn leaf(context: TraceContext, name: &'static str, kind: Kind, times: (i64, i64)) -> Self {
         Self::new(context, fresh_id(), name, kind, times)
     }
@@ -325,7 +325,7 @@ impl Span {
     }
 }
 
-/// The id of a span that nobody has to derive.
+/// The id of a span that is not derived elsewhere.
 pub fn fresh_id() -> SpanId {
     rand::random::<u64>().max(1).to_be_bytes()
 }

@@ -1,4 +1,4 @@
-//! What a client has shown of itself: the names and the fingerprint of its certificate.
+//! The names and the fingerprint of a client certificate.
 
 use rustls::pki_types::CertificateDer;
 use sha2::{Digest as _, Sha256};
@@ -13,7 +13,7 @@ use smsc_domain::certificate::Shown;
 /// The common name of a subject (RFC 5280, appendix A.1).
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
-/// What a certificate says; without names when it cannot be read.
+/// The names and fingerprint of a certificate; without names when it cannot be read.
 pub fn shown(certificate: &CertificateDer<'_>) -> Shown {
     let read = Certificate::from_der(certificate);
     Shown {

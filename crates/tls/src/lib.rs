@@ -1,10 +1,10 @@
-//! TLS as this program speaks it: certificates, keys and authorities from files, by rustls and ring.
+//! TLS: certificates, keys and authorities from files, by rustls and ring.
 //!
-//! The admin API and the listeners for ESMEs serve with a [`Server`], which reads its files again when
-//! they have changed: looked at by the handshakes themselves, at most once a minute, and on SIGHUP.
-//! Connections that are open keep what they have. Operators are dialled with a [`client_config`] that
-//! is read at each connect. Keeps true that files that cannot be used leave what is in force, and that
-//! every error names the setting.
+//! The admin API and the listeners for ESMEs serve with a [`Server`], which re-reads its files when
+//! they have changed: checked at handshakes, at most once a minute, and on SIGHUP. Open connections
+//! are not affected. Connections to operators use a [`client_config`] that is read at each connect.
+//! Guarantees that unusable files leave the current certificate in use, and that every error names the
+//! setting.
 
 mod client;
 mod watched;
@@ -41,8 +41,8 @@ pub struct ServerFiles {
     pub cert: Named,
     /// Its key (PEM).
     pub key: Named,
-    /// Authorities (PEM) that clients' certificates must descend from; without them no certificate is
-    /// asked for.
+    /// Authorities (PEM) that must issue clients' certificates; without them no certificate is
+    /// requested.
     pub client_ca: Option<Named>,
     /// Lists of revoked certificates (PEM), of every authority that signs clients' certificates.
     pub client_crl: Option<Named>,
@@ -84,7 +84,8 @@ pub fn roots(ca: &Named) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// How servers are dialled that descend from `roots`, showing `identity` to those that ask.
+/// Client configuration for servers with certificates under `roots`, with `identity` as the client
+/// certificate on request.
 ///
 /// # Errors
 /// Certificate and key do not belong together.
@@ -214,7 +215,7 @@ impl ServerFiles {
                 let mut verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
                 if let Some(crl) = &self.client_crl {
                     // Of the client's own certificate. One whose authority has no list in the file is
-                    // refused: nobody knows whether it was revoked.
+                    // refused: it may have been revoked.
                     verifier = verifier
                         .with_crls(revoked(crl)?)
                         .only_check_end_entity_revocation();
@@ -269,7 +270,7 @@ impl Server {
         self.0.look();
     }
 
-    /// When its certificate ends, in Unix seconds; 0 when the certificate does not say so readably.
+    /// When its certificate expires, in Unix seconds; 0 when that cannot be read.
     pub fn expires_at(&self) -> i64 {
         self.0.get().expires_at
     }

@@ -1,4 +1,4 @@
-//! A value that is made from files, and made again when they have changed.
+//! A value that is built from files, and rebuilt when they change.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 type Read<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
 
-/// What files say, as of the last time that they could be used.
+/// The value of files, as of the last time that they were usable.
 pub(super) struct Watched<T> {
     files: Vec<PathBuf>,
     read: Read<T>,
@@ -47,7 +47,7 @@ impl<T> Watched<T> {
         })
     }
 
-    /// What is in force, after a look at the files if the last one was a while ago.
+    /// The current value, after checking the files if the last check was a while ago.
     pub(super) fn get(&self) -> Arc<T> {
         let due = self.looked().at.elapsed() >= LOOK_EVERY;
         if due {

@@ -1,4 +1,4 @@
-//! Plays ESMEs against an SMSC, measures it, and checks that nothing is lost or doubled.
+//! Simulates ESMEs against an SMSC, measures it, and checks that nothing is lost or duplicated.
 //!
 //! Used by `smsc load` and by tests:
 //!
@@ -8,10 +8,10 @@
 //!  └─ pacer (wakes binds on time), progress, journal     └─→ summary ─→ table, JSON, report.html
 //! ```
 //!
-//! What it keeps true: every message carries a reference that is unique in the run and in time;
-//! latency is counted from when a message should have been sent; an accepted message is missing
-//! until a receipt with exactly its id has come. A message costs about one encode, two decodes and
-//! its share of reads and writes: no task or channel per message.
+//! Invariants: every message carries a reference that is unique in the run and in time; latency is
+//! counted from when a message should have been sent; an accepted message is missing until a
+//! receipt with exactly its id has come. A message costs about one encode, two decodes and its
+//! share of reads and writes: no task or channel per message.
 
 pub mod bind;
 pub mod counts;
@@ -51,9 +51,9 @@ use self::plan::Plan;
 use self::reference::RunTag;
 use crate::simulator::journal::{FLUSH_EVERY, Journal};
 
-/// How often the end of the run is looked for, also the journal's flush.
+/// How often the end of the run is checked, and the journal flushed.
 const LOOK_EVERY: Duration = FLUSH_EVERY;
-/// How long all binds together may take to say goodbye.
+/// How long all binds together may take to unbind.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// The progress bar counts tenths of a second when there is no count of messages.
 const PROGRESS_UNITS: u64 = 10;
@@ -69,7 +69,7 @@ pub enum LoadError {
     Journal {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A thread with a runtime of its own did not start.
@@ -95,8 +95,8 @@ struct Shared {
     start: OnceLock<Instant>,
 }
 
-/// Runs to the end: all sent, answered and reported, or nothing heard for the time to settle. When
-/// `interrupted` completes, no more is submitted, and the rest goes on.
+/// Runs to the end: all sent, answered and reported, or no activity for the settle time. When
+/// `interrupted` completes, no more is submitted, and the run continues.
 ///
 /// # Errors
 /// When a bind fails at the start or the journal cannot be written. What happens later is in the
@@ -133,7 +133,7 @@ pub async fn run(
     drop(pacer);
     let _ = phase.send(Phase::Finished);
     let farewell = async { while tasks.join_next().await.is_some() {} };
-    // A bind that cannot say goodbye is cut off: the books are closed below either way.
+    // A bind that cannot unbind is closed: the ledger is closed below either way.
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
     shared.finish(cpu_before)
 }
@@ -275,7 +275,7 @@ fn progress_bar(options: &LoadOptions) -> ProgressBar {
         (None, None) => 0,
     };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    // The template is a constant; were it wrong, the bar would look plain.
+    // The template is a constant; if it were wrong, the bar would only look plain.
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}%\n{msg}") {
         bar.set_style(style);
     }

@@ -1,4 +1,4 @@
-//! Plays an operator: an SMPP server that any ESME can bind to, well-behaved or not.
+//! Simulates an operator: an SMPP server that any ESME can bind to, well-behaved or not.
 //!
 //! Used by `smsc simulate`, by `smsc serve` when nothing is configured, and by tests:
 //!
@@ -8,10 +8,10 @@
 //!      └─ MO, journal flush, counters       hub (receipts for another bind, parked receipts)
 //! ```
 //!
-//! What it keeps true: each accepted message has an id that is never used again, a line in the
-//! journal, and (when asked for) a receipt that is repeated after a lost connection until it is
-//! acknowledged. It keeps nothing over a restart. A message costs about one decode, two encodes and
-//! its share of one read and one write: no task, channel or map per message.
+//! Invariants: each accepted message has an id that is never used again, a line in the journal, and
+//! (when asked for) a receipt that is repeated after a lost connection until it is acknowledged.
+//! Nothing survives a restart. A message costs about one decode, two encodes and its share of one
+//! read and one write: no task, channel or map per message.
 
 mod connection;
 pub mod counters;
@@ -112,7 +112,7 @@ impl Simulator {
         })
     }
 
-    /// Where it listens: the port that was taken when port 0 was asked for.
+    /// The listening address, with the actual port if port 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }

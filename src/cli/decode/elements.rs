@@ -7,7 +7,7 @@ use crate::sms::udh::{
     CONCAT_8, CONCAT_16, Element, Header, LOCKING_SHIFT, PORTS_8, PORTS_16, SINGLE_SHIFT,
 };
 
-/// Each element: its name, its octets, what it says.
+/// Each element: its name, its octets, its meaning.
 pub fn explain(header: &Header) -> Vec<Detail> {
     let element = |element: &Element| {
         Detail::new(

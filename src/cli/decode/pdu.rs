@@ -1,8 +1,8 @@
 //! Walks a PDU by tables of its fields (SMPP 3.4 §4, 5.0 §4), as far as the octets go.
 //!
 //! The codec of `smpp` reads what it needs and refuses the rest with one status; here every field is
-//! kept with its place, and what follows a mistake is still read where that makes sense. The tables
-//! name the same fields in the same order as `smpp/pdu/`; a test holds them together.
+//! kept with its place, and what follows an error is still read where that makes sense. The tables
+//! name the same fields in the same order as `smpp/pdu/`; a test compares them.
 
 use bytes::Bytes;
 

@@ -1,8 +1,8 @@
 //! Takes the fields of one PDU off its octets and notes each with its place.
 //!
 //! Used by the tables of `pdu.rs`. Nothing is read past the end of the PDU; a field that has no octets
-//! left ends the reading with a [`Stop`] that says which field it was. Oddities that do not hinder
-//! reading on are noted as problems.
+//! left ends the reading with a [`Stop`] that says which field it was. Errors that do not prevent
+//! further reading are recorded as problems.
 
 use bytes::Bytes;
 use serde_json::Value;

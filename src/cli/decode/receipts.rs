@@ -41,7 +41,7 @@ fn parts(text: &ReceiptText) -> Vec<Detail> {
     let date = |ms: Option<i64>| ms.map_or_else(|| "not readable".to_owned(), times::absolute);
     let state = match state_from_word(&text.stat) {
         Some(state) => message_state(state),
-        None => "a word nobody knows",
+        None => "an unknown word",
     };
     let rows = [
         ("id", octets(&text.id), ""),

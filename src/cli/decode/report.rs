@@ -22,7 +22,7 @@ pub struct Report {
     /// The text and what is in front of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_data: Option<UserData>,
-    /// What a delivery receipt says.
+    /// The content of a delivery receipt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipt: Vec<Detail>,
     /// What is wrong, in the order of the octets; empty when everything was read.

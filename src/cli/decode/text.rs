@@ -25,8 +25,8 @@ pub struct Reading {
     pub packed: Option<bool>,
 }
 
-/// Explains user data whose first octet is number `at` of what was given. The second value says what
-/// is wrong with the header; everything is read as text then.
+/// Explains user data whose first octet is number `at` of what was given. The second value is the
+/// error of the header, if any; then everything is read as text.
 pub fn explain(octets: &Bytes, at: usize, reading: Reading) -> (UserData, Option<String>) {
     let split = Header::split(octets);
     let wanted = reading
@@ -52,8 +52,8 @@ pub fn explain(octets: &Bytes, at: usize, reading: Reading) -> (UserData, Option
     (user_data, problem)
 }
 
-/// Whether octets that were not said to have a header begin with one: only if it says something
-/// that phones know.
+/// Whether octets begin with a header, if that was not given: only if it has elements that phones
+/// know.
 fn is_likely(header: &Header) -> bool {
     header.concat().is_some() || header.ports().is_some() || !header.shifts().is_default()
 }
@@ -94,7 +94,7 @@ fn read(
         Coding::Other(other) => (format!("data_coding {other}, not read here"), None),
     };
     let is_certain = matches!(coding, Coding::Latin1 | Coding::Ucs2) && !is_guess;
-    // Octets that a septet string of a text does not have: what was told may not be so.
+    // Octets that a septet string of a text does not have: the given coding may be wrong.
     let is_odd = is_guess || !body.is_ascii() || body.contains(&0);
     if !is_certain {
         user_data.or = alternatives(

@@ -51,7 +51,7 @@ fn relative(digits: &[u8]) -> String {
     }
 }
 
-/// How the writer's clock differs from UTC, when the time says so.
+/// The offset of the time from UTC, if it has one.
 fn offset(text: &[u8]) -> String {
     let [.., tens, ones, sign @ (b'+' | b'-')] = text else {
         return String::new();

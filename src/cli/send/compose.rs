@@ -35,7 +35,7 @@ pub enum Alphabet {
     Binary,
 }
 
-/// How a text travels that one message cannot hold.
+/// How to send a text that does not fit into one message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Long {
     /// In parts, numbered in their user data header.

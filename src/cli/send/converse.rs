@@ -1,7 +1,8 @@
-//! The conversation of `smsc send`: submits the messages, waits for every answer and receipt, tells.
+//! The SMPP session of `smsc send`: submits the messages, waits for every answer and receipt, and
+//! reports them.
 //!
-//! Invariant: a message that was submitted is told of once by its answer and, if receipts were asked
-//! for and it was accepted, once by its final receipt.
+//! Invariant: a submitted message is reported once with its answer and, if receipts were requested
+//! and it was accepted, once with its final receipt.
 
 use std::time::Instant;
 
@@ -159,7 +160,7 @@ impl<'a> Conversation<'a> {
                 pdu.status
             ));
         }
-        // Whoever does not want to read it any more still wants the message sent.
+        // If the reader of the output is gone, the message is still sent.
         let _ = print_line(&format!(
             "accepted   {} as {} in {:.1} ms{}",
             self.to,
@@ -216,7 +217,7 @@ impl<'a> Conversation<'a> {
                 format!("{}, {id}", self.which(place))
             }
         };
-        // Whoever does not want to read it any more still wants the message sent.
+        // If the reader of the output is gone, the message is still sent.
         let _ = print_line(&format!(
             "{name:<10} {} after {:.1} ms, done {}{error}{which}",
             self.to,

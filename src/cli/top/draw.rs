@@ -1,6 +1,6 @@
-//! Draws the screen of `smsc top`: figures, the graph, one list at a time, and what is asked.
+//! Draws the screen of `smsc top`: figures, the graph, one list at a time, and confirmations.
 //!
-//! Colours are the terminal's own, and none carries a meaning that the words do not.
+//! Colours are the terminal's own; every colour's meaning is also in the text.
 
 use std::time::Instant;
 
@@ -90,7 +90,7 @@ fn graph_lines(height: u16) -> u16 {
     if height < GRAPH_FROM { 0 } else { GRAPH }
 }
 
-/// Who it is and how it goes, in four lines.
+/// The node and its state, in four lines.
 fn figures(frame: &mut Frame, area: Rect, model: &Model, now: Instant) {
     let mut name = vec![Span::from("smsc").bold()];
     if let Some(hello) = &model.hello {
@@ -134,7 +134,7 @@ fn figures(frame: &mut Frame, area: Rect, model: &Model, now: Instant) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Whether the figures are to be trusted, and what is wrong.
+/// Whether the figures are current, and problems.
 fn condition(model: &Model, now: Instant) -> Span<'static> {
     if let Some(trouble) = model.trouble(now) {
         return Span::styled(

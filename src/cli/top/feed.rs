@@ -1,4 +1,4 @@
-//! The stream of live events as news for the screen, and commands that do not block it.
+//! The stream of live events for the screen, and commands that do not block it.
 
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// Longest line: an event is one line of JSON, with at most 256 queues or binds.
 const MAX_LINE: u64 = 4 << 20;
 
-/// What the screen hears of.
+/// Updates for the screen.
 pub(super) enum News {
     Hello(Box<Hello>),
     Overview(Box<Overview>),
@@ -98,7 +98,7 @@ enum Ended {
     Away(String),
 }
 
-/// Reads one stream to its end. It is opened anew every now and then, so that one that hangs is
+/// Reads one stream to its end. It is reopened from time to time, so that one that hangs is
 /// noticed; the last id makes that seamless.
 fn read(client: &Client, parser: &mut Parser, sender: &SyncSender<News>) -> Result<(), Ended> {
     let away = |error: anyhow::Error| Ended::Away(format!("{error:#}"));
@@ -165,7 +165,7 @@ impl Parser {
             "event" => value.clone_into(&mut self.kind),
             "id" => value.clone_into(&mut self.id),
             "data" => self.data.push_str(value),
-            // Comments, which keep the connection alive, and retry: the pause is ours to choose.
+            // Comments, which keep the connection alive, and `retry`, which is ignored.
             _ => {}
         }
         None

@@ -10,7 +10,7 @@ use crate::http::view::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators,
 
 /// Seconds of the graph.
 const HISTORY: usize = 300;
-/// Without news for so long, what is shown is old.
+/// Without an update for this time, the data is outdated.
 const STALE_AFTER: Duration = Duration::from_secs(5);
 
 /// Everything there is to show.
@@ -56,7 +56,7 @@ pub(super) struct Order {
     pub done: String,
 }
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Nothing,
@@ -86,7 +86,7 @@ impl Tab {
 // === impl Model ===
 
 impl Model {
-    /// Takes what has been heard.
+    /// Applies an update.
     pub(super) fn take(&mut self, news: News, now: Instant) {
         match news {
             News::Away(reason) => {
@@ -136,7 +136,7 @@ impl Model {
         self.overview.is_some() && self.has.iter().all(|has| *has)
     }
 
-    /// Why what is shown is old, if it is.
+    /// Why the data is outdated, if it is.
     pub(super) fn trouble(&self, now: Instant) -> Option<String> {
         if let Some(reason) = &self.away {
             return Some(reason.clone());
@@ -208,7 +208,7 @@ impl Model {
         }
     }
 
-    /// A command key: asks first.
+    /// A command key: asks for confirmation.
     fn choose(&mut self, key: char) {
         self.said = None;
         self.ask = match (self.tab, self.name()) {

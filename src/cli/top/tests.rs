@@ -32,7 +32,7 @@ fn queue(name: &str, suspended: bool) -> LiveQueue {
     }
 }
 
-/// A model that has heard everything.
+/// A model with all updates.
 fn model() -> Model {
     let mut model = Model::default();
     let bind = BindSnapshot {

@@ -34,7 +34,7 @@ export default function binds() {
       { title: "Errors", numeric: true, text: (row) => number(row.errors_total) },
       { title: "Bound for", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
     ],
-    empty: () => nothing("No binds", "Nobody is connected. ESMEs bind to smpp.listen; operators are bound to once they are configured."),
+    empty: () => nothing("No binds", "No sessions. ESMEs bind to smpp.listen; the SMSC binds to operators once they are configured."),
   });
   const filter = h("input", { type: "search", placeholder: "Filter by name or peer", "aria-label": "Filter binds by name or peer", oninput: () => draw() });
   const side = h("select", { "aria-label": "Direction", onchange: () => draw() },

@@ -67,7 +67,7 @@ export default function deadLetters({ query }) {
       } },
       { title: "Replay", render: showReplay },
     ],
-    empty: () => nothing("Nothing has failed", "No message that fits has ended in a failure."),
+    empty: () => nothing("Nothing has failed", "No failed message matches."),
   });
   return search({
     name: "dead-letters", title: "Dead letters", query, list,

@@ -109,7 +109,7 @@ export default function message({ rest }) {
       command({
         label: "Move", path: `${path}/move`, after: load,
         ask: {
-          title: "Move this message", text: "It waits in the other queue from now on, and leaves by it.", action: "Move",
+          title: "Move this message", text: "From now on it waits in the other queue, and is sent from there.", action: "Move",
           options: { label: "To queue", values: otherQueues },
         },
         body: (to) => ({ to }),
@@ -164,7 +164,7 @@ export default function message({ rest }) {
       if (reason) return toast(reason, "warn");
       try {
         const { content: said } = await get(`${path}?text=true`);
-        text = h("div", { class: "text" }, said.text === null ? h("p", { class: "quiet" }, "No text that can be read; its octets are") : h("blockquote", {}, said.text),
+        text = h("div", { class: "text" }, said.text === null ? h("p", { class: "quiet" }, "The text cannot be decoded; its octets are") : h("blockquote", {}, said.text),
           said.text === null && h("code", {}, said.octets || "none"));
         event.target.replaceWith(text);
       } catch (error) {

@@ -109,7 +109,7 @@ export default function messages({ query }) {
       columns.id, columns.state, { title: "From", text: (row) => row.from }, columns.to, columns.sender, columns.queue, columns.accepted,
       { title: "Attempts", numeric: true, text: (row) => row.attempts },
     ],
-    empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers are compared whole."),
+    empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers must match completely."),
   });
   return search({
     name: "messages", title: "Messages", query, list,

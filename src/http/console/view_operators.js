@@ -13,7 +13,7 @@ function commands(id) {
   return {
     suspend: command({
       label: "Suspend", describe: `Suspend ${id}`, path: `${path}/suspend`,
-      ask: { title: `Suspend ${id}?`, text: "Every bind to this operator is closed and stays down until it is resumed. Its messages wait, or take the next target of their route.", action: "Suspend" },
+      ask: { title: `Suspend ${id}?`, text: "Every bind to this operator is closed and stays down until it is resumed. Its messages wait, or fail over to the next target of their route.", action: "Suspend" },
       said: `${id} is being unbound`,
     }),
     resume: command({ label: "Resume", describe: `Resume ${id}`, path: `${path}/resume`, said: `${id} is being bound` }),
@@ -98,7 +98,7 @@ export default function operators() {
   const cards = new Map();
   const list = h("div", { class: "stack" });
   const empty = h("section", { class: "card", hidden: true }, h("div", { class: "empty" },
-    nothing("No operators", "Add an [[operator]] to the configuration to have somewhere to deliver to.")));
+    nothing("No operators", "Add an [[operator]] to the configuration to deliver messages.")));
   return {
     elements: [heading("Operators"), list, empty],
     update(live) {

@@ -64,7 +64,7 @@ export default function overview() {
       { title: "In flight", numeric: true, text: (row) => number(row.in_flight) },
       { title: "Out per second", numeric: true, text: (row) => rate(row.delivered_per_second) },
     ],
-    empty: () => nothing("No queues yet", "Operators, accounts and routes in the configuration make queues."),
+    empty: () => nothing("No queues yet", "Operators, accounts and routes in the configuration create queues."),
   });
   const queues = h("section", { class: "card", "aria-labelledby": "busiest" }, h("h2", { id: "busiest" }, "Queues"), busiest.element);
 

@@ -22,7 +22,7 @@ export function queueCommands(cell, queue) {
       path: `${path}/suspend`,
       ask: {
         title: `Suspend ${queue.name}?`,
-        text: "Nothing is handed out until it is resumed. Messages are still accepted and wait; their validity goes on.",
+        text: "Nothing is sent until it is resumed. Messages are still accepted and wait; their validity keeps running.",
         action: "Suspend",
       },
       said: `${queue.name} is suspended`,
@@ -34,7 +34,7 @@ export function queueCommands(cell, queue) {
     tone: "risky",
     ask: {
       title: `Purge ${queue.name}?`,
-      text: "Every message that waits here ends DELETED, and its sender is told. This cannot be undone.",
+      text: "Every message that waits here ends DELETED, with a receipt to its sender. This cannot be undone.",
       action: "Purge",
       typed: queue.name,
     },

@@ -24,7 +24,7 @@ export default function routes({ query }) {
 
   async function load() {
     if (!query.get("to")) {
-      result.replaceChildren(h("div", { class: "empty" }, nothing("Ask before you send", "Give a number to see which route it takes, which routes were passed over, and where it would wait now.")));
+      result.replaceChildren(h("div", { class: "empty" }, nothing("Ask before you send", "Enter a number to see its route, the routes that were not used and why, and the queue of its messages.")));
       return;
     }
     try {
@@ -51,8 +51,8 @@ function explain(answer) {
     goes,
     notes.map((note) => h("p", { class: "quiet" }, note)),
     part("Targets, in order", targets(answer.targets)),
-    part("Routes that fit, the first is used", considered(answer.matching)),
-    part("Routes for this number that do not fit", considered(answer.not_matching)),
+    part("Matching routes, the first is used", considered(answer.matching)),
+    part("Routes for this number that do not match", considered(answer.not_matching)),
     answer.others ? h("p", { class: "quiet part" }, `${number(answer.others)} more routes are for other numbers.`) : "",
   ].flat();
 }

@@ -48,7 +48,7 @@ pub(super) struct Rest {
 // === impl Kind ===
 
 impl Kind {
-    /// Those that can be asked for.
+    /// Those that can be requested.
     pub(in crate::http) const ALL: [Self; 5] = [
         Self::Overview,
         Self::Queues,
@@ -95,7 +95,7 @@ impl Latest {
         self.0.iter()
     }
 
-    /// Takes the events of a second; gives those that say something new.
+    /// Takes the events of a second; returns those that have changed.
     pub(super) fn replace(&mut self, events: Vec<Event>) -> Vec<Event> {
         let is_new = |event: &&Event| {
             let last = self.0.iter().find(|last| last.kind == event.kind);
@@ -193,7 +193,7 @@ fn overview(
     }
 }
 
-/// All queues by name; when there are too many, those that have something to say.
+/// All queues by name; when there are too many, the active ones.
 fn queues(node: &NodeSnapshot, measured: &Measured) -> LiveQueues {
     let mut queues: Vec<&QueueSnapshot> = node.queues.iter().collect();
     let omitted = queues.len().saturating_sub(MOST);

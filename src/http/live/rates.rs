@@ -1,4 +1,4 @@
-//! From counters to rates: the difference of two looks, divided by the time between them.
+//! Rates from counters: the difference of two snapshots, divided by the time between them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use crate::http::view::{Rates, Totals};
 use crate::pb::{BindSnapshot, NodeSnapshot, QueueSnapshot};
 
-/// Seconds over which rates of a whole cluster are measured: what other nodes count comes with their
-/// beats, not every second alike.
+/// Seconds over which rates of a whole cluster are measured: counters of other nodes come with their
+/// heartbeats, not evenly every second.
 const WINDOW: usize = 3;
 
 /// The last looks.
@@ -103,7 +103,7 @@ impl Counters {
 
     fn since(&self, last: &Self) -> Measured {
         let seconds = self.at.duration_since(last.at).as_secs_f64();
-        // A counter that went back belongs to something that began anew.
+        // A counter that went back belongs to something that restarted.
         let rate = |now: u64, before: u64| match seconds > 0.0 {
             true => now.saturating_sub(before) as f64 / seconds,
             false => 0.0,

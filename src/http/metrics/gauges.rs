@@ -1,5 +1,5 @@
-//! Gauges that are read from snapshots when they are asked for: nothing is kept up to date for
-//! nobody, and what is gone (a bind, a queue) leaves no stale series.
+//! Gauges that are read from snapshots at each scrape: nothing is updated between scrapes, and a
+//! closed bind or a removed queue leaves no stale series.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -46,11 +46,11 @@ macro_rules! families {
 }
 
 families! {
-    Gauge "smsc_queue_waiting" ["queue"] "Messages ready to go.",
+    Gauge "smsc_queue_waiting" ["queue"] "Messages ready to be sent.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.waiting));
     Gauge "smsc_queue_scheduled" ["queue"] "Messages that wait for their time.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.scheduled));
-    Gauge "smsc_queue_in_flight" ["queue"] "Messages at a session, without an answer.",
+    Gauge "smsc_queue_in_flight" ["queue"] "Messages given to sessions and not answered yet.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.in_flight));
     Gauge "smsc_queue_unwritten" ["queue"] "Attempts that were answered and are not durable yet; a crash repeats them.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.unwritten));
@@ -63,13 +63,13 @@ families! {
         });
     Gauge "smsc_queue_sessions" ["queue"] "Sessions that take from the queue.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.sessions));
-    Gauge "smsc_queue_suspended" ["queue"] "1 while an operator has suspended the queue.",
+    Gauge "smsc_queue_suspended" ["queue"] "1 while an administrator has suspended the queue.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, u8::from(queue.suspended)));
-    Counter "smsc_queue_delivered" ["queue"] "Messages that the destination took.",
+    Counter "smsc_queue_delivered" ["queue"] "Messages that the destination accepted.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.delivered_total));
-    Counter "smsc_queue_failed" ["queue"] "Messages that the destination refused for good.",
+    Counter "smsc_queue_failed" ["queue"] "Messages that the destination refused permanently.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.failed_total));
-    Counter "smsc_queue_retried" ["queue"] "Attempts that failed for a while and will be repeated.",
+    Counter "smsc_queue_retried" ["queue"] "Attempts that failed temporarily and will be retried.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.retried_total));
     Counter "smsc_queue_expired" ["queue"] "Messages and receipts that outlived their validity in the queue.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.expired_total));
@@ -79,17 +79,17 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.granted_total));
     Gauge "smsc_queue_spilled" ["queue"] "Waiting ids that are in the index file instead of memory.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.spilled));
-    Gauge "smsc_queue_room" ["queue"] "Deliveries that the sessions would take now.",
+    Gauge "smsc_queue_room" ["queue"] "Messages that the sessions would take now.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.room));
     Gauge "smsc_receipts_waiting" ["queue"] "Receipts and MO that wait for an account or are at its sessions.",
         |node, _, to| node.queues.iter().filter(|queue| queue.name.starts_with("account:")).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
-    Gauge "smsc_operator_available" ["queue"] "1 while new messages take this operator: it is bound, has been back for long enough, and no breaker is open.",
+    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator: it is bound, has been back for long enough, and no breaker is open.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.available)));
-    Gauge "smsc_operator_rate" ["queue"] "Messages per second that this operator is sent at most now: its rate, or less while it throttles; 0 without a limit.",
+    Gauge "smsc_operator_rate" ["queue"] "Current limit of messages per second to this operator: its rate, or less while it throttles; 0 without a limit.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.rate));
-    Gauge "smsc_operator_slowed" ["queue"] "1 while this operator is sent to slower because it throttles.",
+    Gauge "smsc_operator_slowed" ["queue"] "1 while the rate to this operator is reduced because it throttles.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.slowed)));
     Gauge "smsc_operator_breaker_open" ["queue"] "1 while the breaker of this operator is open or half open, on this node.",
         |node, _, to| operators(node).for_each(|queue| {
@@ -100,9 +100,9 @@ families! {
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), by state.",
         binds;
-    Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of ours on all binds of an account or operator.",
+    Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
-    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of ours on all binds of an account or operator.",
+    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| match bind.state() {
             BindState::Bound => u64::from(bind.window),
             _ => 0,
@@ -111,7 +111,7 @@ families! {
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
     Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.spilled) };
-    Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet: of many nodes the janitor has all of them, the others those of the last minute.",
+    Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet; with many nodes, the janitor's node counts all of them, the others those of the last minute.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.parked) };
     Gauge "smsc_throttle_limits" [""] "Accounts and operators whose rate is being limited.",
         |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.buckets) };
@@ -143,7 +143,7 @@ families! {
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.below_floor)) };
     Gauge "smsc_store_stalled" [""] "1 while nothing can be written: the disk is full, or the database does not answer. Nothing is sent meanwhile.",
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.stalled)) };
-    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what became of them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits), too_long (an id).",
+    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what happened to them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits), too_long (an id).",
         |node, _, to| if let Some(table) = node.store.as_ref().and_then(|store| store.correlations.as_ref()) {
             to.of("result", "taken_over", table.taken_over);
             to.of("result", "in_use", table.in_use);
@@ -153,21 +153,21 @@ families! {
         };
     Gauge "smsc_ids_ahead_seconds" [""] "How far the ids of this node are ahead of its clock; beyond 60 nothing is accepted.",
         |node, _, to| to.one(node.ids_ahead_ms as f64 / 1000.0);
-    Gauge "smsc_store_index_lag" [""] "Messages that the search index does not know yet.",
+    Gauge "smsc_store_index_lag" [""] "Messages that are not in the search index yet.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.index_lag) };
-    Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were put aside.",
+    Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were quarantined.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.dead_letters) };
     Counter "smsc_actor_restarts" ["actor"] "Restarts of an actor after a failure.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
     Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.panics));
-    Gauge "smsc_certificate_expires_timestamp_seconds" ["certificate"] "When a certificate ends, in Unix seconds: of the admin API (http), of a listener (listener:NAME), or the one shown to an operator (operator:ID).",
+    Gauge "smsc_certificate_expires_timestamp_seconds" ["certificate"] "When a certificate expires, in Unix seconds: of the admin API (http), of a listener (listener:NAME), or the one shown to an operator (operator:ID).",
         |node, _, to| node.certificates.iter().for_each(|one| to.of("certificate", &one.name, one.expires_at));
-    Gauge "smsc_account_credits" ["account"] "What the balance of a prepaid account has left, on all nodes, as of a second ago.",
+    Gauge "smsc_account_credits" ["account"] "Remaining balance of a prepaid account, over all nodes, as of a second ago.",
         |node, _, to| node.balances.iter().filter(|one| one.prepaid).for_each(|one| to.of("account", &one.account, one.credits));
     Gauge "smsc_account_quota" ["account"] "Segments that an account may submit per day (account.quota_per_day).",
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota));
-    Gauge "smsc_account_quota_used" ["account"] "Segments that an account with a quota has submitted on this UTC day, on all nodes, as of a second ago.",
+    Gauge "smsc_account_quota_used" ["account"] "Segments that an account with a quota has submitted on this UTC day, over all nodes, as of a second ago.",
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota_used));
     Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
         |node, _, to| to.one(u8::from(node.draining));

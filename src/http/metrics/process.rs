@@ -1,4 +1,4 @@
-//! What the kernel says of this process, under the names that every Prometheus client uses.
+//! Metrics of the process from the kernel, under the usual names of Prometheus clients.
 //!
 //! Read from `/proc/self`; where that does not exist, the families are left out.
 

@@ -1,7 +1,7 @@
 //! Pushes the page of `/metrics` to a statsd daemon, every `statsd.interval`.
 //!
-//! Started by `app` when `statsd.address` is set. Datagrams that the kernel does not take at once are
-//! not waited for: the next push has what they would have said.
+//! Started by `app` when `statsd.address` is set. Datagrams that the kernel does not accept at once
+//! are dropped: the next push makes up for them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::telemetry::statsd::Pushed;
 /// A name that is not resolved by then is tried again at the next push.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
 
-/// A socket that can be sent to says so at once.
+/// A socket that can send is ready at once.
 const WRITABLE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Pushes until the process ends.
@@ -63,7 +63,7 @@ async fn push(
     let socket = UdpSocket::bind(any)
         .await
         .map_err(|error| error.to_string())?;
-    // A socket that was made just now is not known to take anything yet.
+    // The readiness of a new socket is not known yet.
     timeout(WRITABLE_WITHIN, socket.writable())
         .await
         .map_err(|_| "the kernel takes nothing".to_owned())?

@@ -11,17 +11,17 @@ use crate::pb::ListAudit;
 
 /// A page of the audit log, newest first.
 ///
-/// Every request that was not a mere look, by a good token, with the status of its answer: also those
-/// that were refused, of which a token's beyond twenty in a minute are one entry. A look at the text of a
-/// message is an entry too.
+/// Every request with a valid token that did more than read, with the status of its answer. Refused
+/// requests are included; of one token, those beyond twenty in a minute are one entry. Reading the text
+/// of a message is an entry too.
 #[utoipa::path(get, path = "/v1/audit", tag = "access",
     params(
         ("token" = Option<String>, Query, description = "Name of the token; the configured one is `admin token`"),
         ("path" = Option<String>, Query, description = "Paths that begin so"),
-        ("since" = Option<String>, Query, description = "Then or later: RFC 3339, a day, or Unix milliseconds"),
+        ("since" = Option<String>, Query, description = "At this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Before then"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Audit)))]
 pub(super) async fn list(

@@ -1,4 +1,4 @@
-//! `/v1/accounts/{name}/balance`: what an account has left, and what is put into its balance.
+//! `/v1/accounts/{name}/balance`: the balance of an account, and top-ups.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub(super) struct TopUpOrder {
     reference: Option<String>,
 }
 
-/// What an account has left of its balance, and has used of its quota today.
+/// The remaining balance of an account, and the quota it has used today.
 #[utoipa::path(get, path = "/v1/accounts/{name}/balance", tag = "balances",
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, description = "On all nodes", body = Balance)))]
@@ -45,12 +45,12 @@ pub(super) async fn read(
 
 /// Adds to a balance, or takes from it; it is never below zero.
 ///
-/// With a `reference` it may be sent again until it is answered: it is carried out once. The same
-/// reference with another amount is refused.
+/// A request with a `reference` can be repeated until it is answered: it is carried out once. The
+/// same reference with another amount is refused.
 #[utoipa::path(post, path = "/v1/accounts/{name}/balance", tag = "balances",
     request_body = TopUpOrder,
     params(("name" = String, Path, description = "its system_id")),
-    responses((status = 200, description = "It is in the balance", body = ToppedUp)))]
+    responses((status = 200, description = "The top-up was made", body = ToppedUp)))]
 pub(super) async fn add(
     request: HttpRequest,
     state: web::Data<State>,
@@ -63,7 +63,7 @@ pub(super) async fn add(
     Ok(HttpResponse::Ok().json(ToppedUp::from(added)))
 }
 
-/// What was put into a balance, newest first.
+/// The top-ups of a balance, newest first.
 #[utoipa::path(get, path = "/v1/accounts/{name}/balance/top-ups", tag = "balances",
     params(("name" = String, Path, description = "its system_id"),
         ("limit" = Option<u32>, Query, description = "Entries on the page, at most 1000; 50 without it"),

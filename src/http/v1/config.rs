@@ -1,4 +1,4 @@
-//! `/v1/config`: accounts, operators, routes and policy as one document, its versions, its way back.
+//! `/v1/config`: accounts, operators, routes and policy as one document, its versions, rollback.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
@@ -23,7 +23,7 @@ const LISTED: u32 = 50;
 /// What `GET` shows beside the lists, and `PUT` leaves alone.
 const SHOWN: [&str; 3] = ["version", "applied", "trouble"];
 
-/// Everything as one document.
+/// The whole configuration as one document.
 #[utoipa::path(get, path = "/v1/config", tag = "configuration",
     responses((status = 200, body = Configuration)))]
 pub(in crate::http) async fn read(
@@ -37,7 +37,7 @@ pub(in crate::http) async fn read(
     Ok(tagged(HttpResponse::Ok(), version).json(shown))
 }
 
-/// Replaces everything in one transaction. Secrets that are left out stay what they were.
+/// Replaces the whole configuration in one transaction. Secrets that are left out do not change.
 #[utoipa::path(put, path = "/v1/config", tag = "configuration", request_body = Configuration,
     params(("dry_run" = Option<bool>, Query, description = "only say what would change")),
     responses((status = 200, body = Changed), (status = 412), (status = 422)))]
@@ -73,7 +73,7 @@ pub(in crate::http) async fn replace(
     change(&request, &state, ConfigChange::Replace(lists), None).await
 }
 
-/// What applying the file of the node that answers would do.
+/// What applying the file of the answering node would change.
 #[utoipa::path(get, path = "/v1/config/diff", tag = "configuration",
     responses((status = 200, body = Difference), (status = 422)))]
 pub(in crate::http) async fn diff(
@@ -138,7 +138,7 @@ pub(in crate::http) async fn version(
     Ok(HttpResponse::Ok().json(Version::new(found, ResourceChange::new)))
 }
 
-/// Makes a new version with the content of an old one.
+/// Creates a new version with the content of an old one.
 #[utoipa::path(post, path = "/v1/config/rollback/{version}", tag = "configuration",
     params(
         ("version" = u64, Path),
@@ -158,11 +158,11 @@ pub(in crate::http) async fn rollback(
     .await
 }
 
-/// Seals every password of the store and its history with the first key of `secrets.key_file`: after a
-/// key was set or changed. Makes no version.
+/// Seals every password of the store and its history with the first key of `secrets.key_file`; use it
+/// after a key was set or changed. Creates no version.
 #[utoipa::path(post, path = "/v1/config/reseal", tag = "configuration",
-    responses((status = 200, description = "How many resources and changes were sealed anew", body = Done),
-        (status = 409, description = "There is no key, or that of a password is missing")))]
+    responses((status = 200, description = "How many resources and changes were sealed again", body = Done),
+        (status = 409, description = "There is no key, or the key of a password is missing")))]
 pub(in crate::http) async fn reseal(
     request: HttpRequest,
     state: web::Data<State>,

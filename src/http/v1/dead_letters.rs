@@ -19,7 +19,7 @@ use crate::http::view::{Messages, ReplayReport, Replayed, StateName};
 use crate::pb;
 use crate::pb::{ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages};
 
-/// What a list can be asked for.
+/// Filters of a list.
 const QUERY: &[&str] = &[
     "to", "from", "account", "operator", "state", "error", "since", "until", "replayed", "limit",
     "before",
@@ -32,7 +32,7 @@ const MAX_REPLAYED: u32 = 10_000;
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Messages that ended in a failure, with their attempts, newest first.
+/// Failed messages, with their attempts, newest first.
 ///
 /// Of a text that was divided or put together here only the message that carries all of it is listed.
 /// A page may hold fewer than `limit` entries although `next_before` says that there are more.
@@ -40,15 +40,15 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
     params(
         ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
-        ("account" = Option<String>, Query, description = "Who brought it: an account or an operator"),
-        ("operator" = Option<String>, Query, description = "Who reported the end, or in whose queue it was"),
-        ("state" = Option<StateName>, Query, description = "EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it; any final one"),
-        ("error" = Option<String>, Query, description = "Error code of the end, as it is shown, or a command_status by name"),
-        ("since" = Option<String>, Query, description = "Accepted then or later: RFC 3339, a day, or Unix milliseconds"),
-        ("until" = Option<String>, Query, description = "Accepted before then"),
-        ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, sent again"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
+        ("operator" = Option<String>, Query, description = "The operator that reported the final state, or in whose queue the message was"),
+        ("state" = Option<StateName>, Query, description = "Any final state; EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it"),
+        ("error" = Option<String>, Query, description = "Error code of the final state, as shown, or a command_status by name"),
+        ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Accepted before this time"),
+        ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, replayed"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Messages),
         (status = 404, description = "There is no such account or operator")))]
@@ -91,21 +91,21 @@ pub(super) struct ReplayOne {
     to: Option<String>,
     /// How long it is valid: `"1h"`. As long as its sender had wished without it, else the default.
     validity: Option<String>,
-    /// The sender gets a receipt with the new id, if it had asked for one. It was told already that
-    /// the old one had failed.
+    /// The sender gets a receipt with the new id, if it had asked for one. It already got the
+    /// receipt of the old one's failure.
     receipt: bool,
     /// Although it was sent again before.
     again: bool,
 }
 
-/// Sends a failed message again, as a new one.
+/// Replays a failed message as a new one.
 ///
 /// The new message has a new id, the same content and sender, and passes the checks and routes of any
-/// submission, but not the rate of its account. 409 for what has not failed, for a part of a divided
-/// text (replay the whole), for a text that was erased, and for what was sent again before.
+/// submission, but not the rate of its account. 409 for a message that has not failed, a part of a
+/// divided text (replay the whole), an erased text, or a message that was replayed before.
 #[utoipa::path(post, path = "/v1/messages/{id}/replay", tag = "messages", request_body = ReplayOne,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
-    responses((status = 200, description = "It is accepted, durably", body = Replayed)))]
+    responses((status = 200, description = "The new message is durable", body = Replayed)))]
 pub(super) async fn replay(
     request: HttpRequest,
     state: web::Data<State>,
@@ -174,11 +174,12 @@ pub(super) struct ReplayMany {
     dry_run: bool,
 }
 
-/// Sends failed messages again, the oldest of those found first.
+/// Replays failed messages, the oldest of those found first.
 ///
-/// `to`, `validity`, `receipt` and `again` are as for one message; the filter must name something.
-/// What was sent again before is left out unless `again` is true, so a request that ended early
-/// (`left` above 0) is simply repeated; older ones than `limit` allowed follow with `before`.
+/// `to`, `validity`, `receipt` and `again` are as for one message; the filter must have at least
+/// one condition. Messages that were replayed before are left out unless `again` is true, so a
+/// request that ended early (`left` above 0) is simply repeated; for messages older than those
+/// within `limit`, use `before`.
 #[utoipa::path(post, path = "/v1/messages/replay", tag = "messages", request_body = ReplayMany,
     responses((status = 200, description = "What was done", body = ReplayReport),
         (status = 404, description = "There is no such account, operator or queue")))]

@@ -14,11 +14,11 @@ use crate::http::query::Query;
 
 const STREAM: &str = "text/event-stream";
 
-/// What changes, as it changes: server-sent events.
+/// Live changes, as server-sent events.
 ///
-/// First `hello` and one event of each kind, then `overview` every second and the others when
-/// something in them has changed; `end` when the server stops, or the token is no longer good. Each event holds the whole of what it
-/// is about. The id is the server's time in Unix milliseconds.
+/// First `hello` and one event of each kind, then `overview` every second and the others when something in
+/// them has changed; `end` when the server stops, or the token is no longer valid. Each event is complete.
+/// The id is the server's time in Unix milliseconds.
 #[utoipa::path(get, path = "/v1/events", tag = "nodes",
     params(
         ("kinds" = Option<String>, Query,
@@ -33,7 +33,7 @@ pub(super) async fn listen(
     let query = Query::read(&request, &["kinds"])?;
     let kinds = query.text("kinds").map_or_else(all, kinds)?;
     if request.method() == Method::HEAD {
-        // Nobody reads, so nothing would ever end it.
+        // No client reads, so nothing would ever end it.
         return Ok(HttpResponse::Ok().content_type(STREAM).finish());
     }
     let last = request.headers().get("last-event-id");
@@ -87,7 +87,7 @@ mod tests {
             ),
             "{problem}"
         );
-        // Both are sent anyway, and cannot be asked for.
+        // Both are always sent, and cannot be requested.
         assert!(kinds("hello").is_err() && kinds("end").is_err());
     }
 }

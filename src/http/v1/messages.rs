@@ -20,7 +20,7 @@ use crate::http::view::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 
-/// What a list can be asked for.
+/// Filters of a list.
 const QUERY: &[&str] = &[
     "to", "from", "account", "since", "until", "state", "limit", "before",
 ];
@@ -32,12 +32,12 @@ const QUERY: &[&str] = &[
     params(
         ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
-        ("account" = Option<String>, Query, description = "Who brought it: an account or an operator"),
-        ("since" = Option<String>, Query, description = "Accepted then or later: RFC 3339, a day, or Unix milliseconds"),
-        ("until" = Option<String>, Query, description = "Accepted before then"),
+        ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
+        ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Accepted before this time"),
         ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Messages),
         (status = 404, description = "There is no such account or operator")))]
@@ -50,10 +50,10 @@ pub(super) async fn search(
     Ok(HttpResponse::Ok().json(Messages::from(list)))
 }
 
-/// One message with all that happened to it.
+/// One message with its history.
 #[utoipa::path(get, path = "/v1/messages/{id}", tag = "messages",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
-        ("text" = Option<bool>, Query, description = "Show what it says; needs the role `operate`")),
+        ("text" = Option<bool>, Query, description = "Show the text; needs the role `operate`")),
     responses((status = 200, description = "The message", body = Message)))]
 pub(super) async fn one(
     request: HttpRequest,
@@ -75,7 +75,7 @@ pub(super) async fn one(
     Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
 }
 
-/// The trace of a message: ids, W3C traceparent, and where to look at it.
+/// The trace of a message: ids, W3C traceparent, and its URL.
 #[utoipa::path(get, path = "/v1/messages/{id}/trace", tag = "messages",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
     responses((status = 200, description = "Its trace", body = Trace)))]
@@ -103,7 +103,7 @@ pub(super) async fn trace(
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
         ("verb" = MessageVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
-        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
+        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,
@@ -136,7 +136,7 @@ pub(super) struct MoveMessageOrder {
 #[utoipa::path(post, path = "/v1/messages/{id}/move", tag = "messages", request_body = MoveMessageOrder,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
     responses((status = 200, description = "Carried out", body = Done),
-        (status = 202, description = "Ordered from the node that has it", body = Done)))]
+        (status = 202, description = "Ordered on the node that has it", body = Done)))]
 pub(super) async fn transfer(
     request: HttpRequest,
     state: web::Data<State>,

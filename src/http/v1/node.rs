@@ -30,9 +30,9 @@ pub(super) struct LogLevelOrder {
     level: String,
 }
 
-/// How far the drain of this node is.
+/// The progress of the drain of this node.
 #[utoipa::path(get, path = "/v1/drain", tag = "nodes",
-    responses((status = 200, description = "Also when there is none", body = Drain)))]
+    responses((status = 200, description = "Also without a drain", body = Drain)))]
 pub(super) async fn drain(
     request: HttpRequest,
     state: web::Data<State>,
@@ -42,8 +42,9 @@ pub(super) async fn drain(
 
 /// Begins the drain of this node.
 ///
-/// Intake stops, windows are finished, binds are ended, other nodes take over what this one held, and
-/// `/health/ready` answers 503. The process stays, so that it can be looked at, stopped, or resumed.
+/// The node accepts nothing more, finishes its windows, unbinds, hands over what it owns to other
+/// nodes, and `/health/ready` answers 503. The process stays, so that it can be inspected, stopped,
+/// or resumed.
 #[utoipa::path(post, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "It has begun", body = Drain)))]
 pub(super) async fn begin_drain(
@@ -53,7 +54,7 @@ pub(super) async fn begin_drain(
     command(&request, &state, Verb::Begin).await
 }
 
-/// Ends the drain of this node: it takes messages and binds again.
+/// Ends the drain of this node: it accepts messages and binds again.
 #[utoipa::path(delete, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "It has ended", body = Drain)))]
 pub(super) async fn end_drain(

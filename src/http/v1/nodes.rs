@@ -9,7 +9,7 @@ use crate::http::query::Query;
 use crate::http::view::Nodes;
 use crate::pb::ListNodes;
 
-/// The nodes that share the store, and what each of them holds.
+/// The nodes that share the store, and what each of them owns.
 #[utoipa::path(get, path = "/v1/nodes", tag = "nodes",
     responses((status = 200, description = "Empty with the embedded store", body = Nodes)))]
 pub(super) async fn list(

@@ -1,4 +1,4 @@
-//! `/v1/operators`: whom we bind to, and how that goes; rebind, resume, suspend.
+//! `/v1/operators`: operators and the state of their binds; rebind, resume, suspend.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::pb::{CommandOperator, ListOperators, OperatorView};
 
 /// Every operator with its binds and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/operators", tag = "operators",
-    params(("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
@@ -38,7 +38,7 @@ pub(super) async fn list(
 /// One operator with its binds and its queue.
 #[utoipa::path(get, path = "/v1/operators/{id}", tag = "operators",
     params(("id" = String, Path, description = "As in the configuration"),
-        ("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "The operator", body = Operator)))]
 pub(super) async fn one(
     request: HttpRequest,
@@ -62,7 +62,8 @@ pub(super) async fn one(
     }
 }
 
-/// What is configured with how it goes; both, of what the store has and this node has not yet.
+/// The configuration and the state of an operator, also of one that is in the store but not on this
+/// node yet.
 fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
     let mut live: HashMap<String, Operator> = live
         .into_iter()
@@ -85,13 +86,13 @@ fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
 /// Commands every bind of an operator, on all nodes.
 ///
 /// `rebind` unbinds and binds again; `suspend` unbinds until it is resumed; `resume` binds again at once.
-/// Windows are finished before the unbind, for as long as `smpp.drain_timeout`; the same order given again
-/// does not wait for them.
+/// Windows are finished before the unbind, for at most `smpp.drain_timeout`; repeating the command skips
+/// this wait.
 #[utoipa::path(post, path = "/v1/operators/{id}/{verb}", tag = "operators",
     params(("id" = String, Path, description = "As in the configuration"),
         ("verb" = OperatorVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
-        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
+        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,

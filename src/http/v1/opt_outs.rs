@@ -16,8 +16,8 @@ use crate::pb::{ChangeOptOut, ListOptOuts};
     params(
         ("account" = Option<String>, Query, description = "Only the list of this account; without it, all lists"),
         ("number" = Option<String>, Query, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = OptOuts)))]
 pub(super) async fn list(
@@ -42,9 +42,9 @@ pub(super) async fn list(
 #[utoipa::path(put, path = "/v1/opt-outs/{number}", tag = "opt-outs",
     params(
         ("number" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$"),
-        ("account" = Option<String>, Query, description = "Only of this account; without it, of anybody"),
+        ("account" = Option<String>, Query, description = "Only messages of this account; without it, of any account"),
     ),
-    responses((status = 200, description = "It gets no more messages", body = ChangedOptOut)))]
+    responses((status = 200, description = "The number is on the list", body = ChangedOptOut)))]
 pub(super) async fn put(
     request: HttpRequest,
     state: web::Data<State>,
@@ -57,9 +57,9 @@ pub(super) async fn put(
 #[utoipa::path(delete, path = "/v1/opt-outs/{number}", tag = "opt-outs",
     params(
         ("number" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$"),
-        ("account" = Option<String>, Query, description = "From the list of this account; without it, from everybody's"),
+        ("account" = Option<String>, Query, description = "From the list of this account; without it, from the list for all accounts"),
     ),
-    responses((status = 200, description = "It is not on that list", body = ChangedOptOut)))]
+    responses((status = 200, description = "The number is not on that list", body = ChangedOptOut)))]
 pub(super) async fn delete(
     request: HttpRequest,
     state: web::Data<State>,

@@ -1,4 +1,4 @@
-//! `/v1/queues`: what waits where; suspend, resume, purge.
+//! `/v1/queues`: queues and their depth; suspend, resume, purge.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
@@ -13,9 +13,9 @@ use crate::http::view::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandQueue, ListQueues, MoveMessages};
 
-/// What waits where, in the whole cluster.
+/// All queues of the whole cluster.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues",
-    params(("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "By name", body = Queues)))]
 pub(super) async fn list(
     request: HttpRequest,
@@ -34,7 +34,7 @@ pub(super) async fn list(
 /// One queue.
 #[utoipa::path(get, path = "/v1/queues/{name}", tag = "queues",
     params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
-        ("scope" = Option<Scope>, Query, description = "`node` for what the node that answers has; without it, the whole cluster")),
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "The queue", body = Queue)))]
 pub(super) async fn one(
     request: HttpRequest,
@@ -58,13 +58,13 @@ pub(super) async fn one(
 
 /// Commands a queue, on all nodes.
 ///
-/// `suspend` hands nothing out until it is resumed; `resume` hands out again; `purge` ends every waiting
-/// message DELETED, with receipts.
+/// `suspend` sends nothing until it is resumed; `resume` sends again; `purge` ends every waiting message
+/// DELETED, with receipts.
 #[utoipa::path(post, path = "/v1/queues/{name}/{verb}", tag = "queues",
     params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
         ("verb" = QueueVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
-        (status = 202, description = "Ordered; the effect was not seen yet", body = Done)))]
+        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
 pub(super) async fn order(
     request: HttpRequest,
     state: web::Data<State>,
@@ -93,20 +93,20 @@ pub(super) struct MoveOrder {
     to: String,
     /// Only what this account or operator brought.
     account: Option<String>,
-    /// Only what was accepted then or later: RFC 3339, a day, or Unix milliseconds.
+    /// Only messages accepted at this time or later: RFC 3339, a day, or Unix milliseconds.
     since: Option<String>,
-    /// Only what was accepted before then.
+    /// Only messages accepted before this time.
     until: Option<String>,
 }
 
-/// Moves what waits in a queue to another one, on all nodes.
+/// Moves the messages that wait in a queue to another one, on all nodes.
 ///
 /// Messages that a session holds, or whose outcome is unknown, stay, and so do receipts. Validity and
-/// counted attempts stay as they are; what was scheduled is due at once.
+/// counted attempts do not change; scheduled messages are due at once.
 #[utoipa::path(post, path = "/v1/queues/{name}/move", tag = "queues", request_body = MoveOrder,
     params(("name" = String, Path, description = "`operator:ID` or `test:…`")),
-    responses((status = 200, description = "Nothing waits that fits", body = Done),
-        (status = 202, description = "So many messages of this node are looked at and moved, and those of other nodes", body = Done)))]
+    responses((status = 200, description = "No waiting message matches", body = Done),
+        (status = 202, description = "The number of messages to move on this node; other nodes move theirs too", body = Done)))]
 pub(super) async fn transfer(
     request: HttpRequest,
     state: web::Data<State>,

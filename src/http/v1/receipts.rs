@@ -1,4 +1,4 @@
-//! `/v1/receipts/unmatched`: operators' receipts that match no message; match them by hand, drop them.
+//! `/v1/receipts/unmatched`: operators' receipts that match no message; match or drop them manually.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
@@ -15,12 +15,13 @@ use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt};
 
 /// A page of receipts that match no message, newest first.
 ///
-/// They are compared with new attempts until `correlation.ttl` after they came, and then dropped.
+/// They are compared with new attempts until `correlation.ttl` after their arrival, and then
+/// dropped.
 #[utoipa::path(get, path = "/v1/receipts/unmatched", tag = "receipts",
     params(
         ("operator" = Option<String>, Query, description = "Who brought it"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries of a page; 50 without it"),
-        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the page before"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Unmatched),
         (status = 404, description = "There is no such operator")))]
@@ -48,13 +49,13 @@ pub(super) struct MatchOrder {
     message: String,
 }
 
-/// Ends a message as this receipt says.
+/// Ends a message with the state of this receipt.
 ///
-/// The same as if it had been matched when it came: the final state is written, the account gets its
-/// receipt. A message that is final, or that no operator has, is refused (409).
+/// The effect is the same as of an automatic match: the final state is written, the account gets its
+/// receipt. A message that is final, or was sent to no operator, is refused (409).
 #[utoipa::path(post, path = "/v1/receipts/unmatched/{id}/match", tag = "receipts", request_body = MatchOrder,
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
-    responses((status = 200, description = "The message, which has ended", body = Message)))]
+    responses((status = 200, description = "The finished message", body = Message)))]
 pub(super) async fn settle(
     request: HttpRequest,
     state: web::Data<State>,

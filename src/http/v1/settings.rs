@@ -63,7 +63,7 @@ pub(in crate::http) async fn route(
     one(&request, &state, Key::new(Kind::Route, name.into_inner())).await
 }
 
-/// Creates or replaces an account. A password that is left out stays what it was.
+/// Creates or replaces an account. A password that is left out does not change.
 #[utoipa::path(put, path = "/v1/accounts/{name}", tag = "configuration", request_body = Resource,
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
@@ -82,7 +82,7 @@ pub(in crate::http) async fn put_account(
     .await
 }
 
-/// Creates or replaces an operator. A password that is left out stays what it was.
+/// Creates or replaces an operator. A password that is left out does not change.
 #[utoipa::path(put, path = "/v1/operators/{id}", tag = "configuration", request_body = Resource,
     params(("id" = String, Path)),
     responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
@@ -101,7 +101,8 @@ pub(in crate::http) async fn put_operator(
     .await
 }
 
-/// Creates or replaces a route. A path that is not what its conditions call it becomes its name.
+/// Creates or replaces a route. If the path differs from the name by its conditions, it becomes its
+/// name.
 #[utoipa::path(put, path = "/v1/routes/{key}", tag = "configuration", request_body = Resource,
     params(("key" = String, Path)),
     responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
@@ -132,7 +133,7 @@ pub(in crate::http) async fn delete_account(
     delete(&request, &state, Key::new(Kind::Account, name.into_inner())).await
 }
 
-/// Removes an operator; its binds end, and what waits for it waits until it comes back or expires.
+/// Removes an operator; its binds end, and its messages wait until it comes back or they expire.
 #[utoipa::path(delete, path = "/v1/operators/{id}", tag = "configuration",
     params(("id" = String, Path)),
     responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
@@ -188,7 +189,7 @@ pub(in crate::http) async fn operator_rate(
     .await
 }
 
-/// Changes the rate of an account and nothing else; it holds at once.
+/// Changes only the rate of an account, with immediate effect.
 #[utoipa::path(put, path = "/v1/accounts/{name}/rate", tag = "configuration", request_body = Rate,
     params(("name" = String, Path)),
     responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
@@ -207,7 +208,7 @@ pub(in crate::http) async fn put_account_rate(
     .await
 }
 
-/// Changes the rate of an operator and nothing else; it holds at once, no bind is touched.
+/// Changes only the rate of an operator, with immediate effect and without touching its binds.
 #[utoipa::path(put, path = "/v1/operators/{id}/rate", tag = "configuration", request_body = Rate,
     params(("id" = String, Path)),
     responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
@@ -226,14 +227,15 @@ pub(in crate::http) async fn put_operator_rate(
     .await
 }
 
-/// Why a message would go where: every step of the decision, with the targets as they are now.
+/// Explains how a message would be routed: every step of the decision, with the current state of
+/// the targets.
 #[utoipa::path(get, path = "/v1/routes/explain", tag = "configuration",
     params(
         ("to" = String, Query, description = "destination"),
         ("from" = Option<String>, Query, description = "source address"),
         ("account" = Option<String>, Query, description = "system_id of the sender"),
-        ("operator" = Option<String>, Query, description = "the operator that brings it, for a mobile-originated message; not together with account"),
-        ("network" = Option<String>, Query, description = "network of the destination; without it, what this node knows of it")),
+        ("operator" = Option<String>, Query, description = "the operator that sends it, for a mobile-originated message; not together with account"),
+        ("network" = Option<String>, Query, description = "network of the destination; without it, the one that this node knows")),
     responses((status = 200, body = Explanation), (status = 400)))]
 pub(in crate::http) async fn explain(
     request: HttpRequest,
@@ -368,7 +370,7 @@ pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
     })
 }
 
-/// Carries a configuration change out and answers what it came to.
+/// Carries a configuration change out and returns its result.
 pub(super) async fn change(
     request: &HttpRequest,
     state: &State,

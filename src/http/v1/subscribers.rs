@@ -1,4 +1,4 @@
-//! `/v1/subscribers`: what is kept of one subscriber can be erased.
+//! `/v1/subscribers`: erases the data of a subscriber.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 

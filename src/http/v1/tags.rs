@@ -1,7 +1,7 @@
 //! ETag, If-Match and If-None-Match of what has versions (RFC 9110 §8.8.3, §13.1).
 //!
 //! The tag of a resource is the version of the configuration that last changed it, in quotes. It
-//! stands for the settings, not for the state that an operator is shown with.
+//! covers the settings, not the state that is shown with an operator.
 
 use actix_web::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::{HttpRequest, HttpResponseBuilder};
@@ -22,7 +22,7 @@ pub(super) fn condition(request: &HttpRequest) -> Result<Condition, Problem> {
         None => {}
         Some("*") => condition.exists = true,
         Some(tags) => {
-            // A tag that is none of ours matches nothing, and is no mistake.
+            // A foreign tag matches nothing, which is no error.
             let version = |tag: &str| {
                 tag.trim()
                     .strip_prefix('"')?

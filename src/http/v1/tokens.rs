@@ -32,7 +32,7 @@ pub(super) struct TokenOrder {
     expires_at: Option<String>,
 }
 
-/// Every token but the configured one, without the secrets, which are kept nowhere.
+/// Every token except the configured one, without the secrets, which are not stored.
 #[utoipa::path(get, path = "/v1/tokens", tag = "access",
     responses((status = 200, description = "By name", body = Tokens)))]
 pub(super) async fn list(
@@ -44,7 +44,7 @@ pub(super) async fn list(
     Ok(HttpResponse::Ok().json(Tokens::from(list)))
 }
 
-/// Makes a token. The answer is the only place where it is ever said.
+/// Creates a token. Only this response contains it.
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = TokenOrder,
     responses((status = 201, description = "The token and its secret", body = NewToken)))]
 pub(super) async fn add(
@@ -63,10 +63,10 @@ pub(super) async fn add(
     Ok(HttpResponse::Created().json(NewToken::from(made)))
 }
 
-/// Ends a token: on this node at once, on the others within seconds.
+/// Removes a token: on this node at once, on the others within seconds.
 #[utoipa::path(delete, path = "/v1/tokens/{name}", tag = "access",
     params(("name" = String, Path)),
-    responses((status = 204, description = "It opens nothing any more")))]
+    responses((status = 204, description = "The token is no longer valid")))]
 pub(super) async fn remove(
     request: HttpRequest,
     state: web::Data<State>,

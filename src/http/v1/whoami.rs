@@ -1,4 +1,4 @@
-//! `/v1/self`: whose token it is, and what it may.
+//! `/v1/self`: the name of the token and its permissions.
 
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -7,9 +7,9 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::view::Myself;
 
-/// Whose token this is, and what it may.
+/// The name and role of the token of this request.
 #[utoipa::path(get, path = "/v1/self", tag = "access",
-    responses((status = 200, description = "Of the token of this request", body = Myself)))]
+    responses((status = 200, description = "The token of this request", body = Myself)))]
 pub(super) async fn look(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     Ok(HttpResponse::Ok().json(myself(&request)?))

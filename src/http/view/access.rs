@@ -35,7 +35,7 @@ pub struct Token {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewToken {
     pub token: Token,
-    /// For `Authorization: Bearer`; said here only.
+    /// For `Authorization: Bearer`; shown only here.
     pub secret: String,
 }
 
@@ -67,8 +67,8 @@ pub struct AuditEntry {
     pub status: u32,
     /// The node that answered.
     pub node: u32,
-    /// What the path does not say: that a text was read, the name and role of a new token, how many
-    /// refused requests this entry stands for.
+    /// Details that are not in the path: that a text was read, the name and role of a new token,
+    /// how many refused requests this entry stands for.
     pub detail: String,
 }
 

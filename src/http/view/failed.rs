@@ -25,9 +25,10 @@ pub struct UnmatchedReceipt {
     pub operator: String,
     /// The message id that it names.
     pub operator_message_id: String,
-    /// The subscriber, as the receipt says; empty in receipts parked by a release before this list.
+    /// The subscriber according to the receipt; empty in receipts parked by a release before this
+    /// list.
     pub from: String,
-    /// Whom it is for, as the receipt says.
+    /// The recipient according to the receipt.
     pub to: String,
     pub state: String,
     /// The operator's error code, as it was written; empty without one.
@@ -35,7 +36,7 @@ pub struct UnmatchedReceipt {
     /// When it came.
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// When the message ended, as the receipt says.
+    /// When the message ended according to the receipt.
     #[schema(format = DateTime)]
     pub done_at: Option<String>,
     /// Its text.

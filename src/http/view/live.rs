@@ -1,7 +1,7 @@
 //! What the live events show, as JSON: `GET /v1/events`. The console and `smsc top` read them.
 //!
-//! Each event holds the whole of what it is about, so that one that was missed is made good by the
-//! next. Rates are per second, measured by the server over its own second.
+//! Each event is complete, so that the next one makes up for a missed one. Rates are per second,
+//! measured by the server over its own second.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub struct Overview {
     pub at_ms: i64,
     /// Why the node cannot do its work; empty when it is ready.
     pub not_ready: Vec<String>,
-    /// What is wrong without making the node unready.
+    /// Problems that do not make the node unready.
     pub degraded: Vec<String>,
     /// The node finishes its windows to stop.
     pub draining: bool,

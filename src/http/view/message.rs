@@ -30,18 +30,18 @@ pub struct Message {
     pub stage: Option<String>,
     /// `MT` or `MO`.
     pub kind: String,
-    /// As it is routed and kept: see `original`.
+    /// As it is routed and stored: see `original`.
     pub from: String,
-    /// As it is routed and kept: see `original`.
+    /// As it is routed and stored: see `original`.
     pub to: String,
-    /// The addresses as they came, where a rule of the sender has rewritten one; null otherwise.
+    /// The original addresses, if a rule of the sender has rewritten one; null otherwise.
     #[serde(default)]
     pub original: Option<Original>,
     /// Who brought it: `account:…` or `operator:…`.
     pub sender: String,
     /// The queue that owns it now.
     pub queue: String,
-    /// The network that `to` belongs to; null when it was not looked up or nobody knows.
+    /// The network that `to` belongs to; null when it was not looked up or is unknown.
     #[serde(default)]
     pub network: Option<String>,
     #[schema(format = DateTime)]
@@ -79,12 +79,12 @@ pub struct Message {
     pub history: Vec<Attempt>,
     /// Every order about it, oldest first; empty in lists.
     pub changes: Vec<Change>,
-    /// Only when asked for with `text=true`.
+    /// Only with `text=true`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub content: Option<Text>,
 }
 
-/// The addresses of a message as they came; null for one that no rule has changed.
+/// The original addresses of a message; null if no rule has changed them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Original {
     pub from: Option<Address>,
@@ -121,17 +121,17 @@ pub struct Trace {
     pub trace_id: String,
     /// W3C Trace Context of the submission.
     pub traceparent: String,
-    /// Where to look at it (`telemetry.trace_url`); null when that is not configured.
+    /// URL of the trace (`telemetry.trace_url`); null when that is not configured.
     pub url: Option<String>,
 }
 
 /// How a message ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Final {
-    /// When it was known here: the receipt arrived, or the message was given up.
+    /// When the state became known here: the receipt arrived, or the message was given up.
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// When it was, as the operator's receipt says; null when it does not.
+    /// When it ended according to the operator's receipt; null if that has no time.
     #[schema(format = DateTime)]
     #[serde(default)]
     pub done_at: Option<String>,
@@ -139,12 +139,12 @@ pub struct Final {
     pub error: String,
     /// Who reported the end; empty for ourselves.
     pub reported_by: String,
-    /// The account that is told by a receipt; empty for nobody.
+    /// The account that gets a receipt; empty for none.
     pub receipt_to: String,
     /// The account has acknowledged its receipt; only known for a single message.
     pub receipt_acknowledged: bool,
-    /// It was given up instead: not taken within `validity.receipts`, refused, or purged. `changes` says
-    /// when and why.
+    /// It was dropped instead: not acknowledged within `validity.receipts`, refused, or purged.
+    /// `changes` says when and why.
     #[serde(default)]
     pub receipt_given_up: bool,
 }
@@ -161,8 +161,8 @@ pub struct Attempt {
     pub status: String,
     pub operator_message_id: String,
     pub latency_ms: u32,
-    /// The bind that it went by, as node/session; empty when it went by none. The log and
-    /// `GET /v1/binds` of that node show the session.
+    /// The bind that it was sent on, as node/session; empty when it went by none. The log and `GET
+    /// /v1/binds` of that node show the session.
     #[serde(default)]
     pub bind: String,
 }
@@ -179,7 +179,7 @@ pub struct Change {
     pub by: String,
 }
 
-/// What a message says.
+/// The text of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Text {
     /// Null when the octets are no text, or none that can be read.
@@ -191,7 +191,7 @@ pub struct Text {
 // === impl Message ===
 
 impl Message {
-    /// The view of a message; its text only when it is wanted.
+    /// The view of a message; its text only on request.
     pub(crate) fn new(view: pb::MessageView, with_text: bool) -> Self {
         let stage = view.stage();
         let state = state::name(view.state.to_le_bytes()[0]).to_owned();

@@ -44,7 +44,7 @@ pub struct Node {
     pub binds: Vec<String>,
     /// It does what one node does for all.
     pub janitor: bool,
-    /// Binds to operators that are up; this and the rest as of its last beat.
+    /// Binds to operators that are up; this and the following as of its last heartbeat.
     #[serde(default)]
     pub bound: u32,
     /// ESMEs bound to it.

@@ -15,7 +15,7 @@ pub struct OptOuts {
     pub next_before: Option<String>,
 }
 
-/// A number that wants no messages.
+/// An opt-out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OptOut {
     /// Without a leading plus.
@@ -25,7 +25,7 @@ pub struct OptOut {
     /// Since when.
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// Who said so: a token, or a keyword and who brought it.
+    /// Who changed it: a token, or a keyword and the sender of that message.
     pub by: String,
 }
 

@@ -186,7 +186,7 @@ pub struct Explanation {
     /// Of the destination, as it was given or as this node knows it; null when it does not.
     #[serde(default)]
     pub network: Option<String>,
-    /// A message would wait until the number is looked up.
+    /// A message would wait for the look-up of its number.
     #[serde(default)]
     pub looked_up: bool,
     /// Whether there is such an account that may bind, or such an operator.
@@ -264,7 +264,7 @@ impl Configuration {
 }
 
 impl Changed {
-    /// `own`: the resource that was asked for, whose keys are named without it.
+    /// `own`: the requested resource, whose keys are named without it.
     pub fn new(changed: live::Changed, own: Option<&Key>) -> Self {
         Self {
             version: changed.version,

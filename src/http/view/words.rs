@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// What a queue can be told.
+    /// Commands for a queue.
     pub enum QueueVerb {
         Suspend = "suspend",
         Resume = "resume",
@@ -55,7 +55,7 @@ words! {
 }
 
 words! {
-    /// Whose figures are wanted.
+    /// The scope of the figures.
     pub enum Scope {
         Cluster = "cluster",
         Node = "node",
@@ -63,7 +63,7 @@ words! {
 }
 
 words! {
-    /// What the binds of an operator can be told.
+    /// Commands for the binds of an operator.
     pub enum OperatorVerb {
         Rebind = "rebind",
         Resume = "resume",

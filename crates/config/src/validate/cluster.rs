@@ -49,6 +49,6 @@ pub(super) fn check_cluster(config: &Config, found: &mut Findings) {
     found.require(
         "cluster.lease",
         cluster.lease >= beats,
-        "must be at least three times cluster.heartbeat and cluster.margin more: one lost beat must not cost the lease",
+        "must be at least three times cluster.heartbeat and cluster.margin more: one lost heartbeat must not cost the lease",
     );
 }

@@ -152,7 +152,8 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
     }
 }
 
-/// Memory of a check of a password, in KiB, that is worth a warning: anybody may ask for checks.
+/// Memory of a check of a password, in KiB, that is worth a warning, because any client can cause
+/// checks.
 const MUCH_MEMORY: u32 = 64 * 1024;
 const UNKNOWN_VERSION: &str = "must be 0x33, 0x34 or 0x50";
 

@@ -69,7 +69,7 @@ fn check_limits(config: &Config, found: &mut Findings) {
         if let Some(account) = &limit.account
             && !accounts.contains(&account.as_str())
         {
-            // A warning: accounts come and go by the API, limits stand in the file of the node.
+            // A warning: accounts come and go by the API, limits are in the file of the node.
             let hint = did_you_mean(account, &accounts);
             let message = format!("there is no account \"{account}\", {hint}");
             found.warn(format!("{base}.account"), message);

@@ -1,4 +1,4 @@
-//! `[resolver]`, and what routes and accounts want of it.
+//! `[resolver]`, and its use by routes and accounts.
 
 use super::Findings;
 use crate::{Config, Resolver, Route};
@@ -48,14 +48,14 @@ pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
             if account.resolve {
                 found.warn(
                     format!("account[{index}].resolve"),
-                    "means nothing while nobody knows networks; set resolver.table or resolver.url",
+                    "has no effect without a source of networks; set resolver.table or resolver.url",
                 );
             }
         }
     }
 }
 
-/// A route's network is a name, and somebody tells networks.
+/// A route's network is a name, and there is a source of networks.
 pub(super) fn check_network(config: &Config, base: &str, route: &Route, found: &mut Findings) {
     let Some(name) = &route.network else { return };
     let key = format!("{base}.network");

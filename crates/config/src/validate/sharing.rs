@@ -1,5 +1,5 @@
-//! Checks of what is said about sharing: expressions and policies of routes, costs, patience and
-//! breakers of operators.
+//! Checks of what is said about sharing: expressions and policies of routes, costs, failover delays
+//! and breakers of operators.
 
 use super::Findings;
 use crate::{Config, Operator, Route, Sharing};

@@ -13,7 +13,7 @@ pub(super) enum Filter {
     User(String),
     Group(String),
     Destination(String),
-    /// What we cannot ask, as it was written.
+    /// A filter without a counterpart, as it was written.
     Other(String),
 }
 

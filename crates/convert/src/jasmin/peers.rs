@@ -27,7 +27,7 @@ pub(super) struct Connector {
     pub sends: bool,
 }
 
-/// Keys of a connector that are taken over, or that say nothing about messages.
+/// Keys of a connector that are converted, or that do not affect messages.
 const CONNECTOR_USED: &[&str] = &[
     "cid",
     "host",
@@ -68,7 +68,7 @@ const CONNECTOR_INSTEAD: &[(&str, &str, &str)] = &[
     (
         "trx_to",
         "300",
-        "binds stay; enquire_link_interval tells when they are asked for life",
+        "binds stay; enquire_link_interval says when enquire_link is sent",
     ),
     (
         "requeue_delay",
@@ -202,7 +202,7 @@ const USER_INSTEAD: &[(&str, &str, &str)] = &[
     (
         "mt_messaging_cred authorization dlr_level",
         "True",
-        "receipts are for whoever asks",
+        "receipts are for messages that request them",
     ),
 ];
 
@@ -214,7 +214,7 @@ pub(super) fn instead_of(kind: &str) -> &'static str {
     }
 }
 
-/// Adds the accounts; those that are only listed, with what the list says.
+/// Adds the accounts; those that are only listed, with the values of the list.
 pub(super) fn accounts(captured: &Captured, draft: &mut Draft, notes: &mut Notes) -> Vec<User> {
     let mut users = Vec::new();
     for record in &captured.users {
@@ -333,7 +333,7 @@ pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Note
             table.set("enabled", "false");
         }
         note_others(record, &record.name, CONNECTOR_INSTEAD, notes);
-        // What Jasmin itself takes for a connector that was added without them.
+        // Jasmin's own defaults for a connector.
         let or = |key: &str, default: &'static str| record.get(key).unwrap_or(default).to_owned();
         let (host, port) = (or("host", "127.0.0.1"), or("port", "2775"));
         let username = or("username", "smppclient");

@@ -19,7 +19,7 @@ struct JasminRoute {
     place: Place,
 }
 
-/// Who and where to, as far as filters say; `None` is everybody, everywhere.
+/// Sender and destination by filters; `None` is any.
 #[derive(Default)]
 struct Conditions {
     accounts: Option<BTreeSet<String>>,
@@ -175,7 +175,7 @@ pub(super) fn mobile_originated(
     }
 }
 
-/// All routes, the highest order first, as Jasmin asks them.
+/// All routes, the highest order first, as Jasmin tries them.
 fn routes(
     rows: &[Row],
     added: &[Record],
@@ -264,7 +264,7 @@ fn connectors(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What the filters say together; `None` when one of them cannot be asked here.
+/// The combined filters; `None` when one of them has no counterpart here.
 fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<Conditions> {
     let mut found = Conditions::default();
     let mut refuse = |what: String, instead: &str| {

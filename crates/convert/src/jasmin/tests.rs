@@ -321,7 +321,7 @@ jcli : mtrouter -l
     let converted = convert(&[source(session)]).unwrap();
     assert_eq!(
         tables(&converted.toml, "[[route]]"),
-        // That for 44 says nothing else without the receiver.
+        // The route for 44 is the same without the receiver.
         ["prefix = \"\"; to = [\"out\"]"],
         "{}",
         converted.toml

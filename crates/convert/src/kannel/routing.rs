@@ -9,7 +9,7 @@ use super::users::Sender;
 use crate::routes::{Rule, Steps, settle};
 use crate::{Notes, Place};
 
-/// What a connection says it takes.
+/// The messages that a connection takes.
 #[derive(Debug, Default)]
 pub(super) struct Preferences {
     allowed_ids: Option<Vec<String>>,
@@ -20,7 +20,7 @@ pub(super) struct Preferences {
     preferred: Vec<String>,
 }
 
-/// Routes for all messages, and for the senders that ask for a connection by its id.
+/// Routes for all messages, and for the senders that select a connection by its id.
 pub(super) fn rules(
     connections: &[Connection],
     senders: &[Sender],
@@ -106,9 +106,9 @@ fn steps(connections: &[Connection], prefix: &str, smsc_id: Option<&str>) -> Ste
 // === impl Preferences ===
 
 impl Preferences {
-    /// What a group says.
+    /// The keys of a group.
     pub fn of(group: &Group) -> Self {
-        // A number in a list may carry a +, which means nothing to either of us.
+        // A number in a list may have a +, which both ignore.
         let digits = |key: &str| -> Vec<String> {
             let plain = |prefix: String| prefix.trim_start_matches('+').to_owned();
             let prefixes = group.list(key).into_iter().map(plain);
@@ -133,8 +133,8 @@ impl Preferences {
         all.into_iter().flatten().map(String::as_str)
     }
 
-    /// Every prefix of every list is looked at by itself, so a number is in a list exactly when the
-    /// prefix that stands for it is.
+    /// Every prefix of every list is evaluated separately, so a number is in a list exactly when
+    /// its representing prefix is.
     fn takes(&self, prefix: &str, smsc_id: Option<&str>) -> bool {
         let named = |ids: &[String]| smsc_id.is_some_and(|id| ids.iter().any(|one| one == id));
         let by_id = match &self.allowed_ids {

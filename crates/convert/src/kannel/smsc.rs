@@ -86,7 +86,7 @@ const INSTEAD: &[(&str, &str)] = &[
     ),
     (
         "idle-timeout",
-        "binds stay; enquire_link_interval tells when they are asked for life",
+        "binds stay; enquire_link_interval says when enquire_link is sent",
     ),
     (
         "wait-ack-expire",
@@ -394,7 +394,7 @@ fn versions(group: &Group, table: &mut Table, notes: &mut Notes) {
     match group.text("msg-id-type") {
         "0x01" | "1" => table.text("message_id", "decimal"),
         "0x02" | "2" => table.text("message_id", "hex"),
-        // Both the same, or compared as text: found without being told.
+        // Both the same, or compared as text: detected automatically.
         _ => {}
     }
 }

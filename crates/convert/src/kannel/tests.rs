@@ -1,4 +1,4 @@
-//! A Kannel as people have it, and what is easily got wrong.
+//! A Kannel as people have it, and common errors.
 
 use std::io;
 

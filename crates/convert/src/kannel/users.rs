@@ -1,4 +1,4 @@
-//! Who sends: the logins of an opensmppbox, and the users of the HTTP interface, both as accounts.
+//! Senders: the logins of an opensmppbox, and the users of the HTTP interface, both as accounts.
 
 use super::groups::Group;
 use super::note_rest;
@@ -9,7 +9,7 @@ use crate::{Notes, Place, Reader};
 #[derive(Debug)]
 pub(super) struct Sender {
     pub system_id: String,
-    /// The connection that its messages ask for.
+    /// The connection that its messages select.
     pub smsc_id: Option<String>,
     /// What `smsbox-route` calls it.
     box_id: String,

@@ -1,4 +1,4 @@
-//! What is halved, how it climbs, and a race of a sender with operators of all kinds.
+//! Decrease, increase, and simulations of a sender with operators of all kinds.
 
 use proptest::prelude::*;
 

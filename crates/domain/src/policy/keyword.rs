@@ -1,4 +1,4 @@
-//! Words by which a subscriber says that it wants no more messages, or wants them again.
+//! Keywords with which a subscriber opts out of messages, or in again.
 
 /// What a mobile-originated text means when it is nothing but a keyword.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Keywords {
         self.out.is_empty() && self.back.is_empty()
     }
 
-    /// True: wants no more. False: wants them again. `None`: it says something else.
+    /// True: opt out. False: opt in. `None`: neither.
     pub fn choice(&self, text: &str) -> Option<bool> {
         let text = plain(text);
         let says = |words: &[String]| words.contains(&text);

@@ -1,6 +1,6 @@
 //! Which limits a message counts against, and in which bucket of each.
 //!
-//! Asked by ingest for every message of an account while there are limits at all; the buckets
+//! Called by ingest for every message of an account if there are limits at all; the buckets
 //! themselves are kept by `actors/policy/limiter.rs`.
 
 use crate::address::normalise;
@@ -38,7 +38,7 @@ pub struct Limit {
 
 impl Limit {
     /// What distinguishes the bucket of a message from the limit's other ones: an address, or
-    /// nothing. `None` when the limit is not about it.
+    /// nothing. `None` when the limit does not apply to it.
     pub fn bucket_of<'m>(
         &self,
         account: u32,

@@ -1,4 +1,4 @@
-//! Prices against a plain search, and the turn of the day.
+//! Prices against a plain search, and the change of the day.
 
 use std::collections::BTreeMap;
 

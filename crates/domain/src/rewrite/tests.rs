@@ -104,7 +104,7 @@ fn national_forms_become_international() {
             (SUBSCRIBER, ISDN, "79460000"),
             Some((INTERNATIONAL, ISDN, "442079460000")),
         ),
-        // Short codes are nobody's number in the country.
+        // Short codes are not national numbers.
         (
             (UNKNOWN, UNKNOWN, "12345"),
             Some((NETWORK, UNKNOWN, "12345")),

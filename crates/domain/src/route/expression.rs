@@ -1,9 +1,9 @@
-//! Routes by regular expression: which of them fit a message, the best one first.
+//! Routes by regular expression: which of them match a message, the best one first.
 //!
 //! Part of [`super::RouteTable`]. A table without expressions has none of this. With them, a look-up
-//! runs one set of expressions over the destination, and one over the source if a route that fits
-//! otherwise wants it: the cost does not grow with every route. Expressions are matched against the
-//! address without a leading plus, octet by octet, in time that is linear in its length.
+//! runs one set of expressions over the destination, and one over the source if an otherwise
+//! matching route needs it: the cost does not grow with every route. Expressions are matched against
+//! the address without a leading plus, octet by octet, in time that is linear in its length.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -78,7 +78,8 @@ impl Expressions {
             let patterns = order
                 .iter()
                 .map(|at| of(&routes[*at]).map_or("", String::as_str));
-            // Each was measured alone; together they may be as large as they are many.
+            // The size of each was checked alone; the limit of all together grows with their
+            // number.
             RegexSetBuilder::new(patterns)
                 .unicode(false)
                 .size_limit(usize::MAX)
@@ -92,8 +93,8 @@ impl Expressions {
         })
     }
 
-    /// The routes that fit, as places in the table, the best one first. `network` says whether a
-    /// route's network fits.
+    /// The routes that fit, as places in the table, the best one first. `network` decides whether a
+    /// route's network matches.
     pub(super) fn fitting<'a, T>(
         &'a self,
         routes: &'a [Route<T>],

@@ -1,4 +1,4 @@
-//! Whole and broken frames, and what is forgiven (SMPP 3.4 §3.2, §5.1.3).
+//! Whole and broken frames, and tolerated deviations (SMPP 3.4 §3.2, §5.1.3).
 
 mod table;
 

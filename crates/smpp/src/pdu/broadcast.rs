@@ -1,6 +1,6 @@
 //! Bodies of cell broadcast (SMPP 5.0 §4.4, §4.6).
 //!
-//! Decoded so that they are answered in form; who serves no cell broadcast refuses them.
+//! Decoded so that they get a well-formed answer; cell broadcast is refused.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! Bodies that ask about, withdraw and change a waiting message (SMPP 3.4 §4.8 - §4.10).
+//! Bodies that query, cancel and replace a waiting message (SMPP 3.4 §4.8 - §4.10).
 //!
 //! Used by the session of an ESME. cancel_sm_resp and replace_sm_resp have no body.
 

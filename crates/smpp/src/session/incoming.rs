@@ -1,7 +1,6 @@
-//! What a session does with what the peer says (SMPP 3.4 §2.2, §4).
+//! How a session handles incoming PDUs (SMPP 3.4 §2.2, §4).
 //!
-//! Part of [`Session`]: decides by header and state first, and decodes a body only when somebody will
-//! look at it.
+//! Part of [`Session`]: decides by header and state first, and decodes a body only when it is needed.
 
 use std::time::Instant;
 
@@ -97,7 +96,7 @@ impl<T: Clone> Session<T> {
             sequence: header.sequence,
         });
         self.state = State::Leaving;
-        // It has no reason to say anything more, and is not asked whether it lives.
+        // The peer has no reason to send anything more, so it gets no enquire_link.
         self.watch.stop();
         Event::Unbind
     }
@@ -135,7 +134,7 @@ impl<T: Clone> Session<T> {
             }
             _ => {}
         }
-        // Any PDU has told the watch that the peer lives, so the answer has no more to say.
+        // Any PDU has already reset the watch, so the answer needs no handling.
         if header.command_id == CommandId::ENQUIRE_LINK_RESP {
             return Event::Nothing;
         }
@@ -167,7 +166,8 @@ impl<T: Clone> Session<T> {
             | Body::BindTransceiverResp(resp) => Some(resp),
             _ => None,
         };
-        // Only a bind_resp can say yes: a stray response with status 0 on this number cannot.
+        // Only a bind_resp accepts the bind: a stray response with status 0 on this number does
+        // not.
         let status = match &resp {
             None if header.status.is_ok() => CommandStatus::ESME_RBINDFAIL,
             _ => header.status,
@@ -204,7 +204,7 @@ impl<T: Clone> Session<T> {
     }
 }
 
-/// Answers a request with an error and tells what was answered.
+/// Answers a request with an error and returns the answer.
 fn refuse<T>(header: &Header, status: CommandStatus, out: &mut BytesMut) -> Event<T> {
     encode_error_resp(out, header.command_id, header.sequence, status);
     Event::Answered {

@@ -1,4 +1,4 @@
-//! The session from both sides, by the clock of the test.
+//! The session from both sides, with the test's clock.
 
 mod outgoing;
 

@@ -1,4 +1,4 @@
-//! What a session is told ([`SessionConfig`]) and what it answers ([`Event`], [`Tick`]).
+//! Inputs of a session ([`SessionConfig`]) and its outputs ([`Event`], [`Tick`]).
 
 use std::time::{Duration, Instant};
 
@@ -51,30 +51,30 @@ pub struct SessionConfig {
     pub role: Role,
     /// Most requests of ours unanswered at a time (§2.9), at least 1.
     pub window: usize,
-    /// How long an answer to a request of ours is waited for: response_timer (§7.2).
+    /// How long to wait for an answer to our requests: response_timer (§7.2).
     pub response_timeout: Duration,
     /// All other timers.
     pub timers: Timers,
-    /// What is forgiven to the peer.
+    /// Tolerated deviations of the peer.
     pub leniency: Leniency,
     /// Longest PDU accepted, in octets: what the socket loop hands to `next_frame`.
     pub max_pdu: usize,
-    /// Our version, told in bind_resp (§5.3.2.25).
+    /// Our version, sent in bind_resp (§5.3.2.25).
     pub interface_version: u8,
-    /// Our name, told in bind_resp (§5.2.1).
+    /// Our name, sent in bind_resp (§5.2.1).
     pub system_id: Bytes,
 }
 
-/// What a frame asks of the caller.
+/// Events for the caller from a frame.
 // Boxing the PDU would cost the one allocation per PDU that the codec avoids.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<T> {
     /// Dealt with, or to be ignored.
     Nothing,
-    /// The peer wants to bind: end with `accept_bind` or `reject_bind`.
+    /// A bind request: answer with `accept_bind` or `reject_bind`.
     Bind {
-        /// To be given back with the verdict.
+        /// Pass it back with the verdict.
         sequence: u32,
         /// Which bind.
         bind_type: BindType,
@@ -144,7 +144,7 @@ pub enum SendError {
     NotBound,
 }
 
-/// What the passing of time asks of the caller.
+/// Events for the caller from timers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick<T> {
     /// Requests whose answer did not come in time, oldest first: outcome unknown.
@@ -156,7 +156,7 @@ pub struct Tick<T> {
 /// What a session counts for metrics; only ever grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Responses to nothing that was asked.
+    /// Responses without a matching request.
     pub unsolicited: u64,
     /// Responses to our requests whose body could not be read.
     pub unreadable_responses: u64,

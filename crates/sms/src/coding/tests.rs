@@ -31,7 +31,7 @@ fn told(dcs: u8) -> String {
     told
 }
 
-/// First and last value, and what each of them says (§4).
+/// First and last value, and their meaning (§4).
 #[rustfmt::skip]
 const GROUPS: &[(u8, u8, &str)] = &[
     (0x00, 0x03, "gsm"), (0x04, 0x07, "data"), (0x08, 0x0B, "ucs2"), (0x0C, 0x0F, "gsm"),

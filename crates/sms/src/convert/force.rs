@@ -1,4 +1,4 @@
-//! Text made to fit an alphabet, whatever it says.
+//! Forces a text into an alphabet.
 
 use deunicode::deunicode_char;
 

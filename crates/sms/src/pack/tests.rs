@@ -21,7 +21,7 @@ const PACKED: &[(&str, u8, &str)] = &[
     ("hellohello", 0, "e8329bfd4697d9ec37"),
     ("How are you?", 0, "c8f71d14969741f977fd07"),
     ("test text", 0, "f4f29c0ea297f174"),
-    // 39 and 40 septets take 35 octets each: only the last octet tells them apart.
+    // 39 and 40 septets take 35 octets each: only the last octet differs.
     ("enhanced ^ {][} test |+~ ^ test", 0, "65373aec1e97c9a00d05b4416d7c1bde2605a297e774d006b8daf4401b0a885e9ed301"),
     ("enhanced ^ {][} test |+~ ^ tests", 0, "65373aec1e97c9a00d05b4416d7c1bde2605a297e774d006b8daf4401b0a885e9ed3e7"),
     // Seven septets: seven zero bits at the end. Eight, of which the last is an @: the same octets.
@@ -117,7 +117,7 @@ proptest! {
     #[test]
     fn uncounted_packing_is_undone(septets in prop::collection::vec(0_u8..0x80, 0..200)) {
         let read = unpack_text(&pack_text(&septets));
-        // A carriage return at the boundary may be there twice: §6.1.2.3.1 says it means the same.
+        // A carriage return at the boundary may be there twice: by §6.1.2.3.1 it means the same.
         let doubled = septets.len() % 8 == 0 && septets.last() == Some(&0x0D);
         prop_assert_eq!(&read[..septets.len()], &septets[..]);
         prop_assert_eq!(&read[septets.len()..], if doubled { &[0x0D][..] } else { &[] });

@@ -1,4 +1,4 @@
-//! What became whole lately: fingerprints only, so that repetitions are known.
+//! Recently completed texts: fingerprints only, to detect repetitions.
 //!
 //! Used by the assembler. One text is remembered per key, the last one. Invariant: at most `limit`
 //! fingerprints are kept; the oldest texts are forgotten first.

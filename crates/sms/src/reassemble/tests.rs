@@ -1,4 +1,4 @@
-//! What becomes of parts, in the orders and repetitions that networks bring.
+//! Parts in the orders and repetitions that occur in networks.
 
 use super::*;
 
@@ -44,7 +44,8 @@ fn a_repetition_is_known_at_once_or_when_nothing_else_has_come() {
     some.add(0, "k", part(2, 1, "a"));
     assert_eq!(some.add(5, "k", part(2, 1, "a")), Added::Repeated("a"));
     some.add(6, "k", part(2, 2, "b"));
-    // The text is whole. What comes again may be the beginning of one that says the same there.
+    // The text is complete. A repeated part may be the beginning of another text with the same
+    // content there.
     assert_eq!(some.add(7, "k", part(2, 2, "b")), Added::Waiting);
     assert_eq!(some.add(8, "k", part(2, 2, "b")), Added::Repeated("b"));
     let parts = vec!["b"];

@@ -152,7 +152,7 @@ fn token(row: &Row) -> Result<TokenRow, StoreError> {
         hash: hash
             .try_into()
             .map_err(|_| failed(format!("the hash of token {name} is damaged")))?,
-        // A role of a newer release: the token may look at most.
+        // A role of a newer release: the token may only read.
         role: Role::from_name(role).unwrap_or(Role::Read),
         created_at: row.try_get(3)?,
         created_by: row.try_get(4)?,

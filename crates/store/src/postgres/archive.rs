@@ -1,8 +1,8 @@
-//! Reads messages out and takes texts and numbers out of them.
+//! Reads messages for export and erases texts and numbers.
 //!
-//! Called by the export, the janitor and the admin API. Keeps true that an active message is never
-//! changed, and that the day that is written to has no further index: the indexes on source and sender
-//! are made per day partition, when its day is over (see `index_closed_days`).
+//! Called by the export, the janitor and the admin API. Guarantees that an active message is never
+//! changed, and that the current day has no further index: the indexes on source and sender are
+//! created per day partition, when its day is over (see `index_closed_days`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec
     rows.iter().map(|row| id_at(row, 0)).collect()
 }
 
-/// The next messages of a range, and the last id that was looked at.
+/// The next messages of a range, and the last id that was read.
 async fn page(
     client: &Client,
     from: u64,
@@ -98,7 +98,7 @@ async fn page(
     Ok((page.collect(), ids.last().copied()))
 }
 
-/// Those that are final and told.
+/// Those that are final and whose receipt is acknowledged.
 async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64>, StoreError> {
     let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
     let sql = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.at < $2
@@ -120,7 +120,7 @@ async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, 
         next = last + 1;
         erased += erase_some(&mut client, &ids, before, Some(next)).await?;
     }
-    // Once per pass: what it left behind may have ended since.
+    // Once per pass: messages that it skipped as active may have ended since.
     let mut after = 0;
     while erased < limit {
         let sql = "SELECT id FROM text_left WHERE id > $1 ORDER BY id LIMIT $2";
@@ -239,7 +239,7 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
         return Ok(());
     }
     let ids: Vec<i64> = messages.iter().map(|message| key(message.id)).collect();
-    // The messages are as the last replacement made them: what was given then goes as well.
+    // The messages are as the last replacement made them: its content is erased as well.
     client
         .execute(
             "UPDATE change SET body = '' WHERE id = ANY($1) AND kind = 4",

@@ -1,8 +1,8 @@
-//! Ids of a time when a node's clock was wrong: which they are, and how they are set aside.
+//! Finds ids that a node assigned while its clock was wrong, and sets them aside.
 //!
-//! Read by whoever joins and by whoever walks ids as if they were times; set aside by
-//! `smsc repair-ids`, also while nodes run. Keeps true that the highest id is one that a right clock
-//! has given, so that the next ids are given by the clock as well.
+//! Read when a node joins and by code that uses ids as times; set aside by `smsc repair-ids`, also
+//! while nodes run. Guarantees that the highest id was assigned by a correct clock, so that the
+//! next ids follow the clock as well.
 
 use tokio_postgres::{Client, GenericClient, Row};
 
@@ -12,14 +12,14 @@ use super::{PgOptions, runtime, schema};
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
 
-/// What has an id: the rows that a node numbers by the clock.
+/// Tables whose ids come from the clock of a node.
 const NUMBERED: [&str; 2] = ["msg", "parked"];
 /// A row `t` that was set aside.
 const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
     WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
 const META: &str = "SELECT coalesce((SELECT value FROM meta WHERE key = 'highest_id'), 0)";
 
-/// What was set aside, the lowest first.
+/// The ranges that were set aside, the lowest first.
 pub async fn read(client: &impl GenericClient) -> Result<Vec<Aside>, StoreError> {
     let sql = "SELECT node, first, last FROM ids_aside ORDER BY first";
     let rows = client.query(sql, &[]).await?;
@@ -54,7 +54,7 @@ pub async fn highest_id(client: &impl GenericClient) -> Result<u64, StoreError> 
     Ok(highest)
 }
 
-/// Sets aside what is ahead of the clock (`now_ms`, Unix ms), or only says what that would be. Blocks.
+/// Sets aside ids ahead of the clock (`now_ms`, Unix ms), or only reports them. Blocks.
 ///
 /// # Errors
 /// The database cannot be reached, or its schema is not this release's.

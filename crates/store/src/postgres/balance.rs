@@ -1,7 +1,7 @@
-//! The balance port on PostgreSQL: purses, what is put into them, and the charges of a commit.
+//! The balance port on PostgreSQL: purses, top-ups, and the charges of a commit.
 //!
-//! What nodes hold of a purse is in [`cluster`](super::cluster). Charges are written by the lanes, each
-//! into a row of its own, so that no two transactions wait for one another.
+//! The blocks that nodes reserve of a purse are in [`cluster`](super::cluster). Charges are written by
+//! the lanes, each into its own row, so that no two transactions wait for one another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! The cluster port on PostgreSQL: members, leases, the shared hand-off table, wake-ups.
 //!
-//! Each file below does one of these; this one keeps what they share and answers the port. Keeps true
-//! that whatever finds this node buried ends its membership here, so that nothing is written after.
+//! Each file below does one of these; this one keeps what they share and answers the port. Guarantees
+//! that when this node finds itself removed it ends its membership, so that it writes nothing
+//! afterwards.
 
 mod bind_permit;
 mod blocks;
@@ -40,7 +41,7 @@ pub struct Cluster {
     wake: wake::Wake,
 }
 
-/// Why a transaction came to nothing, with the code that says whether to do it again.
+/// Why a transaction failed, with the code that says whether to repeat it.
 #[derive(Debug)]
 enum DbError {
     Sql(tokio_postgres::Error),

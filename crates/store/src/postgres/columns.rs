@@ -1,8 +1,8 @@
 //! Turns batches into the arrays of the writer's statements.
 //!
-//! Called by a lane for each transaction. Keeps true that what one transaction writes is what its
-//! batches, applied one after another, would have come to: a statement sees each row once, and a
-//! `retry` that a later attempt or final state ends is not written.
+//! Called by a lane for each transaction. Guarantees that a transaction has the same result as its
+//! batches applied one after another: a statement sees each row once, and a `retry` that a later
+//! attempt or final state ends is not written.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ use smsc_domain::partition;
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
 const MAX_ROW: usize = 1024 * 1024;
 
-/// A row of the hand-off table is closed at this size, so that what an owner takes out at a time is bounded.
+/// A row of the hand-off table is closed at this size, so that the items that an owner takes out at a time
+/// are bounded.
 const MAX_INBOX_ROW: usize = 256 * 1024;
 
 type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
@@ -251,7 +252,7 @@ fn sent<'a>(
     Ok(())
 }
 
-/// What becomes of `retry`: first what is over, then what is new.
+/// Changes of `retry`: first deletions, then new rows.
 fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
     let mut over = Vec::new();
     let mut waiting = BTreeMap::new();

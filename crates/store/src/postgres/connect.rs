@@ -1,8 +1,8 @@
 //! How connections to the database are made: TLS, and the settings that every session has.
 //!
 //! Used by the pool of readers, by the writer's lanes and for dedicated sessions (LISTEN, leases,
-//! migrations). Keeps true that the URL, which may hold a password, never reaches an error or a log,
-//! and that a certificate is verified whenever TLS is spoken.
+//! migrations). Guarantees that the URL, which may hold a password, never reaches an error or a log,
+//! and that the certificate is verified whenever TLS is used.
 
 use std::time::Duration;
 
@@ -42,8 +42,8 @@ impl Connector {
                  of the password percent-encoded",
             )
         })?;
-        // A node that stands still, or that the server has lost, must not keep others from rows that
-        // it has locked: whatever it has open ends after the last of these times.
+        // A frozen or disconnected node must not block others from rows that it has locked: its
+        // transactions end after the last of these times.
         let settings = format!(
             "{} -c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={} \
              -c default_transaction_isolation=read\\ committed",

@@ -2,7 +2,7 @@
 //! `smpp.message_correlations` for other programs.
 //!
 //! The look-up is called by the correlation actor through the store; the table is filled by the
-//! lanes in the transaction of the attempt. Keeps true that the newest attempt answers, and that
+//! lanes in the transaction of the attempt. Guarantees that the newest attempt is found, and that
 //! the UUIDs of one message and of one operator are the same on every node and for ever.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,11 +91,11 @@ pub fn operator_uuid(queue: &str) -> Option<Uuid> {
     Some(own.unwrap_or_else(|_| Uuid::new_v5(&OPERATORS, name.as_bytes())))
 }
 
-/// Looks keys up; answers in the order asked. An operator may give an id again: the newest message
-/// that is not final answers, without one the newest.
+/// Looks keys up; answers in the order requested. An operator may reuse an id: the newest message that
+/// is not final is returned, otherwise the newest.
 ///
-/// Each day that is looked at costs: those within `ttl` come first, and only for what is not there the
-/// others from `since` (Unix ms) on.
+/// Each day that is read costs time: those within `ttl` come first, and the others from `since` (Unix
+/// ms) on only for missing keys.
 pub async fn find(
     client: &Client,
     keys: &[u128],
@@ -158,8 +158,8 @@ async fn find_from(
     Ok(found)
 }
 
-/// Ends what has waited for its receipt too long, and deletes what ended before `before` (Unix ms); says
-/// how many rows that were.
+/// Expires rows that waited too long for their receipt, and deletes those that ended before `before`
+/// (Unix ms); returns the number of rows.
 pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
     let client = shared.reader().await?;
     let counts = &shared.counts.correlations;
@@ -179,7 +179,7 @@ pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
     Ok(expired + deleted)
 }
 
-/// Runs a statement with at most [`SWEEP`] rows until there are fewer; says how many in all.
+/// Runs a statement with at most [`SWEEP`] rows until there are fewer; returns how many in all.
 async fn in_steps(
     client: &Client,
     sql: &str,

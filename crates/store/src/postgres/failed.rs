@@ -62,7 +62,7 @@ async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreEr
     }
 }
 
-/// Up to [`PAGE`] ids of messages in the wanted states, newest first.
+/// Up to [`PAGE`] ids of messages in the requested states, newest first.
 async fn candidates(
     client: &Client,
     search: &FailedSearch,

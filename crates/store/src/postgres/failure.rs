@@ -1,7 +1,8 @@
-//! Whose fault a failed transaction is: the row's, the database's for a while, or the connection's.
+//! Classifies a failed transaction: a bad row, a temporary failure of the database, or a broken
+//! connection.
 //!
-//! Called by the writer and, for the text, by everyone; keeps true that a database that is away,
-//! full or restarting is never taken for a bad row, and that an error text says what the server said.
+//! Called by the writer and, for the text, by everyone; guarantees that a database that is away, full
+//! or restarting is never taken for a bad row, and that an error text has the server's message.
 
 use tokio_postgres::Error;
 
@@ -13,7 +14,7 @@ const FENCED: &str = "SM001";
 /// Why a transaction was not committed, as far as that is known.
 #[derive(Debug)]
 pub enum Failure {
-    /// One row is at fault: find it, bury it, write the rest.
+    /// One row is at fault: find it, quarantine it, write the rest.
     Row(String),
     /// It was rolled back and may do better later: a deadlock, a lock, a full disk.
     Later(String),
@@ -21,7 +22,7 @@ pub enum Failure {
     Lost(String),
     /// The lane belongs to this node no more.
     Fenced,
-    /// The store was closed while the database was away: what waits is not written any more.
+    /// The store was closed while the database was away: waiting batches are not written any more.
     Closed(String),
     /// Anything else; rolled back, and the batch is answered with it.
     Other(String),
@@ -33,7 +34,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let text = describe(&error);
         let Some(database) = error.as_db_error() else {
-            // A parameter that cannot be encoded would be a bug, and stay one on any connection.
+            // A parameter that cannot be encoded is a bug, and fails on any connection.
             let is_ours = text.starts_with("error serializing") || text.starts_with("error deser");
             return if is_ours {
                 Self::Other(text)
@@ -47,7 +48,7 @@ impl From<Error> for Failure {
             // Cannot be written to: a primary that was demoted.
             "25006" => Self::Lost(text),
             "40001" | "40P01" | "55P03" | "57014" => Self::Later(text),
-            // The transaction failed before this statement, which says nothing of its own.
+            // The transaction failed before this statement, which has no error of its own.
             "25P02" => Self::Other(text),
             _ => match &code[..2] {
                 "22" | "23" | "54" => Self::Row(text),
@@ -61,7 +62,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What the server said, with its SQLSTATE.
+/// The server's message, with its SQLSTATE.
 pub fn describe(error: &Error) -> String {
     match error.as_db_error() {
         Some(database) => format!(
@@ -87,7 +88,7 @@ pub fn failed(text: impl Into<String>) -> StoreError {
     StoreError::Failed(text.into())
 }
 
-/// What a failed statement is to the caller.
+/// The caller's error for a failed statement.
 pub fn sql_failed(error: &Error) -> StoreError {
     let fenced = error.code().is_some_and(|code| code.code() == FENCED);
     if fenced {

@@ -1,5 +1,5 @@
 //! The forms of operators' ids on PostgreSQL, in the table `meta`. They belong to no node, so their
-//! writes carry no epoch; of two nodes that learn at once the last one stands.
+//! writes carry no epoch; of two nodes that learn at once the last one wins.
 
 use std::sync::Arc;
 

@@ -1,10 +1,11 @@
-//! Writes what is moved in from an embedded store: a page and the mark behind it in one transaction.
+//! Writes the data moved from an embedded store: a page and the mark behind it in one transaction.
 //!
-//! Called by `smsc migrate-store`, in place of the writer: nobody waits for single rows here, and
-//! what broke off must be written exactly once. So a page goes through the writer's statements on
-//! one connection, and first moves the mark of its part from where the page begins to where it ends.
-//! Keeps true that a page is written once or not at all, whoever else tries; that nothing is written
-//! while a node is alive; and that no store is opened on a move that has not ended.
+//! Called by `smsc migrate-store`, in place of the writer: nothing waits for single rows here, and
+//! an interrupted move must write everything exactly once. So a page goes through the writer's
+//! statements on one connection, and first moves the mark of its part from where the page begins to
+//! where it ends. Guarantees that a page is written once or not at all, even with concurrent
+//! imports; that nothing is written while a node is alive; and that no store is opened on an
+//! unfinished move.
 
 use ahash::{AHashMap, AHashSet};
 use tokio::runtime::Runtime;
@@ -54,7 +55,7 @@ pub struct Import {
 /// Where a move begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begun {
-    /// Each part goes on after its mark, in the order of [`Part::ALL`].
+    /// Each part continues after its mark, in the order of [`Part::ALL`].
     At {
         marks: [u64; Part::ALL.len()],
         /// Messages that were moved before.
@@ -64,7 +65,7 @@ pub enum Begun {
     Ended(i64),
 }
 
-/// Refuses a database that is still being moved into: what is missing would count as lost.
+/// Refuses a database with an unfinished import: missing messages would count as lost.
 pub async fn refuse_unfinished(client: &Client) -> Result<(), StoreError> {
     let mark = mark_of(Part::Messages);
     let is_open: bool = client
@@ -109,8 +110,8 @@ impl Import {
         let (client, statements) = runtime.block_on(async {
             let client = connector.driven().await?;
             schema::check(&client).await?;
-            // Counting takes as long as it takes; a run that was killed may leave a lock for a
-            // while; and what is committed must stay.
+            // Counting may take long; a killed run may leave a lock for a while; and commits must
+            // be durable.
             client
                 .batch_execute(
                     "SET statement_timeout = 0; SET lock_timeout = '60s'; SET synchronous_commit = on",
@@ -136,10 +137,10 @@ impl Import {
         })
     }
 
-    /// Writes names and configuration and begins, or finds where to go on.
+    /// Writes names and configuration and begins, or finds where to continue.
     ///
     /// # Errors
-    /// Nodes are alive, the database holds something else, or the source is not what it was.
+    /// Nodes are alive, the database holds something else, or the source has changed.
     pub fn begin(&mut self, source: &Inventory) -> Result<Begun, StoreError> {
         if let Some(operators) = &mut self.operators {
             let named = source.names.iter();
@@ -161,11 +162,10 @@ impl Import {
         })
     }
 
-    /// Writes a page. What is not answered with `Ok` may have been written all the same; begin
-    /// again to find out.
+    /// Writes a page. A page without an `Ok` may still have been written; begin again to find out.
     ///
     /// # Errors
-    /// A node has come to life, another move is under way, or a row cannot be written.
+    /// A node has started, another move is under way, or a row cannot be written.
     pub fn write(&mut self, page: &Page) -> Result<(), StoreError> {
         let Self {
             runtime,
@@ -222,8 +222,8 @@ impl Import {
         })
     }
 
-    /// Compares what is there with what was to be moved, and ends the move when all of it is.
-    /// Answers the rows of each table, in the order of [`TABLES`].
+    /// Compares the rows in both stores, and ends the move when all have arrived. Returns the
+    /// number of rows of each table, in the order of [`TABLES`].
     ///
     /// # Errors
     /// Something is missing or too much; the database stays as it is.
@@ -252,7 +252,7 @@ impl Import {
             refuse_living(&transaction).await?;
             for (key, value) in [
                 ("highest_id", source.highest),
-                // Whoever accepts a message below the mark carries it: first, as in the upkeep.
+                // Writers that accept a message below the mark carry it: first, as in the upkeep.
                 ("carry_below", source.low_water),
                 ("low_water", source.low_water),
                 (ENDED, clock::now_ms() as u64),

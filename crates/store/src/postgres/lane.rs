@@ -1,12 +1,12 @@
-//! One writing connection: takes what waits, writes it in one pipelined transaction, answers after
-//! the commit.
+//! One writing connection: takes the waiting batches, writes them in one pipelined transaction,
+//! answers after the commit.
 //!
-//! Run by `postgres.rs`, one per configured writer. Keeps true that an answer means a commit, that
+//! Run by `postgres.rs`, one per configured writer. Guarantees that an answer means a commit, that
 //! every transaction first proves that the lane is still this node's (`fence`), that one bad row
-//! costs its batch mates nothing (whole commit, then batch by batch, then row by row), and that
-//! results wait for a database that is away while new messages are refused.
+//! does not fail the other rows of its batch (whole commit, then batch by batch, then row by row),
+//! and that, while the database is away, results wait and new messages are refused.
 //!
-//! A commit that was cut off may have happened: the fence left its number in the lane's row, so the
+//! An interrupted commit may have happened: the fence left its number in the lane's row, so the
 //! next connection asks for that number before it writes anything.
 
 use std::panic::AssertUnwindSafe;
@@ -44,7 +44,7 @@ pub struct Lane {
     pub session: Option<Session>,
     /// UUIDs by interned name, for the table for other programs.
     pub operators: AHashMap<u32, Option<Uuid>>,
-    /// What the last transaction came to, if it was committed, as far as the rows cannot tell.
+    /// Results of the last transaction, if it was committed, that cannot be derived from the rows.
     pub attempted: Option<Vec<Written>>,
     /// Since when the store is closed and the database is away.
     pub closing: Option<Instant>,
@@ -82,7 +82,7 @@ struct Unknown {
     seq: i64,
 }
 
-/// application_name of a node's writing sessions: by it whoever buries the node ends them.
+/// application_name of a node's writing sessions: the node that removes it ends them by this name.
 pub fn writer_name(member: Membership) -> String {
     format!("smsc node {} epoch {}", member.node, member.epoch)
 }
@@ -106,7 +106,7 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
     while let Some(group) = shared.write_queue.take(number, limit).await {
         let writing = AssertUnwindSafe(lane.write(group)).catch_unwind().await;
         if writing.is_err() {
-            // Nobody knows what was written of it; another process begins from the store.
+            // It is unknown what was written; another process starts from the store.
             tracing::error!(lane = number, "a writer panicked: ending the process");
             std::process::exit(EXIT_PANIC);
         }
@@ -166,7 +166,7 @@ impl Lane {
         let mut pause = FIRST_PAUSE;
         let mut stalled: Option<Stalled> = None;
         while !group.is_empty() {
-            // One wait for all that is left: a stop must not take as long as there are batches.
+            // One wait for all remaining batches, so that a stop does not wait for each.
             let since = self.closing.map(|since| since.elapsed());
             if since.is_some_and(|since| since >= self.shared.options.write_timeout) {
                 let reason = "closed while the database was away".to_owned();
@@ -271,7 +271,7 @@ impl Lane {
         Ok(written)
     }
 
-    /// Tells the server in whose name this session writes, once per session and epoch.
+    /// Tells the server for which node this session writes, once per session and epoch.
     async fn name_session(&mut self, member: Membership) -> Result<(), Failure> {
         let Some(session) = self.session.as_mut() else {
             return Ok(());

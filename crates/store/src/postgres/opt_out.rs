@@ -1,7 +1,7 @@
 //! The opt-out port on PostgreSQL. The lists belong to no node, so their writes carry no epoch.
 //!
 //! The row of `opt_out_version` is held until the commit: versions become visible in their order, and
-//! a reader that asks for what is after one never misses any.
+//! a reader that asks for those after one never misses any.
 
 use std::sync::Arc;
 

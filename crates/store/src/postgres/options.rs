@@ -30,7 +30,7 @@ pub struct PgOptions {
     pub message_correlations: bool,
     /// How long after an attempt its receipt may come.
     pub correlation_ttl: Duration,
-    /// How many active messages may lie below the low-water mark.
+    /// How many active messages may be below the low-water mark.
     pub carry_limit: usize,
     /// This process is the only one that writes: no membership of a cluster is needed.
     pub standalone: bool,

@@ -1,6 +1,6 @@
 //! Reads messages by id, and the small tables.
 //!
-//! Called on the store's thread with a connection of the pool; keeps true that one answer comes from
+//! Called on the store's thread with a connection of the pool; guarantees that one answer comes from
 //! one snapshot, and that the statements of one answer are sent at once.
 
 use ahash::AHashMap;
@@ -19,8 +19,8 @@ use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored
 /// Opens a snapshot that several statements share.
 pub const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Ids are given in ascending order, so their ends bound the partitions that are looked into: without
-/// them every id would be looked up in every day.
+/// Ids are given in ascending order, so the first and the last bound the partitions that are read:
+/// otherwise every id would be looked up in every day.
 macro_rules! among {
     ($id:literal) => {
         concat!(
@@ -151,7 +151,7 @@ pub async fn history(client: &Client, id: u64) -> Result<Option<History>, StoreE
     Ok(histories(client, &[id]).await?.pop().flatten())
 }
 
-/// Messages with all that happened to them, in the order asked; each id once.
+/// Messages with their history, in the order requested; each id once.
 pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<History>>, StoreError> {
     let loaded = load(client, ids).await?;
     let mut all: AHashMap<u64, History> = AHashMap::with_capacity(ids.len());

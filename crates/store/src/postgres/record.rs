@@ -1,6 +1,6 @@
 //! The PostgreSQL side of [`record`](crate::record): numbers and octets as columns, and back.
 //!
-//! Called by the writer and the readers. Keeps true that nothing is lost: unsigned numbers keep
+//! Called by the writer and the readers. Guarantees that nothing is lost: unsigned numbers keep
 //! their bits in signed columns, and octets that are no clean text are escaped, not replaced.
 
 use std::borrow::Cow;

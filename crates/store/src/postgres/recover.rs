@@ -1,11 +1,11 @@
 //! Finds the active messages, in id order and in pages of one snapshot.
 //!
 //! Called by `recover()`, and by the upkeep to find what is still active below a new low-water mark;
-//! the pages serve the cluster as well. Keeps true that memory does not grow with the backlog, and
+//! the pages serve the cluster as well. Guarantees that memory does not grow with the backlog, and
 //! that nothing active is missed: first the ids in `carry` below the mark, then everything from the
 //! mark on.
 //!
-//! Active is a message without `fin`, or with a `fin` that somebody must be told of and no `told`.
+//! A message is active without `fin`, or with a `fin` that requires a receipt and no `told`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub fn recover(
     });
     while let Some(page) = received.blocking_recv() {
         for active in page {
-            // A message whose sender must be told belongs to the queue that tells it.
+            // A message that owes its sender a receipt belongs to the queue of that receipt.
             let owner = match active.stage {
                 Stage::Untold { tell, .. } => tell,
                 _ => active.queue,
@@ -155,7 +155,7 @@ async fn read_all(
             let Some(last) = page.last() else { break };
             from = last.id as i64 + 1;
             add_stages(client, &mut page).await?;
-            // The caller has gone: nobody waits for the rest.
+            // The caller is gone and needs no more.
             if pages.send(page).await.is_err() {
                 return Ok(());
             }

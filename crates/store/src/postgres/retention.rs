@@ -1,8 +1,8 @@
 //! Retention: whole days are dropped, single messages deleted where they have no day of their own.
 //!
-//! Called through the store by the janitor of one node. Keeps true that only what is final and told
-//! is removed: rows of a dropped day that are still needed move to the default partitions first, in
-//! the same transaction; and that the highest id is remembered.
+//! Called through the store by the janitor of one node. Guarantees that only messages that are
+//! final and whose receipt is acknowledged are removed: rows of a dropped day that are still needed
+//! move to the default partitions first, in the same transaction; and that the highest id is kept.
 
 use std::ops::Range;
 
@@ -23,13 +23,14 @@ const CHUNK: usize = 1000;
 /// Rows that a dropped day may leave behind; one with more waits.
 const MAX_KEPT: i64 = 100_000;
 
-/// Removes what was final and told before `before`; single messages up to `limit`. Says how many.
+/// Removes messages that were final, with their receipts acknowledged, before `before`; single
+/// messages up to `limit`. Returns how many.
 pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
     let client = shared.reader().await?;
     let highest = asides::highest_id(&**client).await?;
     raise(&client, "highest_id", highest as i64).await?;
     let mut removed = 0;
-    // Days that are still written to stay, whatever is asked for.
+    // Days that are still written to are never dropped.
     let over = before.min(clock::now_ms() - DAY_MS);
     for (day, end) in days(&client).await? {
         if end <= lowest_at(over) as i64 {
@@ -149,7 +150,7 @@ async fn delete(client: &Client, before: i64, limit: usize) -> Result<u64, Store
 }
 
 /// Deletes finished messages of a range that was set aside, whichever partitions have it: the days
-/// there do not say when they ended. Says how many, and the last.
+/// of their partitions differ from their end. Returns how many, and the last.
 async fn delete_aside(
     client: &Client,
     ids: Range<i64>,

@@ -1,6 +1,6 @@
 //! The schema of the database: migrations, whether they fit this binary, partitions of days.
 //!
-//! Called at open, by `smsc migrate` and by the upkeep. Keeps true that a store is never opened on a
+//! Called at open, by `smsc migrate` and by the upkeep. Guarantees that a store is never opened on a
 //! schema that this binary does not know, that two processes never migrate at once, and that the
 //! days around now have partitions of their own.
 
@@ -25,7 +25,7 @@ pub const DAY_MS: i64 = 86_400_000;
 /// Tables that are split by the day.
 pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];
 
-/// Applies what is missing; says what was applied, as `V1__messages`.
+/// Applies missing migrations; returns their names, as `V1__messages`.
 pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
     let mut client = connector.driven().await?;
     client
@@ -134,7 +134,7 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
 
 /// Makes the search indexes of days that are over: a day that is written to pays for none.
 pub async fn index_closed_days(client: &Client) -> Result<(), StoreError> {
-    // Ids of yesterday are still given for a moment after midnight.
+    // Ids of yesterday are still assigned for a moment after midnight.
     let over = clock::now_ms() / DAY_MS - 1;
     for day in over - DAYS_LOOKED_AT..over {
         client

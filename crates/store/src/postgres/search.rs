@@ -1,8 +1,8 @@
 //! Lists messages for people: by destination, by state, newest first.
 //!
-//! Called with a connection of the pool; keeps true that one request reads a bounded number of rows,
+//! Called with a connection of the pool; guarantees that one request reads a bounded number of rows,
 //! so that a search for something rare cannot occupy the database for long. A page says where the next
-//! one begins, also when nothing is on it.
+//! one begins, even if it is empty.
 
 use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;

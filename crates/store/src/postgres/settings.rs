@@ -1,7 +1,7 @@
 //! The settings port on PostgreSQL.
 //!
 //! The number of a version is its primary key, so that of two edits made from the same version one
-//! is written and the other one finds out: there is no lock to wait for and none to forget.
+//! is written and the other one fails: no lock is needed.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ async fn read(shared: &Shared) -> Result<Settings, StoreError> {
         }
     }
     transaction.rollback().await?;
-    // Here, not there: the order of the database's collation is another one.
+    // Sorted here, because the collation of the database has another order.
     settings.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     Ok(Settings { version, settings })
 }
@@ -157,7 +157,7 @@ async fn change(shared: &Shared, edit: &Edit) -> Result<Option<u64>, StoreError>
 async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
-    // An edit would come between the look at the version and the bodies.
+    // An edit could come between reading the version and the bodies.
     transaction
         .batch_execute("LOCK TABLE config_versions IN EXCLUSIVE MODE")
         .await?;
@@ -178,7 +178,7 @@ async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreErr
             .await?;
     }
     transaction.commit().await?;
-    // The rows as they were: gone for readers, and their space is used again after this.
+    // Deleted rows are invisible to readers; after this their space is reused.
     for table in ["accounts", "operators", "config_versions"] {
         client.batch_execute(&format!("VACUUM {table}")).await?;
     }

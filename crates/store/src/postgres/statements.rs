@@ -1,8 +1,8 @@
 //! The SQL of the writer: one statement per table, its rows as arrays.
 //!
-//! Prepared once per connection by a lane. Keeps true that rows are inserted and never changed
+//! Prepared once per connection by a lane. Guarantees that rows are inserted and never changed
 //! (except `retry` and `tries`, where the last one wins), that the first final state wins, and that
-//! an attempt whose number is taken is kept under the next one.
+//! an attempt whose number is in use gets the next one.
 
 /// One statement of a transaction, in the order in which they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +77,8 @@ impl Step {
                  ON CONFLICT(id, attempt) DO UPDATE
                  SET at = excluded.at, operator = excluded.operator"
             }
-            // The outer part adopts what lost: a late answer after a timeout, under the number after
-            // the last one, unless it is there already in every respect. It is not even begun where
-            // nothing has lost.
+            // The outer part inserts rows that conflicted: a late answer after a timeout gets the
+            // next number, unless an identical row exists. It is not run if nothing conflicted.
             Self::Sent => {
                 "WITH won AS (INSERT INTO sent
                    SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
@@ -137,7 +136,7 @@ impl Step {
                    WHERE u.octets IS NOT NULL GROUP BY u.tell)
                  SELECT id FROM won"
             }
-            // Only for the row that won: ours is the one that is there. The bounds keep other days out.
+            // Only if our row won. The bounds exclude other days.
             Self::Received => {
                 "UPDATE smpp.message_correlations c
                  SET dlr_received_at = to_timestamp(u.at / 1000.0), status = 'DLR_RECEIVED'

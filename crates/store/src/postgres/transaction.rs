@@ -1,6 +1,6 @@
-//! One transaction of a lane, and what it came to.
+//! One transaction of a lane, and its result.
 //!
-//! Called by `lane.rs`. Keeps true that all statements of a transaction are sent before the first
+//! Called by `lane.rs`. Guarantees that all statements of a transaction are sent before the first
 //! answer is read, COMMIT among them: an error before it makes it a rollback.
 
 use std::future::Future;
@@ -28,7 +28,7 @@ use smsc_host::clock;
 /// What of a rejected row is quarantined.
 const MAX_DEAD: usize = 64 * 1024;
 
-/// Whether a row that fails takes its transaction along, or is buried alone.
+/// Whether a row that fails ends its transaction, or is quarantined alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Strict,
@@ -205,7 +205,7 @@ impl Lane {
         Ok(())
     }
 
-    /// What a transaction came to whose answer was cut off, but that was committed.
+    /// The result of a committed transaction whose answer was lost.
     pub async fn recall(&mut self, group: &[Pending]) -> Result<Vec<Written>, Failure> {
         if let Some(written) = self.attempted.take() {
             return Ok(written);

@@ -1,6 +1,6 @@
-//! Names, spilled blocks, and the low-water mark, which keeps restarts short.
+//! Names, spilled blocks, and the low-water mark, which makes restarts fast.
 //!
-//! Called through the store, the mark by the janitor of one node. Keeps true that every active
+//! Called through the store, the mark by the janitor of one node. Guarantees that every active
 //! message below the mark is in `carry`:
 //!
 //! 1. the mark's target is committed in `meta`; from then on every writer copies what it accepts
@@ -206,7 +206,7 @@ async fn carry(client: &Client, mark: i64, target: i64) -> Result<(), StoreError
             &[&mark, &target],
         )
         .await?;
-    // Lowered meanwhile: others accept below the target what nobody carries.
+    // Lowered meanwhile: others accept messages below the target without carrying them.
     let below = "SELECT value FROM meta WHERE key = 'carry_below' FOR UPDATE";
     if client.query_one(below, &[]).await?.try_get::<_, i64>(0)? < target {
         return Err(super::failed("the low-water mark was set back"));

@@ -1,13 +1,13 @@
-//! What waits for the writer's lanes: two bounded queues under one lock.
+//! Batches that wait for the writer's lanes: two bounded queues under one lock.
 //!
-//! Callers never block on it. Keeps true that dependent work is written in the order of the calls,
+//! Callers never block on it. Guarantees that dependent work is written in the order of the calls,
 //! that waiting rows are bounded, and that a barrier resolves after everything asked before it.
 //!
 //! Two transactions of two lanes commit in any order, so only work that nothing can depend on before
-//! it was answered may go to any lane: batches that accept messages and nothing else. Whatever
-//! concerns a message later (attempt, final state, order) can be asked for only by who has seen the
-//! answer to its acceptance, while among such results one is often asked for before the other was
-//! answered (`sent`, then `fin` of the same message). They all go through lane 0, in order.
+//! it was answered may go to any lane: batches that accept messages and nothing else. Later writes
+//! for a message (attempt, final state, command) can only be requested after its acceptance was
+//! answered, but among these one is often requested before the other was answered (`sent`, then
+//! `fin` of the same message). They all go through lane 0, in order.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -65,7 +65,7 @@ impl Pending {
         !self.batch.accept.is_empty() && self.since.elapsed() >= limit
     }
 
-    /// Whether it is charged to blocks of another membership than this one: they are nobody's now.
+    /// Whether it is charged to blocks of an earlier membership, which no longer exist.
     pub fn is_of_another(&self, epoch: u64) -> bool {
         self.batch.charge.iter().any(|row| row.epoch != epoch)
     }
@@ -115,7 +115,7 @@ impl WriteQueue {
         state.next += 1;
         state.open.insert(number);
         state.rows += rows;
-        // One lane alone takes all in order, so that neither queue keeps the other waiting.
+        // A single lane takes all in order, so that neither queue blocks the other.
         let free = self.wake.len() > 1 && is_free(&batch);
         let pending = Pending {
             batch,
@@ -216,7 +216,7 @@ impl WriteQueue {
         }
     }
 
-    /// Refuses what comes from now on; what waits is still taken.
+    /// Refuses new batches from now on; waiting ones are still taken.
     pub fn close(&self) {
         self.lock().closed = true;
         for lane in &self.wake {
@@ -234,12 +234,12 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is valid between any two statements, so a poisoned lock is as good.
+        // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a new message is refused with while the database is away.
+/// The error for new messages while the database is away.
 pub fn no_answer(limit: Duration) -> StoreError {
     StoreError::Failed(format!(
         "the database has not answered for {} ms",

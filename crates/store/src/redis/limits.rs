@@ -1,8 +1,8 @@
 //! The limiters, each one Lua script on Redis' own clock.
 //!
-//! A call reserves as many tokens as are wanted and there are, so a busy operator costs one round
-//! trip per batch. What a script answers is relative to Redis' time; the answer is turned into a
-//! local deadline counted from *before* the question, which is never later than Redis meant.
+//! A call reserves as many tokens as are requested and available, so a busy operator costs one
+//! round trip per batch. A script answers relative to Redis' time; the answer is converted to a
+//! local deadline counted from *before* the request, which is never later than the one in Redis.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use smsc_domain::limit::Pace;
 /// One counter per operator and second, which other programs may use with plain INCR too.
 ///
 /// KEYS: name without the second. ARGV: rate, wanted. Answers: granted, microseconds left of the
-/// second. Only what is granted is counted, so our refusals take nothing from anybody. A rate that
-/// is no whole number gets its missing part over several seconds (0.5: every other second one).
+/// second. Only granted tokens are counted, so refusals take nothing from others. A rate that is no
+/// whole number gets its missing part over several seconds (0.5: every other second one).
 const OF_SECOND: &str = "
 local now = redis.call('TIME')
 local second = tonumber(now[1])
@@ -117,7 +117,7 @@ impl Scripts {
 // === impl Redis ===
 
 impl Redis {
-    /// Up to `wanted` of an operator's tokens of the current second; they die with it.
+    /// Up to `wanted` of an operator's tokens of the current second; they expire with it.
     ///
     /// # Errors
     /// See [`RedisError`]: Redis decided nothing.
@@ -180,7 +180,7 @@ impl Redis {
         self.take_of_bucket("limit", bucket, pace, wanted).await
     }
 
-    /// Gives tokens of a limit's bucket back that were taken and not used.
+    /// Returns unused tokens to a limit's bucket.
     ///
     /// # Errors
     /// See [`RedisError`]: they may be lost.

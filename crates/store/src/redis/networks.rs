@@ -1,6 +1,6 @@
-//! Which network a number belongs to, as it was looked up lately by any node: `network:{number}`.
+//! Networks of numbers recently looked up by any node: `network:{number}`.
 //!
-//! Written and read by the resolver; entries end by themselves, and losing them costs look-ups.
+//! Written and read by the resolver; entries expire by themselves, and losing them costs look-ups.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct KnownNetwork {
 // === impl Redis ===
 
 impl Redis {
-    /// What is known of these numbers, in their order, in one round trip.
+    /// The stored networks of these numbers, in their order, in one round trip.
     ///
     /// # Errors
     /// See [`RedisError`].
@@ -46,7 +46,7 @@ impl Redis {
         Ok(found.into_iter().map(known).collect())
     }
 
-    /// Keeps an answer for so long.
+    /// Keeps an answer for this time.
     ///
     /// # Errors
     /// See [`RedisError`].

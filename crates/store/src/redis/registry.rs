@@ -1,7 +1,6 @@
-//! Who is bound where, for people and programs that look into Redis: entries that end by themselves.
+//! The bind registry, for people and programs that read Redis: entries that expire by themselves.
 //!
-//! Written by the session registry only; nothing of ours reads them back, so losing them costs a
-//! view and nothing else.
+//! Written by the session registry only; the SMSC does not read them, so their loss does not affect it.
 
 use std::time::Duration;
 
@@ -12,8 +11,8 @@ use super::{Redis, RedisError};
 /// Entries that are not written again end after this time.
 const LIFE: Duration = Duration::from_secs(60);
 
-/// An operator's health is the sum over nodes: each keeps a field of its own, and whoever writes
-/// removes the fields of nodes that have not written for a life.
+/// An operator's health is the sum over nodes: each has its own field, and every write removes the
+/// fields of nodes that have not written within the expiry time.
 ///
 /// KEYS: the operator. ARGV: node, its binds, seconds of a life.
 const HEALTH: &str = "

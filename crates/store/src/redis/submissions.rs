@@ -1,8 +1,8 @@
-//! Which submissions were made lately on any node: `duplicate:{key}`, an id or nothing while the
-//! message is on its way to the store.
+//! Recent submissions of all nodes: `duplicate:{key}`, an id, or empty while the message is being
+//! stored.
 //!
-//! Written and read by the duplicate guard; entries end by themselves, and losing them costs that a
-//! duplicate which changes nodes is not recognised.
+//! Written and read by the duplicate guard; entries expire by themselves; without them a duplicate
+//! on another node is not recognised.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use deadpool_redis::redis;
 
 use super::{Redis, RedisError};
 
-/// What Redis says to the mark of a submission.
+/// Redis' answer to the mark of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marked {
     /// There was none: it is ours.
@@ -24,8 +24,8 @@ pub enum Marked {
 // === impl Redis ===
 
 impl Redis {
-    /// Marks submissions that nobody has marked as pending for so long, in one round trip. Answers
-    /// in their order.
+    /// Marks submissions as pending for this time unless they are marked already, in one round
+    /// trip. Answers in their order.
     ///
     /// # Errors
     /// See [`RedisError`].
@@ -53,7 +53,7 @@ impl Redis {
         Ok(found.into_iter().map(mark).collect())
     }
 
-    /// Gives accepted submissions their ids, each for so many milliseconds.
+    /// Stores the ids of accepted submissions, each for this many milliseconds.
     ///
     /// # Errors
     /// See [`RedisError`].

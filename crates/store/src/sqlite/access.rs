@@ -103,7 +103,7 @@ fn tokens(connection: &Connection) -> rusqlite::Result<Vec<TokenRow>> {
             Ok(TokenRow {
                 name: row.get(0)?,
                 hash: row.get::<_, [u8; HASH]>(1)?,
-                // A role of a newer release: the token may look at most.
+                // A role of a newer release: the token may only read.
                 role: Role::from_name(&role).unwrap_or(Role::Read),
                 created_at: row.get(3)?,
                 created_by: row.get(4)?,

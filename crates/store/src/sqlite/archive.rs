@@ -1,8 +1,8 @@
-//! Takes texts and numbers out of finished messages.
+//! Erases texts and numbers from finished messages.
 //!
-//! Runs on the upkeep thread and writes through the writer in small transactions: the only UPDATEs
-//! of `msg`, and never of an active message. Keeps true that what was taken out is overwritten in
-//! the file and not kept in its log, and that a pass over all texts goes on where the one before ended, also after a restart.
+//! Runs on the upkeep thread and writes through the writer in small transactions: the only UPDATEs of `msg`,
+//! and never of an active message. Guarantees that erased data is overwritten in the file and not kept in its
+//! log, and that a pass over all texts continues where the one before ended, also after a restart.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -35,7 +35,7 @@ const TEXT_MARK: &str = "text_upto";
 /// How far the texts have been erased.
 #[derive(Debug, Default)]
 pub struct TextPass {
-    /// The next id to look at; `None` until the mark is read.
+    /// The next id to read; `None` until the mark is read.
     next: Option<u64>,
     /// Messages before it that were active, or ended too late.
     left: BTreeSet<u64>,
@@ -64,7 +64,7 @@ impl Upkeep {
         let mut next = match self.texts.next {
             Some(next) => next,
             None => {
-                // The mark does not come to ids that were set aside before their time.
+                // The mark does not reach ids that were set aside before their time has come.
                 for aside in self.asides.clone() {
                     let room = MAX_LEFT - self.texts.left.len().min(MAX_LEFT);
                     let ids = self.ids(aside.first, aside.last + 1, room);
@@ -84,7 +84,7 @@ impl Upkeep {
             next = last + 1;
             erased += self.erase_texts(&ids, before, next)?;
         }
-        // Once per pass: what it left behind may have ended since.
+        // Once per pass: messages that it skipped as active may have ended since.
         let left: Vec<u64> = match erased < limit {
             true => self.texts.left.iter().copied().collect(),
             false => Vec::new(),
@@ -174,7 +174,7 @@ impl Upkeep {
             }
             after = upto;
         }
-        // What the index does not know, or everything when there is none.
+        // Messages that are not in the index, or all when there is none.
         loop {
             let (ids, last) = self.with_address(digits, after).map_err(sql_failed)?;
             for ids in ids.chunks(CHUNK) {
@@ -258,7 +258,7 @@ fn rewrite_each(connection: &Connection, messages: &[Message]) -> rusqlite::Resu
     )?;
     let mut body = Vec::new();
     for message in messages {
-        // The message is as the last replacement made it: what was given then goes as well.
+        // The message is as the last replacement made it: its content is erased as well.
         replaced.execute([message.id as i64])?;
         encode_body(message, &mut body);
         update.execute((

@@ -1,8 +1,8 @@
-//! Ids of a time when the clock was wrong: which they are, and how they are set aside.
+//! Finds ids that were assigned while the clock was wrong, and sets them aside.
 //!
-//! Read at open and by whoever walks ids as if they were times; set aside by `smsc repair-ids` while
-//! nobody else has the store. Keeps true that the highest id is one that the clock has given, so that
-//! the next ids are given by the clock as well.
+//! Read at open and by code that uses ids as times; set aside by `smsc repair-ids` while no other
+//! process has the store open. Guarantees that the highest id is one that the clock has given, so
+//! that the next ids are given by the clock as well.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::schema::{self, meta, set_meta, sql_failed};
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
 
-/// What has an id: the rows that a node numbers by the clock.
+/// Tables whose ids come from the clock of a node.
 const NUMBERED: [&str; 2] = ["msg", "parked"];
 /// Pages of the log after which it is copied into the database.
 const PAGES: u32 = 1000;
@@ -20,7 +20,7 @@ const PAGES: u32 = 1000;
 const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
     WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
 
-/// What was set aside, the lowest first.
+/// The ranges that were set aside, the lowest first.
 pub fn read(connection: &Connection) -> rusqlite::Result<Vec<Aside>> {
     connection
         .prepare_cached("SELECT node, first, last FROM ids_aside ORDER BY first")?
@@ -54,7 +54,7 @@ pub fn highest_id(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(highest)
 }
 
-/// Sets aside what is ahead of the clock (`now_ms`, Unix ms), or only says what that would be. Blocks.
+/// Sets aside ids ahead of the clock (`now_ms`, Unix ms), or only reports them. Blocks.
 ///
 /// # Errors
 /// The folder has no store, or another process has it.
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(meta(&main, "low_water").unwrap(), wrong.start);
         assert_eq!(set_aside(&main, NOW, true).unwrap(), []);
 
-        // Another node's ids of the same time are the clock's, when it has come there.
+        // Another node's ids of the same time are normal once the clock has reached it.
         let later = IdGenerator::new(4, 0).next(NOW + DAY).unwrap();
         accept(&main, later);
         assert_eq!(highest_id(&main).unwrap(), later);

@@ -1,6 +1,6 @@
 //! The online backup: a consistent copy in one file while the store works.
 //!
-//! Called by `smsc backup` and the admin API through `backup()`; keeps true that an existing file is
+//! Called by `smsc backup` and the admin API through `backup()`; guarantees that an existing file is
 //! never overwritten and that a half-written copy never carries the final name.
 
 use std::fs::File;

@@ -53,7 +53,7 @@ impl BalanceStore for SqliteStore {
     }
 }
 
-/// Writes what the messages of a group cost, those that were rejected left out.
+/// Writes the charges of the messages of a group, except rejected ones.
 pub fn charge(
     connection: &Connection,
     group: &[Pending],

@@ -1,10 +1,10 @@
-//! Brings the write-ahead log into `smsc.db`, on a thread of its own.
+//! Copies the write-ahead log into `smsc.db`, on a separate thread.
 //!
 //! A commit appends to the log and syncs it, and waits for nothing else. When the log has grown to its
 //! pages, this thread copies it into the database and syncs that, while the writer goes on appending
-//! (`PASSIVE`: nobody waits for it). The log begins anew only when all of it is in the database at the
-//! begin of a write, and the writer does not stop for that; so when little is left the writer itself
-//! brings in the rest, between two commits. Keeps true that the log is bounded: should this thread not
+//! (`PASSIVE`: nobody waits for it). The log restarts only if all of it is in the database when a
+//! write begins, and the writer does not stop for that; so when little is left the writer itself
+//! copies the rest, between two commits. Guarantees that the log is bounded: if this thread does not
 //! keep up, the writer does its work at [`TOO_LONG`] times the pages.
 //!
 //! Two connections that checkpoint and write at once need the WAL-reset fix of SQLite, see
@@ -27,9 +27,9 @@ use crate::{Reply, StoreError};
 const ROUNDS: usize = 8;
 /// This part of the pages is little: the writer brings it in itself.
 const LITTLE: u32 = 8;
-/// So many times the pages, and the writer waits for all of it.
+/// Above this many times the pages, the writer waits for a full checkpoint.
 const TOO_LONG: u32 = 16;
-/// Between two turns. A reader may keep the log from beginning anew.
+/// Pause between two turns. A reader may prevent the log from restarting.
 const PAUSE: Duration = Duration::from_millis(20);
 /// After an error that may pass.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ pub struct Log {
     pages: u32,
     /// Pages in it after the last commit.
     length: AtomicU32,
-    /// The thread has been told and is not done.
+    /// The thread was notified and is not done.
     due: AtomicBool,
     /// Nothing can be trusted any more.
     broken: AtomicBool,
@@ -141,7 +141,7 @@ pub fn run(connection: &Connection, shared: &Arc<Shared>) {
             }
         };
         log.rest(pause);
-        // The next commit says whether the log has begun anew.
+        // The next commit shows whether the log has restarted.
         log.due.store(false, Ordering::Release);
     }
 }
@@ -159,7 +159,7 @@ fn in_rounds(connection: &Connection, shared: &Arc<Shared>) -> Result<(), Failur
     Ok(())
 }
 
-/// Has the writer bring in what is left; waits until it has.
+/// Has the writer copy the rest; waits until it is done.
 fn finish(shared: &Arc<Shared>) {
     let (done, reply) = Reply::pair();
     let job: Job = Box::new(move |writer| {
@@ -171,8 +171,8 @@ fn finish(shared: &Arc<Shared>) {
     }
 }
 
-/// Copies what no reader keeps from it into the database and syncs that; says how many pages of the log
-/// are in the database.
+/// Copies the pages that no reader blocks into the database and syncs it; returns how many pages of the
+/// log are in the database.
 pub fn bring_in(connection: &Connection, shared: &Shared) -> Result<u32, Failure> {
     if let Some(fault) = shared
         .hooks

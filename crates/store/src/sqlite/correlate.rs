@@ -1,8 +1,8 @@
 //! Old correlations on disk: one table per hour in `index.db`, dropped whole.
 //!
-//! Written by the index thread, read by a thread of its own so that a slow look-up never keeps the
-//! data path waiting; called through the store by the correlation actor. Keeps true that the newest
-//! hour answers first and that a table is either there complete or not at all.
+//! Written by the index thread, read by a separate thread so that a slow look-up never blocks the
+//! data path; called through the store by the correlation actor. Guarantees that the newest hour is
+//! searched first and that a table is either complete or absent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub fn spill(index: &mut Index, hour: i64, sorted: &[(u128, u64)]) -> Result<(),
 /// Drops the tables of the hours before this one.
 pub fn drop_before(index: &mut Index, hour: i64) -> Result<(), StoreError> {
     let shared = Arc::clone(index.shared());
-    // Out of the list first: a look-up must not ask a table that is about to go.
+    // Out of the list first: a look-up must not read a table that is about to be dropped.
     let gone: Vec<i64> = {
         let mut hours = shared.hours();
         let keep = hours.partition_point(|known| *known < hour);
@@ -85,7 +85,7 @@ fn table_of(hour: i64) -> String {
 // === impl Lookup ===
 
 impl Lookup {
-    /// Looks keys up, newest hour first; answers in the order asked.
+    /// Looks keys up, newest hour first; answers in the order requested.
     pub fn find(&mut self, keys: &[u128]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut found = vec![None; keys.len()];
         let hours: Vec<i64> = self.shared.hours().iter().rev().copied().collect();
@@ -103,7 +103,7 @@ impl Lookup {
             let sql = format!("SELECT id FROM \"{}\" WHERE key = ?1", table_of(hour));
             let mut statement = match connection.prepare_cached(&sql) {
                 Ok(statement) => statement,
-                // Dropped since the list was read: too old to be asked for.
+                // Dropped since the list was read: too old to matter.
                 Err(error) if error.to_string().contains("no such table") => continue,
                 Err(error) => return Err(sql_failed(error)),
             };

@@ -1,6 +1,6 @@
 //! The free-space watch, and the end of the process after an I/O error.
 //!
-//! Called by the writer before it commits and by `stats()`; keeps true that the file system is asked
+//! Called by the writer before it commits and by `stats()`; guarantees that the file system is asked
 //! at most once per second, and that nothing goes on after a failed fsync.
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
-//! What makes messages searchable: their ids by destination, by source and by sender, in `index.db`.
+//! The search index: ids by destination, by source and by sender, in `index.db`.
 //!
 //! Written by the index thread in sorted batches, so that a batch costs each page of a tree once;
-//! read by the search and by the erasure of a number. Destinations are many, each with few messages:
-//! a row a message. Sources and senders are few: their ids are kept in [`Runs`]. Keeps true that
-//! addresses are kept without a leading plus and that an erased one is not kept at all.
+//! read by the search and by the erasure of a number. There are many destinations, each with few
+//! messages: one row per message. There are few sources and senders: their ids are kept in [`Runs`].
+//! Guarantees that addresses are kept without a leading plus and that an erased one is not kept at
+//! all.
 
 use rusqlite::Connection;
 
@@ -30,7 +31,7 @@ pub fn ddl() -> String {
     )
 }
 
-/// What the index knows of a message.
+/// The index entry of a message.
 #[derive(Debug)]
 pub struct Entry {
     pub id: i64,

@@ -1,6 +1,6 @@
-//! Reads messages out in id order: for the export, by the server or by another process beside it.
+//! Reads messages in id order: for the export, by the server or by another process beside it.
 //!
-//! Called on the caller's thread with a connection of its own. Keeps true that memory does not grow
+//! Called on the caller's thread with a connection of its own. Guarantees that memory does not grow
 //! with the range, and that no snapshot is held longer than a page, so that the write-ahead log of a
 //! running server can be used again while a long export goes on.
 

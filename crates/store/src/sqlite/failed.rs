@@ -53,7 +53,7 @@ fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Fo
     }
 }
 
-/// Up to [`PAGE`] ids of messages in the wanted states, newest first.
+/// Up to [`PAGE`] ids of messages in the requested states, newest first.
 fn candidates(
     connection: &Connection,
     search: &FailedSearch,

@@ -1,6 +1,6 @@
-//! Whose fault a failed commit is: the row's, the disk's, or nobody's that we can name.
+//! Classifies a failed commit: a bad row, a failed disk, or unknown.
 //!
-//! Called by the writer only; keeps true that an I/O error is never taken for a bad row, and that a
+//! Called by the writer only; guarantees that an I/O error is never taken for a bad row, and that a
 //! full disk is never taken for a broken one.
 
 use rusqlite::ErrorCode;
@@ -13,7 +13,7 @@ const IOERR_SHMSIZE: i32 = 4874;
 /// Why a transaction did not commit. It has been rolled back.
 #[derive(Debug)]
 pub enum Failure {
-    /// One row is at fault: find it, bury it, write the rest.
+    /// One row is at fault: find it, quarantine it, write the rest.
     Row(String),
     /// No space left: results wait, new messages are refused.
     Full(String),
@@ -62,7 +62,7 @@ impl From<RowError> for Failure {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload
         .downcast_ref::<&str>()

@@ -1,4 +1,4 @@
-//! `smsc fsck`: reads a store, changes nothing, and says whether its invariants hold.
+//! `smsc fsck`: reads a store without changing it, and reports whether its invariants hold.
 //!
 //! Called by the command line with a data folder, a running store's file or a backup. What is
 //! checked: SQLite's own integrity, each row belongs to a message (or to one that was retired), no
@@ -37,7 +37,7 @@ pub struct FsckReport {
     pub enroute: u64,
     /// Final messages per state name.
     pub states: BTreeMap<String, u64>,
-    /// Final messages whose sender must still be told.
+    /// Final messages that still owe their sender a receipt.
     pub untold: u64,
     pub parked: u64,
     pub quarantined: u64,
@@ -63,7 +63,7 @@ pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
     let connection = Connection::open_with_flags(&path, flags).map_err(sql_failed)?;
     let mut report = FsckReport::default();
     match schema::check_version(&connection, &path) {
-        // A backup of an earlier release is as good as it was then.
+        // A backup of an earlier release has an older version, which is no error.
         Ok(version @ 1..=schema::SCHEMA_VERSION) => report.schema = version,
         Ok(version) => {
             report.problem(format!("schema version {version}: not a store of smsc"));
@@ -74,7 +74,7 @@ pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
             return Ok(report);
         }
     }
-    // Damage can make any statement fail: that is a finding, not an error of ours.
+    // Damage can make any statement fail: that is a finding, not an internal error.
     if let Err(error) = report.check_all(&connection) {
         report.problem(format!("reading stopped: {error}"));
     }
@@ -122,7 +122,7 @@ impl FsckReport {
         Ok(())
     }
 
-    /// The configuration is what its history says.
+    /// The configuration matches its history.
     fn check_settings(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         if self.schema < schema::WITH_SETTINGS {
             return Ok(());

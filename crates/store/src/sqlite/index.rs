@@ -2,8 +2,8 @@
 //! queue blocks.
 //!
 //! Its thread owns the only writing connection; it reads new `msg` rows above `indexed_upto` once a
-//! second and inserts them sorted. Keeps true that nothing in the file is needed: a damaged file is
-//! dropped and built again, correlations and blocks are dropped at open (RAM is rebuilt from
+//! second and inserts them sorted. Guarantees that the file is dispensable: a damaged file is
+//! dropped and rebuilt, correlations and blocks are dropped at open (RAM is rebuilt from
 //! `recover()`), and the writer of `smsc.db` never waits for it.
 
 use std::ops::Range;
@@ -19,12 +19,12 @@ use super::schema::{self, failed, meta, set_meta, sql_failed};
 use super::{Shared, log};
 use crate::StoreError;
 
-/// Pause between two looks for new messages.
+/// Pause between two checks for new messages.
 const POLL: Duration = Duration::from_secs(1);
 /// Messages indexed per transaction.
 const FEED: usize = 65_536;
-/// Messages younger than this are left for the next look: ids of other threads may still come in
-/// below them. The search looks at them directly.
+/// Messages younger than this are left for the next round: lower ids of other threads may still
+/// arrive. The search reads them directly.
 const SETTLE_MS: i64 = 2000;
 /// Layout of the file; another one is dropped and built again.
 const INDEX_VERSION: i64 = 3;
@@ -110,7 +110,7 @@ impl Index {
         &self.shared
     }
 
-    /// Between jobs: indexes new messages; says when to look again.
+    /// Between jobs: indexes new messages; returns when to run again.
     pub fn tick(&mut self) -> Duration {
         if !self.search {
             return Duration::from_secs(3600);
@@ -119,7 +119,7 @@ impl Index {
         let result = self.run(Self::feed);
         self.count_lag();
         match result {
-            // Behind: go on, but leave half of the time and the disk to the writer.
+            // Behind: continue, but leave half of the time and the disk to the writer.
             Ok(true) => started.elapsed(),
             Ok(false) => POLL,
             Err(error) => {
@@ -246,7 +246,7 @@ impl Index {
         })
     }
 
-    /// Nothing of what was forgotten shall stay in the log of the index.
+    /// No erased data may remain in the log of the index.
     pub fn clean_log(&mut self) -> Result<(), StoreError> {
         let path = self.path.clone();
         self.run(|_, _| log::empty(&path).map(drop))
@@ -302,14 +302,14 @@ fn prepare(path: &Path) -> rusqlite::Result<Connection> {
             entries::ddl()
         ))?;
     } else if version != INDEX_VERSION {
-        // Reads as "not a database of ours", which is what makes the caller build a new one.
+        // The caller treats it as a foreign database and builds a new one.
         let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
         let text = format!("layout {version} is not known");
         return Err(rusqlite::Error::SqliteFailure(error, Some(text)));
     }
     super::correlate::drop_all(&connection)?;
     connection.execute("DELETE FROM block", [])?;
-    // Touches the tree: damage at its root shows now and not at the first search.
+    // Reads the tree, so that damage at its root shows now and not at the first search.
     connection.query_row(
         "SELECT count(*) FROM (SELECT 1 FROM dst_idx LIMIT 1)",
         [],

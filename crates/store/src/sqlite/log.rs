@@ -1,4 +1,4 @@
-//! Empties a write-ahead log, so that nothing stays there of what was overwritten in the database.
+//! Empties a write-ahead log, so that data overwritten in the database does not remain there.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,8 +11,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(100);
 const TRIES: usize = 20;
 
-/// Moves the log of a database into it and cuts its file to nothing; false when somebody keeps a
-/// snapshot for so long that it cannot be done now. Blocks, the writer for [`PATIENCE`] at most.
+/// Copies the log of a database into it and truncates its file; false when a reader's snapshot
+/// prevents this for too long. Blocks, the writer for [`PATIENCE`] at most.
 pub fn empty(path: &Path) -> rusqlite::Result<bool> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

@@ -1,7 +1,7 @@
-//! Reads everything out of a store that nobody uses, page by page, for the move to another one.
+//! Reads everything from an unused store, page by page, for the move to another one.
 //!
 //! Called by `smsc migrate-store`. Holds the data folder's lock, so that no server changes what is
-//! being read; keeps true that memory does not grow with the store, and that each row is on exactly
+//! being read; guarantees that memory does not grow with the store, and that each row is on exactly
 //! one page, also one whose message was retired.
 
 use std::path::Path;
@@ -109,7 +109,7 @@ impl Source {
             Part::Dead => self.dead(&mut page, limit),
             Part::OptOuts => self.opt_outs(&mut page, limit),
         };
-        // The last page ends at the end: what was cut short says where.
+        // The last page ends at the end of the table; an earlier one at its last row.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
         Ok(Some(page))
     }

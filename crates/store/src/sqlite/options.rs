@@ -1,4 +1,4 @@
-//! How the store is opened, and where tests step in.
+//! How the store is opened, and hooks for tests.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,11 +21,11 @@ pub struct SqliteOptions {
     pub min_free_mib: u64,
     /// Whether messages can be searched by address and sender.
     pub search_index: bool,
-    /// How many active messages may lie below the low-water mark.
+    /// How many active messages may be below the low-water mark.
     pub carry_limit: usize,
 }
 
-/// Ends the process (or records that it should have ended), told why.
+/// Ends the process (or records that it should have ended), with the reason.
 pub type FatalHook = dyn Fn(&str) + Send + Sync;
 /// Called with table and id before each row is written; may panic.
 pub type RowHook = dyn Fn(&'static str, u64) + Send + Sync;

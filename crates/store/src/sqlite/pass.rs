@@ -1,5 +1,5 @@
 //! The rows of a batch, written one after the other: all of them, or, when that has failed, each by
-//! itself, so that a bad one is quarantined and its batch mates are not.
+//! itself, so that only a bad one is quarantined.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,7 @@ use super::failure::{Failure, panic_text};
 use super::rows::{RowError, Statements};
 use crate::Rejected;
 
-/// Whether a row that fails takes its transaction along, or is buried alone.
+/// Whether a row that fails ends its transaction, or is quarantined alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Strict,

@@ -1,9 +1,9 @@
 //! Reads messages by id: pages for the data path, one message with its history for people.
 //!
-//! Called on the reader threads, each with its own connection; keeps true that one answer comes from
-//! one snapshot. A table is read in ascending id order with one statement that is moved on by
-//! stepping over small gaps and by seeking over large ones, so that a dense page costs one seek per
-//! table and a sparse one no more than a seek per id.
+//! Called on the reader threads, each with its own connection; guarantees that one answer comes from
+//! one snapshot. A table is read in ascending id order with one statement that steps over small gaps
+//! and seeks over large ones, so that a dense page costs one seek per table and a sparse one no more
+//! than a seek per id.
 
 use bytes::Bytes;
 use rusqlite::{Connection, Row};

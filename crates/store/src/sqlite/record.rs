@@ -1,6 +1,6 @@
 //! The SQLite side of [`record`](crate::record): columns and how octets are kept in them.
 //!
-//! Called by the writer and the readers; keeps true that octets come back as they were, and are
+//! Called by the writer and the readers; guarantees that octets come back as they were, and are
 //! text for the sqlite3 shell where they are text.
 
 use bytes::Bytes;

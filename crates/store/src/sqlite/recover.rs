@@ -1,11 +1,11 @@
 //! Finds the active messages at start: one streaming merge over the tables, in id order.
 //!
 //! Called by `recover()` on the caller's thread with a connection of its own, and by the upkeep to
-//! find what is still active below a new low-water mark. Keeps true that memory does not grow with
+//! find what is still active below a new low-water mark. Guarantees that memory does not grow with
 //! the backlog, and that nothing active is missed: first the ids in `carry` below the mark, then
 //! everything from the mark on.
 //!
-//! Active is a message without `fin`, or with a `fin` that somebody must be told of and no `told`.
+//! A message is active without `fin`, or with a `fin` that requires a receipt and no `told`.
 
 use bytes::Bytes;
 use rusqlite::{Connection, Row, Rows, Statement};
@@ -15,7 +15,7 @@ use super::schema;
 use crate::{Active, ActivePage, ChangeKind, SentRow, Stage};
 use smsc_domain::partition;
 
-/// Which messages are looked at.
+/// Which messages are read.
 #[derive(Debug, Clone, Copy)]
 pub enum Range {
     /// Ids in `carry` from the first number up to the second, without it.
@@ -47,7 +47,7 @@ struct Attempt {
 
 /// Calls `each` for every active message, of one queue or all.
 ///
-/// A message whose sender must be told belongs to the queue that tells it.
+/// A message that owes its sender a receipt belongs to the queue of that receipt.
 pub fn recover(
     connection: &Connection,
     queue: Option<u32>,
@@ -106,7 +106,7 @@ pub fn page(
 
 /// Calls `each` with the id of every message of a range and whether it is active.
 ///
-/// Stops after `limit` messages; returns the id after the last one looked at, `None` at the end.
+/// Stops after `limit` messages; returns the id after the last one read, `None` at the end.
 pub fn each_id(
     connection: &Connection,
     range: Range,
@@ -137,7 +137,7 @@ pub fn each_id(
 }
 
 /// Calls `each` for the active messages of a range. Stops after `limit` messages, active or not;
-/// returns the id after the last one looked at, `None` at the end.
+/// returns the id after the last one read, `None` at the end.
 fn merge(
     connection: &Connection,
     range: Range,
@@ -337,7 +337,7 @@ impl<'s, T> Side<'s, T> {
         }
     }
 
-    /// The next row of this id, if there is one left. Ids are asked for in ascending order.
+    /// The next row of this id, if there is one left. Ids are requested in ascending order.
     fn take(&mut self, id: i64) -> rusqlite::Result<Option<T>> {
         if self.id.is_some_and(|at| at < id) {
             self.advance(id)?;

@@ -1,6 +1,6 @@
 //! The statements of the writer: one row in, one row written.
 //!
-//! Owned by the writer thread for as long as its connection; keeps true that each statement is
+//! Owned by the writer thread for as long as its connection; guarantees that each statement is
 //! prepared once, that rows are inserted and never changed (except `retry`, where the last one
 //! wins), and that no message is both final and in `retry`.
 
@@ -25,7 +25,7 @@ const MAX_ATTEMPT_SHIFT: u32 = 64;
 pub enum RowError {
     /// The row itself is at fault.
     Row(String),
-    /// SQLite said so; `failure.rs` tells whose fault it is.
+    /// An error of SQLite; `failure.rs` classifies it.
     Sql(rusqlite::Error),
 }
 
@@ -140,7 +140,7 @@ impl<'c> Statements<'c> {
     /// Undoes what was done since `begin`.
     pub fn rollback(&mut self) {
         self.forget_deletions();
-        // What was saved may be undone; saying it once more is harmless.
+        // A saved value may be undone; saving it again is harmless.
         self.marks.highest_saved = 0;
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
@@ -323,7 +323,7 @@ impl<'c> Statements<'c> {
         Ok(())
     }
 
-    /// Keeps a rejected row for people to look at.
+    /// Quarantines a rejected row for inspection.
     pub fn bury(
         &mut self,
         table: &str,

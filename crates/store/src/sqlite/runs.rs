@@ -1,9 +1,9 @@
 //! Ids of the messages that share a value, such as their sender, many to a row of `index.db`.
 //!
-//! Called by [`entries`](super::entries) and the search. A row a message would cost as much as the
-//! message's own; senders and sources are few, so here one row holds up to [`RUN`] ids. Keeps true
-//! that the runs of a value do not overlap: a row's key is its highest id, and all its ids are above
-//! the key of the row before.
+//! Called by [`entries`](super::entries) and the search. A row per message would cost as much as the
+//! message's own row; senders and sources are few, so here one row holds up to [`RUN`] ids.
+//! Guarantees that the runs of a value do not overlap: a row's key is its highest id, and all its
+//! ids are above the key of the row before.
 //!
 //! A run's octets are the distances from each id down to the next lower one, as varints
 //! (protobuf's); a run of one id has none.
@@ -14,7 +14,7 @@ use rusqlite::{CachedStatement, Connection, ToSql};
 /// Ids in a row at most: with distances of four octets it stays within SQLite's page of 4 KiB
 /// without an overflow page ((4096 - 12) * 64 / 255 - 23 octets, sqlite.org/fileformat.html §1.6).
 const RUN: usize = 224;
-/// A run shorter than this takes in what comes after it.
+/// A run shorter than this is merged with the next ids.
 const SHORT: usize = RUN / 2;
 
 /// A table of runs: `(value, last, ids)`, keyed by value and last.
@@ -32,7 +32,7 @@ pub struct Writer<'c> {
     delete: CachedStatement<'c>,
 }
 
-/// Says whether ids belong to a value; those asked for one after another descend, and each run is read
+/// Whether ids belong to a value; ids must be requested in descending order, and each run is read
 /// once.
 pub struct Lookup<'c> {
     statement: CachedStatement<'c>,
@@ -199,7 +199,7 @@ impl Writer<'_> {
 // === impl Lookup ===
 
 impl Lookup<'_> {
-    /// Whether the value has this id, which is below those that were asked for before.
+    /// Whether the value has this id, which must be below those requested before.
     pub fn has(&mut self, value: &dyn ToSql, id: u64) -> rusqlite::Result<bool> {
         if self.run.last().is_none_or(|lowest| *lowest > id) {
             let mut rows = self.statement.query((value, id as i64))?;

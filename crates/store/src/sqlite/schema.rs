@@ -1,6 +1,6 @@
 //! The layout of `smsc.db`, and how connections to it are opened.
 //!
-//! Called at open and by the readers; keeps true that a file of a newer schema is refused, that the
+//! Called at open and by the readers; guarantees that a file of a newer schema is refused, that the
 //! linked SQLite has the WAL-reset fix, and that one process only holds a data folder. Every hot
 //! table is keyed by the ascending message id, so each insert lands on the right edge of its tree:
 //! one index with random keys here would cost a factor of 3.6 in throughput.
@@ -110,7 +110,7 @@ ALTER TABLE change ADD COLUMN expires_at INT NOT NULL DEFAULT 0;
 ALTER TABLE change ADD COLUMN body BLOB;
 ";
 
-/// Version 5: numbers that want no messages. Those that are off their list again are kept for a day.
+/// Version 5: opt-outs. Removed ones are kept for a day.
 const OPT_OUT: &str = "
 CREATE TABLE opt_out(account TEXT NOT NULL, number TEXT NOT NULL, out INT NOT NULL, at INT NOT NULL,
   who TEXT NOT NULL, version INT NOT NULL UNIQUE, PRIMARY KEY(account, number)) WITHOUT ROWID;
@@ -145,12 +145,12 @@ CREATE TABLE policies(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT
   WITHOUT ROWID;
 ";
 
-/// Version 9: when a message ended as its operator says, beside when that was known here.
+/// Version 9: when a message ended according to its operator, besides when that became known here.
 const DONE_AT: &str = "
 ALTER TABLE fin ADD COLUMN done_at INT NOT NULL DEFAULT 0;
 ";
 
-/// Version 10: what the path of a request does not say.
+/// Version 10: details of a request that are not in its path.
 const AUDIT_DETAIL: &str = "
 ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 ";
@@ -336,7 +336,7 @@ pub fn failed(text: impl Into<String>) -> StoreError {
     StoreError::Failed(text.into())
 }
 
-/// What a failed statement is to the caller.
+/// The caller's error for a failed statement.
 pub fn sql_failed(error: rusqlite::Error) -> StoreError {
     failed(error.to_string())
 }

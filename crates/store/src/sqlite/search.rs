@@ -1,8 +1,8 @@
 //! Lists messages for people: by address, sender and time through the index, by state, newest first.
 //!
-//! Called on the admin thread; keeps true that one request reads a bounded number of rows, so that a
+//! Called on the admin thread; guarantees that one request reads a bounded number of rows, so that a
 //! search for something rare cannot occupy the thread for long. A page says where the next one begins,
-//! also when nothing is on it.
+//! even if it is empty.
 
 use std::cell::Cell;
 use std::ops::Range;

@@ -206,7 +206,7 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
         ));
     }
     let settings = read(connection)?;
-    // From nothing: the changes of all versions must end where the resources are.
+    // Applied to an empty configuration, the changes of all versions must give the resources.
     let mut replayed = smsc_domain::settings::Resources::new();
     for (version, _, _, _, changes) in versions(connection, 0, u64::MAX, i64::MAX)?.iter().rev() {
         match decode(*version, changes) {

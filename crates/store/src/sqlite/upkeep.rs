@@ -1,7 +1,7 @@
 //! Keeps restarts short and the file small: the low-water mark, `carry`, and retention.
 //!
 //! Runs on its own thread with a reader of its own, in slices, and writes through the writer in small
-//! transactions. Keeps true that every active message below the mark is in `carry`:
+//! transactions. Guarantees that every active message below the mark is in `carry`:
 //!
 //! 1. the writer is told where the mark is going; from then on it copies what it accepts below that
 //!    into `carry` in the same transaction (ids of one batch may be committed after higher ones);
@@ -37,13 +37,13 @@ pub struct Upkeep {
     pub carry_limit: usize,
     /// Ids that were set aside: above the mark, whatever else is.
     pub asides: Vec<Aside>,
-    /// Where the next retirement goes on looking.
+    /// Where the next retirement continues.
     pub retire_from: u64,
     /// The same, for ids that were set aside.
     pub retire_aside_from: u64,
     /// How far texts have been erased.
     pub texts: TextPass,
-    /// The log holds what was erased, because somebody kept a snapshot for long.
+    /// The log still holds erased data, because a reader kept a snapshot for long.
     pub unclean: bool,
 }
 
@@ -144,7 +144,7 @@ impl Upkeep {
         Ok(active)
     }
 
-    /// Deletes what is no longer active from `carry`; says how many are left.
+    /// Deletes what is no longer active from `carry`; returns how many are left.
     fn clean_carry(&self, mark: u64) -> Result<usize, StoreError> {
         let mut gone = Vec::new();
         let mut left = 0;
@@ -184,14 +184,14 @@ impl Upkeep {
         })
     }
 
-    /// Deletes messages that were final before `before` and need not be told of any more.
+    /// Deletes messages that were final before `before` and owe no receipt.
     pub fn retire(&mut self, before: i64, limit: usize) -> Result<u64, StoreError> {
         let mut deleted = 0;
         while (deleted as usize) < limit {
             let room = RETIRE_CHUNK.min(limit - deleted as usize);
             let ids = self.finished(before, room).map_err(sql_failed)?;
             let Some(&last) = ids.last() else {
-                // What was passed over is looked at again from the start, next time.
+                // Skipped rows are read again from the start, next time.
                 (self.retire_from, self.retire_aside_from) = (0, 0);
                 break;
             };
@@ -262,8 +262,8 @@ impl Upkeep {
         })
     }
 
-    /// After something was overwritten for good: nothing of it shall stay in the log. What cannot be
-    /// done now is done with one of the next passes.
+    /// After an erasure: no erased data may remain in the log. If this is not possible now, a later
+    /// pass does it.
     pub fn clean_log(&mut self) -> Result<(), StoreError> {
         let is_clean = log::empty(&self.shared.main_path()).map_err(sql_failed)?;
         if !is_clean && !self.unclean {

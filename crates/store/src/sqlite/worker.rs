@@ -1,6 +1,6 @@
 //! A thread that owns a context (mostly a connection) and does one job after the other.
 //!
-//! Used by the readers, the index and the upkeep; keeps true that the queue of jobs is bounded, that
+//! Used by the readers, the index and the upkeep; guarantees that the queue of jobs is bounded, that
 //! a job that panics costs its own answer only, and that stopping waits for the jobs taken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::schema::failed;
 use crate::{Reply, StoreError};
 
-/// Called between jobs; says when it wants to be called again.
+/// Called between jobs; returns when to call it again.
 pub type Tick<C> = fn(&mut C) -> Duration;
 type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
 
@@ -65,7 +65,7 @@ impl<C: Send + 'static> Worker<C> {
             let _ = answer.send(Err(StoreError::Closed));
             return reply;
         };
-        // The answer is taken out by whoever sends it: the job, or we when the queue is full.
+        // The answer is taken out by the job that sends it, or here when the queue is full.
         let answer = std::sync::Arc::new(Mutex::new(Some(answer)));
         let ours = std::sync::Arc::clone(&answer);
         let send = move |slot: &Mutex<Option<tokio::sync::oneshot::Sender<_>>>, result| {

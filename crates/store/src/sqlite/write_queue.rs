@@ -1,7 +1,7 @@
 //! What waits for the writer: a bounded queue of batches and jobs under one lock.
 //!
 //! Callers never block on it; the writer takes as much as fits one commit in one turn, so the lock is
-//! taken once per commit on that side. Keeps true that the order of the calls is the order of the
+//! taken once per commit on that side. Guarantees that the order of the calls is the order of the
 //! commits, and that waiting rows are bounded.
 
 use std::collections::VecDeque;
@@ -199,7 +199,7 @@ impl WriteQueue {
         true
     }
 
-    /// From now on new messages are refused with this, and with `None` no longer; gives back those that
+    /// From now on new messages are refused with this, or accepted with `None`; returns those that
     /// wait.
     pub fn refuse_accepts(&self, full: Option<StoreError>) -> Vec<Pending> {
         let mut state = self.lock();
@@ -220,7 +220,7 @@ impl WriteQueue {
         refused
     }
 
-    /// Refuses what comes from now on; what waits is still taken.
+    /// Refuses new batches from now on; waiting ones are still taken.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -256,7 +256,7 @@ impl WriteQueue {
             if left.is_zero() {
                 break;
             }
-            // `idle` stays false: results wake nobody meanwhile.
+            // `idle` stays false: results wake no thread meanwhile.
             state = self
                 .wake
                 .wait_timeout(state, left)
@@ -275,7 +275,7 @@ impl WriteQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is valid between any two statements, so a poisoned lock is as good.
+        // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

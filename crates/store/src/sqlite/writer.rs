@@ -1,8 +1,9 @@
 //! The writer thread: takes what waits, writes it in one transaction, answers after the fsync.
 //!
-//! Started by `sqlite.rs`; the only one that writes `smsc.db`. Keeps true that an answer means a
-//! commit, that one bad row costs its batch mates nothing (whole commit, then batch by batch, then
-//! row by row), that results outlive a full disk, and that nothing goes on after a failed fsync.
+//! Started by `sqlite.rs`; the only one that writes `smsc.db`. Guarantees that an answer means a
+//! commit, that one bad row does not fail the other rows of its batch (whole commit, then batch by
+//! batch, then row by row), that results outlive a full disk, and that nothing goes on after a
+//! failed fsync.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ pub fn transact<T: Send + 'static>(
     let boxed: Job = Box::new(move |writer| {
         let _ = answer.send(writer.transaction(job));
     });
-    // A job given back is dropped with its answer, which reads as `Closed`.
+    // A returned job is dropped with its answer, which reads as `Closed`.
     shared.write_queue.push_job(boxed);
     reply
 }
@@ -93,7 +94,7 @@ impl Writer<'_> {
             let is_full = !self.held.is_empty();
             let held: usize = self.held.iter().map(|pending| pending.batch.len()).sum();
             let take = Take {
-                // What was held is one commit: the rest waits where it is bounded.
+                // At most one commit is held: the rest waits in a bounded queue.
                 rows: self.batch_rows.saturating_sub(held),
                 linger: self.linger,
                 pause: is_full.then_some(TRY_AGAIN),
@@ -241,8 +242,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Tells the others that results wait for space, so that they make no more of them, and refuses new
-    /// messages meanwhile.
+    /// Signals that results wait for space, so that no more are produced, and refuses new messages
+    /// meanwhile.
     fn set_stalled(&self, stalled: bool) {
         let stalls = u64::from(stalled);
         let before = self.shared.gauges.stalled.swap(stalls, Ordering::Relaxed);
@@ -281,7 +282,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Brings what is left of the log into the database.
+    /// Copies the rest of the log into the database.
     pub fn finish_log(&mut self) {
         match checkpoint::bring_in(self.connection, &self.shared) {
             Err(failure @ Failure::Fatal(_)) => {
@@ -432,7 +433,7 @@ impl Writer<'_> {
         Err(failed(text))
     }
 
-    /// Tells the search index when a message came below what it has read already.
+    /// Notifies the search index when a message arrived below its position.
     fn note_accepted(&mut self, group: &[Pending]) {
         if let Some(lowest) = self.rows.marks.lowest_accepted {
             let shared = &self.shared;

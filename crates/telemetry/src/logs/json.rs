@@ -1,7 +1,7 @@
-//! One JSON object per line, flat: when, how bad, from where, which node, the text, and the fields.
+//! One flat JSON object per line: time, level, target, node, message, and the fields.
 //!
-//! A line about a traced message has `trace_id` and `span_id`, which whoever writes it gives as
-//! fields; so a search by trace finds its lines.
+//! A line about a traced message has `trace_id` and `span_id`, which the caller gives as fields; so
+//! a search by trace finds its lines.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -74,8 +74,8 @@ where
     W: for<'w> MakeWriter<'w> + 'static,
 {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        // One write per line, so that lines of two threads do not mix. A log that cannot be written
-        // is nothing to stop for.
+        // One write per line, so that lines of two threads do not mix. A failed log write is
+        // ignored.
         let _ = self.writers.make_writer().write_all(&self.line(event));
     }
 }

@@ -1,5 +1,5 @@
-//! The fields of a line for people: as the library writes them, but with nothing in them that a
-//! terminal would obey or that begins a line of its own.
+//! The fields of a line for people: as the library writes them, but without terminal control
+//! characters and line breaks.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ impl Line<'_, '_> {
 
 impl Visit for Line<'_, '_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // What other libraries' logs say about themselves.
+        // The metadata of other libraries' log records.
         if self.result.is_ok() && !field.name().starts_with("log.") {
             self.result = self.put(field, &format!("{value:?}"));
         }

@@ -1,5 +1,5 @@
-//! Handles that are looked up once and kept by who counts: of an actor's mailbox, of a queue's
-//! attempts.
+//! Handles that are looked up once and kept by the code that counts: of an actor's mailbox, of a
+//! queue's attempts.
 //!
 //! Made by the node context and by queues; used by the actors that send and receive.
 

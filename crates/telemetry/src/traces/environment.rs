@@ -1,7 +1,7 @@
-//! What the standard OTEL_* variables say about traces.
+//! Reads the standard OTEL_* variables about traces.
 //!
 //! The address, protocol, headers and timeout of the collector are read by the OTLP exporter itself
-//! (OTEL_EXPORTER_OTLP_*, OTEL_EXPORTER_OTLP_TRACES_*); here is what it leaves to us: whether there
+//! (OTEL_EXPORTER_OTLP_*, OTEL_EXPORTER_OTLP_TRACES_*); this file reads the others: whether there
 //! are traces, the resource, and the batches (OTEL_BSP_*).
 
 use std::str::FromStr;
@@ -33,7 +33,7 @@ pub struct Settings {
     pub queue: usize,
     /// Most spans of one export.
     pub batch: usize,
-    /// A span waits so long for company.
+    /// How long a span waits for others of its batch.
     pub delay: Duration,
     /// An export that takes longer has failed.
     pub timeout: Duration,
@@ -81,8 +81,8 @@ impl Settings {
         }))
     }
 
-    /// What tells this deployment from others that send to the same collector, the same on all of
-    /// its nodes.
+    /// Distinguishes this deployment from others that send to the same collector; the same on all
+    /// of its nodes.
     pub fn deployment(&self) -> String {
         let of = |key: &'static str| {
             let value = self.resource.get(&Key::from_static_str(key));

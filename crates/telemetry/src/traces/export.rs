@@ -1,7 +1,8 @@
 //! The thread that sends spans to the collector, a batch at a time.
 //!
-//! Started by [`Traces`](super::Traces). Keeps true that a collector that is slow, away or refuses
-//! costs nothing but spans: they are counted, the log says it once, and is told when it is over.
+//! Started by [`Traces`](super::Traces). Guarantees that a collector that is slow, away or refuses
+//! affects spans only: they are counted, and the log has one line when this begins and one when it
+//! ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +20,10 @@ use crate::metrics::{Metrics, ReasonLabel};
 /// Pauses before a batch that was not taken is sent once more.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-/// What the thread is asked for.
+/// Requests to the thread.
 pub enum Command {
     Span(Box<SpanData>),
-    /// Sends what came before, and says when that is done.
+    /// Sends everything before, and reports when that is done.
     Flush(oneshot::Sender<()>),
 }
 
@@ -91,8 +92,8 @@ impl Worker {
         }
     }
 
-    /// Waits until a batch is full, its time is over, or somebody wants it sent. An error when
-    /// nobody can send any more.
+    /// Waits until a batch is full, its time is over, or a flush is requested. An error when all
+    /// senders are gone.
     async fn gather(
         &mut self,
         batch: &mut Vec<SpanData>,

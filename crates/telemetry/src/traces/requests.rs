@@ -25,7 +25,7 @@ use super::export::Command;
 
 /// Target of the spans that become OpenTelemetry's.
 pub const TARGET: &str = "smsc::request";
-/// Instrumentation scope, by which they are told from the steps of messages.
+/// Instrumentation scope, which distinguishes them from the steps of messages.
 const SCOPE: &str = "smsc.http";
 
 static QUEUE: OnceLock<Queue> = OnceLock::new();
@@ -46,7 +46,7 @@ pub fn layer<S>() -> Option<impl Layer<S>>
 where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
 {
-    // A mistake is told when the exporter is started.
+    // An error is reported when the exporter is started.
     Settings::read(0, |name| std::env::var(name).ok()).ok()??;
     let provider = SdkTracerProvider::builder()
         .with_span_processor(IntoQueue)

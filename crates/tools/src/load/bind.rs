@@ -46,7 +46,7 @@ pub struct Target {
 /// Why there is no bind.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Nobody listens there.
+    /// No server listens there.
     #[error("nobody listens on {to}: is the SMSC running? start it with `smsc serve`")]
     NotRunning {
         /// Where we wanted to connect.
@@ -57,7 +57,7 @@ pub enum BindError {
     Connect {
         /// Where we wanted to connect.
         to: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Connected, but no answer to the bind in time.

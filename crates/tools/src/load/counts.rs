@@ -27,7 +27,7 @@ pub struct Counts {
     pub duplicated: u64,
     /// Receipts for messages of ours whose answer was lost.
     pub for_lost_answers: u64,
-    /// Receipts for ids that nobody told us.
+    /// Receipts for unknown ids.
     pub unknown: u64,
     /// Receipts of a state that is not final.
     pub intermediate: u64,

@@ -1,8 +1,8 @@
-//! One bind of a load run: submits what is due, answers what is delivered, comes back when cut off.
+//! One bind of a load run: submits what is due, answers deliveries, reconnects when disconnected.
 //!
 //! Run by [`super::run`], one task each. A turn handles everything that one read brought and fills
-//! the window, under one lock of the ledger, and writes once. Invariant: whatever is in the window
-//! when the connection ends is handed to the ledger, to be sent again or counted.
+//! the window, under one lock of the ledger, and writes once. Invariant: everything in the window
+//! when the connection ends goes to the ledger, to be sent again or counted.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -90,7 +90,7 @@ impl Esme {
         }
     }
 
-    /// Binds, tells the outcome, waits for the start, and works until the run is finished.
+    /// Binds, reports the outcome, waits for the start, and works until the run is finished.
     pub(super) async fn run(
         mut self,
         bound: mpsc::Sender<Result<(), BindError>>,
@@ -99,7 +99,7 @@ impl Esme {
         let mut wire = match connect(&self.target, self.role).await {
             Ok(wire) => wire,
             Err(error) => {
-                // Nobody listens any more when another bind failed first.
+                // The receiver is gone when another bind failed first.
                 let _ = bound.send(Err(error)).await;
                 return;
             }
@@ -120,7 +120,7 @@ impl Esme {
             let unanswered = self.in_flight.drain();
             if end == End::Finished {
                 self.ledger().on_unanswered(unanswered);
-                // The run is over: how the farewell goes changes nothing.
+                // The run is over: the result of the unbind does not matter.
                 let _ = timeout(FAREWELL, farewell(&mut wire)).await;
                 return;
             }

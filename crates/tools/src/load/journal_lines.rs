@@ -1,4 +1,4 @@
-//! The lines that a load run leaves for a checker, one per answer and per receipt.
+//! The lines that a load run writes for a checker, one per answer and per receipt.
 //!
 //! ```text
 //! A <tab> reference <tab> message id <tab> destination <tab> Unix ms     accepted
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Written by the ledger into a buffer that the bind hands to the journal after each batch. Costs
-//! nothing when no journal was asked for.
+//! nothing without a journal.
 
 use bytes::BytesMut;
 

@@ -1,12 +1,12 @@
-//! The books of a run: every message from its submit to its receipt, so that loss shows.
+//! The ledger of a run: every message from its submit to its receipt, to detect loss.
 //!
 //! One for all binds, since a receipt may come on another bind than its message went; each bind
 //! takes the lock once per batch of PDUs. Pure: instants come in as microseconds since the start.
 //!
-//! What it keeps true: each message that was sent is in exactly one of *outstanding*, *to be sent
-//! again*, refused, unanswered, accepted; each accepted one is *pending* until its receipt. An entry
-//! leaves when its receipt came; what stays is one bit per id, which tells a duplicate from a
-//! stranger.
+//! Invariants: each message that was sent is in exactly one of *outstanding*, *to be sent again*,
+//! refused, unanswered, accepted; each accepted one is *pending* until its receipt. An entry is
+//! removed when its receipt arrives; one bit per id stays, which distinguishes a duplicate receipt
+//! from one with an unknown id.
 
 use std::collections::HashMap;
 
@@ -40,8 +40,8 @@ pub struct Ledger {
     pending: HashMap<u64, Pending, ahash::RandomState>,
     early: HashMap<u64, Early, ahash::RandomState>,
     done: IdSet,
-    /// Messages that may have been accepted although we saw no answer: theirs are the receipts with
-    /// ids that we were never told.
+    /// Messages that may have been accepted although no answer arrived: receipts with unknown ids
+    /// belong to them.
     doubtful: IdSet,
     /// When anything last happened.
     last_event_us: u64,
@@ -146,7 +146,7 @@ impl Ledger {
         }
     }
 
-    /// These were never answered, and nobody waits any longer.
+    /// These were never answered, and the wait is over.
     pub fn on_unanswered(&mut self, submissions: Vec<Submission>) {
         for submission in submissions {
             self.counts.outstanding -= 1;

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 /// Length of one sample of throughput.
 pub const SAMPLE_US: u64 = 100_000;
-/// The longest latency that is told apart: an hour. Longer ones count as an hour.
+/// The longest latency that is recorded: an hour. Longer ones count as an hour.
 const LATENCY_MAX_US: u64 = 3_600_000_000;
 /// Significant digits: values are exact to a thousandth.
 const DIGITS: u8 = 3;

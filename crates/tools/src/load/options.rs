@@ -1,4 +1,4 @@
-//! What a load run does: against whom, how much, how fast, and what is kept of it.
+//! Options of a load run: target, volume, rate, and outputs.
 //!
 //! Built by `smsc load` and by tests, read by every part of the generator.
 

@@ -3,8 +3,8 @@
 //! Without a rate, as fast as the windows allow, and a message is intended for the moment it is
 //! sent. With a rate the schedule is fixed in advance (message n at n / rate): when the SMSC is slow
 //! the schedule does not wait for it, and latency is counted from the intended moment, so that a
-//! stall shows in every message that it delayed (no coordinated omission). Messages to be sent again
-//! go first. Times are microseconds since the start of the run.
+//! stall counts for every message that it delayed (no coordinated omission). Messages to be sent
+//! again go first. Times are microseconds since the start of the run.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Plan {
         })
     }
 
-    /// How many messages are due and not sent; without a rate as many as anybody wants.
+    /// How many messages are due and not sent; without a rate, no limit.
     pub fn due(&self, now_us: u64) -> u64 {
         let again = self.again.len() as u64;
         if self.is_over(now_us) {
@@ -87,7 +87,7 @@ impl Plan {
         again + scheduled
     }
 
-    /// Messages that the schedule asked for before it ended and that were never sent.
+    /// Messages that the schedule had before its end and that were never sent.
     pub fn behind(&self) -> u64 {
         match self.rate {
             Some(rate) if !self.stopped && self.until_us < u64::MAX => {
@@ -133,7 +133,7 @@ impl Plan {
         self.stopped = true;
     }
 
-    /// Gives up what was to be sent again; tells how many those are.
+    /// Drops messages to be sent again; returns how many.
     pub fn abandon(&mut self) -> u64 {
         self.again.drain(..).count() as u64
     }

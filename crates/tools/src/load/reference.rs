@@ -2,7 +2,7 @@
 //!
 //! A reference is `k3f9z-0000012345`: a tag of the run, a dash, the number of the message. Sixteen
 //! octets, so that it is within the twenty that a receipt repeats (SMPP 3.4 appendix B): a receipt
-//! with an id we never saw still tells which message it is about.
+//! with an unknown id still identifies its message.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub const REFERENCE: usize = TAG + 1 + DIGITS;
 const TAG: usize = 5;
 const DIGITS: usize = 10;
 
-/// What tells this run's messages from those of any other.
+/// Distinguishes this run's messages from those of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunTag([u8; TAG]);
 

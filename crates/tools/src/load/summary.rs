@@ -37,7 +37,7 @@ pub struct Summary {
     pub unanswered: u64,
     /// Messages sent again after a connection broke.
     pub resubmitted: u64,
-    /// Messages that the rate asked for and the SMSC was too slow to take.
+    /// Messages of the schedule that the SMSC was too slow to take.
     pub behind: u64,
     /// Connections that broke.
     pub disconnects: u64,

@@ -1,5 +1,5 @@
-//! Load against the simulator over loopback, one run per kind of operator: the books must say what
-//! the operator did.
+//! Load against the simulator over loopback, one run per kind of operator: the ledger must match
+//! the operator's behaviour.
 
 use std::future::pending;
 use std::time::Duration;

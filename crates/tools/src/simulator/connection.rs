@@ -52,7 +52,7 @@ struct Bound {
 
 /// Why a connection ends.
 enum End {
-    /// Nothing left to say: closed by the peer, or cut by us.
+    /// Finished: closed by the peer, or by us.
     Now,
     /// After what is in the buffer has been written.
     AfterFlush,

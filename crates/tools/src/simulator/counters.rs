@@ -1,4 +1,4 @@
-//! What a simulated operator has seen and done, readable while it runs.
+//! Counters of a simulated operator, readable while it runs.
 //!
 //! Connections add, once per message; tests, `smsc serve` and `smsc simulate` read. Everything only
 //! grows, except the gauge of parked receipts.

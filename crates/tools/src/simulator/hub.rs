@@ -1,8 +1,8 @@
-//! Where deliveries find a receiver when the connection that made them cannot take them itself.
+//! Routes deliveries to a receiver if the connection that created them cannot send them itself.
 //!
-//! A transmitter's receipts, those of a connection that has ended, and MO messages pass through
-//! here, in batches. Per system_id: its receiver binds in turn, or the parking place until one binds
-//! (bounded; what does not fit is dropped and counted). A transceiver's own receipts never come here.
+//! A transmitter's receipts, those of a connection that has ended, and MO messages pass through here,
+//! in batches. Per system_id: its receiver binds in turn, or a bounded buffer until one binds (what
+//! does not fit is dropped and counted). A transceiver's own receipts never come here.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

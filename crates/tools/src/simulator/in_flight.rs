@@ -1,9 +1,8 @@
 //! Requests that wait for their answer, found by `sequence_number` without a map.
 //!
 //! Used by the simulator (deliver_sm) and the load generator (submit_sm). The sequence number is
-//! slot and generation in one: a late answer to a slot that is used again is not mistaken for the
-//! answer to its new request. Invariant: sequence numbers are within 1..=0x7FFFFFFF (SMPP 3.4
-//! §5.1.4).
+//! slot and generation in one: a late answer to a reused slot is not mistaken for the answer to its
+//! new request. Invariant: sequence numbers are within 1..=0x7FFFFFFF (SMPP 3.4 §5.1.4).
 
 /// Bits of a sequence number that are used: slot plus generation.
 const SEQUENCE_BITS: u32 = 30;

@@ -1,4 +1,4 @@
-//! Line files that a checker compares afterwards: what was accepted, acknowledged, reported.
+//! Line files that a checker compares afterwards: accepted messages, acknowledgements, receipts.
 //!
 //! Used by the simulator and the load generator. Lines are collected per batch of PDUs and appended
 //! under one lock; a timer flushes ten times a second, dropping the journal flushes the rest. A

@@ -1,7 +1,7 @@
-//! How a simulated operator behaves, and the words for it on the command line.
+//! How a simulated operator behaves, and its command-line options.
 //!
-//! Every kind of misbehaviour is a knob of its own, so that they combine; a [`Profile`] is a set of
-//! knobs with a name. Built by `smsc simulate`, by `smsc serve` without configuration and by tests.
+//! Every kind of misbehaviour is a separate option, so that they combine; a [`Profile`] is a named
+//! set of options. Built by `smsc simulate`, by `smsc serve` without configuration and by tests.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -78,7 +78,7 @@ pub enum Door {
     Open,
     /// Connections are accepted and closed at once.
     Closing,
-    /// Nobody listens: connections are refused.
+    /// Not listening: connections are refused.
     Shut,
 }
 

@@ -1,4 +1,4 @@
-//! What is to happen later on one bind, earliest first.
+//! Delayed actions of one bind, earliest first.
 //!
 //! Used by the simulator's traffic for delayed answers and delayed receipts: one table and one timer
 //! per bind, however many wait. Invariant: entries with the same time leave in the order they came.

@@ -1,4 +1,4 @@
-//! The messages of one bind: what becomes of a submit, and which deliveries go out when.
+//! The messages of one bind: the answers to submits, and the schedule of deliveries.
 //!
 //! Owned by a connection, which hands in decoded messages and answers and gives the buffer to write
 //! to. One table of deadlines holds delayed answers and delayed receipts; nothing here waits, reads
@@ -226,7 +226,7 @@ impl Traffic {
         add(&self.shared.counters.mo_sent, others);
     }
 
-    /// When the table next wants [`Self::on_tick`].
+    /// When the table next needs [`Self::on_tick`].
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.table.next_due()
     }
@@ -281,7 +281,7 @@ impl Traffic {
         limit.take(now_ns, 1).granted == 0
     }
 
-    /// Writes the answer now or enters it into the table; tells when it goes out.
+    /// Writes the answer now or enters it into the table; returns when it goes out.
     fn answer(&mut self, now: Now, answer: Answer, out: &mut BytesMut) -> Instant {
         let options = &self.shared.options;
         let mut delay = options.latency.draw();

@@ -1,9 +1,9 @@
 //! A TCP connection with its two buffers, as the tools use it: simulator, load generator, `send`.
 //!
 //! Reads take what the socket has (up to [`READ_CHUNK`]), all frames of a read are handled before
-//! anything is written, and one write carries all that came of them: at 50,000 messages a second
-//! system calls are most of the cost. Invariant: while the peer does not take our octets, we stop
-//! taking its octets, so that both buffers stay bounded.
+//! anything is written, and one write carries all results: at 50,000 messages a second system calls
+//! are most of the cost. Invariant: while the peer does not read our octets, we do not read its
+//! octets, so that both buffers stay bounded.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use smsc_smpp::codec::{BadLength, DEFAULT_MAX_PDU, next_frame};
 
-/// Octets asked of the socket at once: some 400 PDUs of the usual size.
+/// Octets read from the socket at once: some 400 PDUs of the usual size.
 const READ_CHUNK: usize = 64 * 1024;
 /// Below this much free room the input buffer is renewed before the next read.
 const READ_SPARE: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! Forms of receipts that no standard knows and operators send.
+//! Non-standard forms of receipts that operators send.
 
 use super::*;
 
@@ -178,7 +178,7 @@ fn odd_forms_are_read() {
             "",
             at,
         ),
-        // TLVs that say less than the text.
+        // TLVs with less information than the text.
         (
             b"id:9 stat:UNDELIV err:10F2",
             &[(tag::NETWORK_ERROR_CODE, &[3, 0, 0])],

@@ -30,7 +30,7 @@ fn send_until_full_and_get_the_contexts_back() {
         late: false,
     };
     assert_eq!(event, expected);
-    // An operation nobody understood is settled as well.
+    // An unknown operation is settled as well.
     let status = CommandStatus::ESME_RINVCMDID;
     let event = fixture.receive_with(status, first, Body::GenericNack);
     assert!(matches!(event, Event::Response { pdu, context: "first", .. } if pdu.status == status));
@@ -210,7 +210,7 @@ fn the_peer_unbinds() {
             ..
         }
     ));
-    // Nothing new is taken, and nobody is asked for life.
+    // Nothing new is accepted, and no enquire_link is sent.
     let unbound = CommandStatus::ESME_RINVBNDSTS;
     for body in [submit_sm(), Body::Unbind, Body::BindTransceiver(bind(0x34))] {
         let command_id = body.command_id().response();

@@ -1,8 +1,8 @@
 //! Bind permits: the binds that an account may have over all nodes, each a row of `lease` like a resource.
 //!
-//! Called by the cluster port. Keeps true that an account has no more permits taken than it may: a permit
-//! is taken under the lock of its row. A permit whose holder is no node any more is free, so a node that
-//! dies gives its permits back by being buried.
+//! Called by the cluster port. Guarantees that an account has no more permits taken than it may: a permit
+//! is taken under the lock of its row. A permit whose owner is no member any more is free, so the permits
+//! of a dead node are released when it is removed.
 
 use std::sync::Arc;
 
@@ -50,8 +50,8 @@ async fn try_take(
         .execute(&statement, &[&PERMIT, &account, &most])
         .await?;
     let (node, epoch) = me.columns();
-    // A row that is locked is being taken or given back at this moment: it is waited for, because a
-    // bind that is refused too early looks like a wrong count.
+    // A locked row is being taken or released at this moment: wait for it, because a bind that is
+    // refused too early looks like a wrong count.
     let statement = transaction
         .prepare_cached(
             "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE",
@@ -78,10 +78,10 @@ async fn try_take(
     Ok(Some(row.map(|row| row.get::<_, i32>(0) as u32)))
 }
 
-/// Gives a permit back that this node has taken.
+/// Releases a permit of this node.
 pub async fn give(shared: &Arc<Shared>, account: u32, permit: u32) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
-        // Buried: it has none.
+        // Removed: it has none.
         return Ok(());
     };
     let (node, epoch) = me.columns();

@@ -1,8 +1,8 @@
-//! The table `purse_block`: what nodes have taken out of the purses that all of them share.
+//! The table `purse_block`: blocks that nodes have reserved from shared purses.
 //!
-//! Called by the balance port, and by whoever ends a membership. Keeps true that what is in a purse and
-//! in all blocks of it changes by charges and top-ups only, that a block belongs to a member, and that
-//! an order that comes late does nothing.
+//! Called by the balance port, and when a membership ends. Guarantees that the sum of a purse and its
+//! blocks changes by charges and top-ups only, that a block belongs to a member, and that a late
+//! request does nothing.
 //!
 //! Locks are taken in one order: the node's row, its lanes, purses by account and day, blocks.
 
@@ -17,9 +17,9 @@ use crate::StoreError;
 use crate::balance::{BlockChange, BlockOrder};
 use crate::cluster::Membership;
 
-/// The row of what was taken; lanes have theirs from 0 on.
+/// The lane number of the row with the reserved amount; lanes have theirs from 0 on.
 const TAKEN: i32 = -1;
-/// A node that asks for more than it lacks gets at most this part of what is left.
+/// A node that requests more than it lacks gets at most this part of what is left.
 const PART: i64 = 4;
 
 /// Carries an order out; see [`BlockStore`](crate::balance::BlockStore).
@@ -106,14 +106,14 @@ async fn try_order(
     Ok(Some(taken + amount))
 }
 
-/// How much of what is left a node gets.
+/// The part of the remaining amount that a node gets.
 fn share(left: i64, lack: i64, want: i64) -> i64 {
     let left = left.max(0);
     lack.max(want.min(left / PART)).min(left)
 }
 
-/// Puts what is left of blocks without a member back into their purses. Called when a membership and
-/// its lanes have been deleted, in the same transaction.
+/// Returns what is left of blocks without a member to their purses. Called when a membership and its
+/// lanes have been deleted, in the same transaction.
 pub async fn return_lost(transaction: &Transaction<'_>) -> Result<(), DbError> {
     let lock = "SELECT 1 FROM purse p WHERE EXISTS(
                   SELECT 1 FROM purse_block b WHERE b.account = p.account AND b.day = p.day

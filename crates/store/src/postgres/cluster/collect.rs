@@ -1,8 +1,8 @@
 //! Takes items out of the shared hand-off table for the partitions of this node.
 //!
-//! Called by the cluster port. Keeps true that a row is answered once: it is deleted in the
-//! transaction that reads it, and when the connection breaks during the commit, the row is kept
-//! aside until the next call has seen whether the hand-off table still has it.
+//! Called by the cluster port. Guarantees that a row is returned once: it is deleted in the
+//! transaction that reads it, and if the connection breaks during the commit, the row is kept in
+//! memory until the next call has checked whether the hand-off table still has it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::lease::{QUEUE, lock_member};
 use crate::StoreError;
 use crate::cluster::{Handed, Membership, Partition};
 
-/// The LATERAL makes it one look into the index for each partition, whatever the table holds for others.
+/// The LATERAL makes it one index look-up per partition, whatever the table holds for others.
 const TAKE: &str = "
 WITH oldest AS MATERIALIZED (
   SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
@@ -83,7 +83,7 @@ async fn try_collect(
     }
     let room = limit.saturating_sub(uncertain.len()) as i64;
     let wanted: [&(dyn ToSql + Sync); 4] = [&node, &epoch, &QUEUE, &room];
-    // Sent together; without membership the transaction is given up.
+    // Sent together; without membership the transaction is rolled back.
     let (is_member, rows) = future::try_join(
         lock_member(&transaction, me),
         transaction.query(&take, &wanted).err_into(),

@@ -1,8 +1,8 @@
-//! Resources and their holders: made known, claimed by compare-and-set, given back.
+//! Resources and their owners: registered, claimed by compare-and-set, released.
 //!
-//! Called by the cluster port. Keeps true that a resource has one holder: a claim locks the rows, in
-//! the order of their key, and looks at the holders only then, with a statement that sees whatever
-//! was committed until the locks were had. While a claim runs nobody can bury its node.
+//! Called by the cluster port. Guarantees that a resource has one owner: a claim locks the rows, in
+//! the order of their key, and reads the owners only then, with a statement that sees everything
+//! committed before the locks were granted. While a claim runs its node cannot be removed.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub async fn declare(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
     Ok(())
 }
 
-/// Takes what no node of the cluster holds; answers what is this node's now.
+/// Claims resources without an owner; returns those that this node owns now.
 pub async fn claim(
     shared: &Arc<Shared>,
     resources: Vec<Resource>,
@@ -116,10 +116,10 @@ async fn try_claim(
     Ok(Some(rows.iter().filter_map(read).collect()))
 }
 
-/// Gives back those that this node holds.
+/// Releases those that this node owns.
 pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
-        // Buried: it holds nothing.
+        // Removed: it owns nothing.
         return Ok(());
     };
     // Nothing may be taken out of the hand-off table for a partition that is another node's by then.
@@ -151,7 +151,7 @@ pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
     Ok(work.await?)
 }
 
-/// Keeps this node from being buried until the transaction ends; false when it is no member.
+/// Prevents the removal of this node until the transaction ends; false when it is no member.
 ///
 /// The lock lets heartbeats through: they change no key.
 pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {

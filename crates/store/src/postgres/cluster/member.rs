@@ -1,7 +1,7 @@
-//! Membership: joining, the heartbeat, burying the dead, leaving.
+//! Membership: joining, the heartbeat, removing dead nodes, leaving.
 //!
-//! Called by the cluster port. Keeps true that a node number has one living holder, that an epoch is
-//! never used twice, and that a buried node's writes are over: the rows of its lanes, which each of
+//! Called by the cluster port. Guarantees that a node number has one live owner, that an epoch is
+//! never used twice, and that a removed node can write no more: the rows of its lanes, which each of
 //! its write transactions locks, are deleted in the transaction that deletes the node.
 //!
 //! Locks are taken in one order: the node's row, then its lanes.
@@ -27,7 +27,7 @@ use smsc_host::clock;
 const JOIN_LOCK: i64 = 0x736d_7363_6a6f_696e;
 /// How long a burial waits for the writes of the dead node.
 const BURIAL_PATIENCE: &str = "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0";
-/// A silent connection is given up after half a lease, but not before this time.
+/// A silent connection is closed after half a lease, but not before this time.
 const BEAT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The connection of the heartbeat, with its statements.
@@ -42,7 +42,7 @@ pub struct Beat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
     node: u8,
-    /// Its lease is over: it may be buried.
+    /// Its lease is over: it may be removed.
     over: bool,
 }
 
@@ -113,7 +113,7 @@ async fn try_join(
                 &[&i16::from(node)],
             )
             .await?;
-        // It may have come back to life meanwhile.
+        // It may have renewed its lease meanwhile.
         if buried == 1 || taken.iter().all(|taken| taken.node != node) {
             break node;
         }
@@ -140,7 +140,7 @@ async fn try_join(
             &[&i32::from(node), &epoch, &lanes],
         )
         .await?;
-    // Blocks of a process before this one say nothing any more.
+    // Blocks of an earlier process are obsolete.
     transaction
         .execute("DELETE FROM spill WHERE node = $1", &[&i32::from(node)])
         .await?;
@@ -151,8 +151,8 @@ async fn try_join(
     }))
 }
 
-/// The wished number when nobody living has it, else the lowest that nobody has, else that of the
-/// node that has been dead for longest. `taken` is in the order of the lease ends.
+/// The requested number if no live node has it, else the lowest free one, else that of the node
+/// that has been dead for longest. `taken` is in the order of the lease ends.
 fn choose(taken: &[Taken], preferred: Option<u8>) -> Option<u8> {
     let lives = |preferred: &u8| {
         taken
@@ -177,7 +177,7 @@ pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreErr
     let mut connection = shared.cluster.beat.lock().await;
     let lease = shared.cluster.lease();
     let mut last = None;
-    // A connection that broke since the last beat costs a second try, not a beat.
+    // A connection that broke since the last heartbeat costs a second attempt, not a heartbeat.
     for _ in 0..2 {
         let round = async {
             let beat = match connection.take() {
@@ -221,7 +221,7 @@ pub async fn bury(
 
 /// Ends the writing sessions of a dead node. What it has open between two statements ends by itself
 /// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and
-/// would keep the node from being buried until the server's TCP gives up.
+/// would prevent the removal of the node until the server's TCP gives up.
 async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), StoreError> {
     let client = shared.pool.get().await?;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -239,7 +239,7 @@ async fn try_bury(
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
-    // Should it beat just now, the condition is looked at again when that is committed.
+    // If it sends a heartbeat just now, the condition is checked again when that is committed.
     let dead = transaction
         .execute(
             "DELETE FROM node WHERE node = $1 AND epoch = $2
@@ -255,7 +255,7 @@ async fn try_bury(
     Ok(true)
 }
 
-/// Stops being a member, and has the others look. The leases need no writing: their holder is no node any
+/// Ends the membership, and notifies the others. The leases need no update: their owner is no member any
 /// more.
 pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
@@ -372,7 +372,8 @@ fn read_node(row: &Row) -> NodeView {
     NodeView {
         node: row.get::<_, i16>(0) as u8,
         epoch: row.get::<_, i64>(1) as u64,
-        // A card of another release may say less; what cannot be read at all is an empty one.
+        // The JSON of another release may have fewer fields; if it cannot be read, it counts as
+        // empty.
         card: serde_json::from_str(row.get(2)).unwrap_or_default(),
         lives_for: (left > 0).then_some(micros),
         dead_for: if left > 0 { Duration::ZERO } else { micros },
@@ -380,7 +381,7 @@ fn read_node(row: &Row) -> NodeView {
     }
 }
 
-/// Those of a node that has joined since the nodes were read come with the next beat.
+/// Those of a node that has joined since the nodes were read come with the next heartbeat.
 fn read_held(row: &Row, view: &mut View) {
     let node = row.get::<_, i16>(0) as u8;
     let epoch = row.get::<_, i64>(1) as u64;

@@ -1,14 +1,14 @@
-//! Administrators' commands for other nodes: left in a table, taken out by the node they are for.
+//! Administrators' commands for other nodes, passed through a table.
 //!
-//! Called by the cluster port. An order for a node that has died is dropped when it is old: what it
-//! was about is another node's by then.
+//! Called by the cluster port. A command for a dead node is dropped when it is old: another node
+//! has taken over by then.
 
 use std::sync::Arc;
 
 use super::super::Shared;
 use crate::StoreError;
 
-/// Orders that nobody has taken for as long are dropped.
+/// Commands that were not taken out for this time are dropped.
 const OUTDATED: &str = "DELETE FROM orders WHERE at < now() - interval '1 minute'";
 
 /// Leaves an order for each of these nodes.

@@ -1,9 +1,9 @@
 //! Reads what is active in partitions that this node has claimed.
 //!
-//! Called by the cluster port. Keeps true that a message is either in the answer or comes by the
-//! hand-off table later: one snapshot is what the answer is read from and what that table is emptied
-//! by, and nothing is collected for a partition before that. Whoever changes the table meanwhile makes
-//! the database refuse the transaction, and it is done again.
+//! Called by the cluster port. Guarantees that a message is either in the result or arrives by the
+//! hand-off table later: the result is read, and that table is emptied, in one snapshot, and nothing
+//! is collected for a partition before that. If the table changes meanwhile, the database refuses the
+//! transaction, and it is repeated.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::cluster::{Membership, Partition, Resource};
 use crate::{Active, Stage, StoreError};
 use smsc_domain::partition::WHOLE;
 
-/// Others only disturb by deleting what they collected just before: once is rare.
+/// Other nodes conflict only by deleting items that they collected just before, which is rare.
 const TRIES: usize = 10;
 
 /// Queues and parts as columns.
@@ -29,7 +29,7 @@ struct Wanted {
     parts: Vec<i16>,
 }
 
-/// What a transaction came to.
+/// The result of a transaction.
 enum Outcome {
     Read(Vec<Active>),
     NoMember,
@@ -37,7 +37,7 @@ enum Outcome {
     Holds(i64),
 }
 
-/// Which messages a statement looks at.
+/// Which messages a statement reads.
 #[derive(Clone, Copy)]
 enum Range {
     /// Those below the low-water mark that are in `carry`.
@@ -107,7 +107,8 @@ async fn try_take_over(
         .isolation_level(IsolationLevel::RepeatableRead)
         .start()
         .await?;
-    // Joined as written: the planner takes the active to be few and would read history first.
+    // Joined as written: the planner underestimates active messages and would read the history
+    // first.
     transaction
         .batch_execute(
             "SET LOCAL statement_timeout = 0; SET LOCAL jit = off;
@@ -147,7 +148,7 @@ async fn try_take_over(
     for range in [Range::Carried, Range::Slice] {
         read_range(&transaction, range, mark, wanted, &mut active).await?;
     }
-    // Last, because whoever claims other leases waits for the lock of these.
+    // Last, because claims of other leases wait for these locks.
     transaction
         .execute(
             "UPDATE lease l SET taken = true FROM unnest($1::int[], $2::smallint[]) w(queue, part)
@@ -216,7 +217,8 @@ impl Range {
     }
 
     /// A receipt belongs to the whole queue of the account that it is for, a message to its part of
-    /// the queue that owns it after moves. What waits for an operator's receipt is left out.
+    /// the queue that owns it after moves. Messages that wait for an operator's receipt are left
+    /// out.
     fn sql(self) -> String {
         let [msg, fin, told, change, sent, tries] =
             ["msg", "fin", "told", "change", "sent", "tries"].map(|table| self.of(table));

@@ -1,8 +1,8 @@
 //! The table `unfinished`: how many messages of an account are not finished, on all nodes together.
 //!
-//! Called by the cluster port. Keeps true that the sum of an account's rows is right but for what
-//! nodes have not said yet: each adds what has changed since it said so last, and counting the
-//! messages corrects the sum without touching what the nodes say meanwhile.
+//! Called by the cluster port. Guarantees that the sum of an account's rows is right except for
+//! changes that nodes have not reported yet: each node adds its changes since its last report, and
+//! counting the messages corrects the sum without interfering with these reports.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio_postgres::IsolationLevel;
 use super::super::Shared;
 use crate::StoreError;
 
-/// The row of what was counted; nodes have theirs from 0 on.
+/// The node number of the row with the counted correction; nodes have theirs from 0 on.
 const COUNTED: i16 = -1;
 
 /// Adds what this node has accepted and ended; answers the sum of each account.
@@ -47,15 +47,15 @@ pub async fn add(
         .collect()
 }
 
-/// Counts the unfinished messages of these accounts, which reads everything active: by how many there are
-/// more than the sums say.
+/// Counts the unfinished messages of these accounts, which reads everything active: how many more there
+/// are than the sums.
 pub async fn recount(
     shared: &Arc<Shared>,
     accounts: Vec<u32>,
 ) -> Result<Vec<(u32, i64)>, StoreError> {
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
     let mut client = shared.pool.get().await?;
-    // One snapshot: messages and what nodes have said of them belong together.
+    // One snapshot: messages and the counts that nodes reported must be consistent.
     let transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)

@@ -1,9 +1,9 @@
-//! Wake-ups between nodes, by NOTIFY: a hint what to look at.
+//! Wake-ups between nodes, by NOTIFY: a hint what to check.
 //!
 //! Two tasks on the store's runtime, from joining to leaving. One gathers the hints of some
 //! milliseconds and sends one notification to each node; the other listens for this node's. Each has
-//! a connection of its own and comes back when it breaks. Keeps true that nobody waits for a
-//! wake-up, and that one that may have been missed counts as one.
+//! its own connection and reconnects when it breaks. Guarantees that nothing depends on a wake-up,
+//! and that one that may have been missed is treated as received.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ const GATHER: Duration = Duration::from_millis(5);
 const REST: Duration = Duration::from_millis(10);
 /// Between two attempts to connect.
 const RECONNECT: Duration = Duration::from_millis(500);
-/// How often the listening connection is asked whether it still lives, and how long it may think.
+/// How often the listening connection is checked, and the timeout of the check.
 const PROBE: Duration = Duration::from_secs(5);
 
 /// The wake-ups of one node.
@@ -37,7 +37,7 @@ pub struct Wake {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Who is woken, by `Hint as usize`.
+/// Waiters, by `Hint as usize`.
 type Woken = [Arc<Notify>; Hint::ALL.len()];
 
 /// Nodes to wake, one bit each, by `Hint as usize`.
@@ -118,7 +118,7 @@ impl Hints {
     }
 }
 
-/// Gives all nodes but one a hint, once the transaction is committed.
+/// Sends a hint to all nodes but one, once the transaction is committed.
 pub async fn wake_others(
     transaction: &Transaction<'_>,
     me: Membership,
@@ -185,7 +185,7 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     let mut messages = stream::poll_fn(|cx| driver.poll_message(cx));
     let ask = async {
         client.batch_execute(&format!("LISTEN smsc_{node}")).await?;
-        // Whatever came while nobody listened.
+        // Notifications that came while the connection was down.
         woken.iter().for_each(|woken| woken.notify_one());
         loop {
             time::sleep(PROBE).await;
@@ -197,7 +197,7 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     let hear = async {
         while let Some(message) = messages.next().await {
             if let AsyncMessage::Notification(got) = message? {
-                // What only a later release knows may be about the hand-off table.
+                // An unknown hint of a later release may concern the hand-off table.
                 let known = Hint::ALL
                     .into_iter()
                     .find(|hint| payload(*hint) == got.payload());

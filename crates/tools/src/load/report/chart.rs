@@ -49,7 +49,7 @@ impl Axis {
     pub(super) fn linear(from: f64, to: f64, label: fn(f64) -> String) -> Self {
         let rough = (to - from) / TICKS;
         let magnitude = 10f64.powf(rough.log10().floor());
-        // A hair more than a round number is that number: rates are sums of fractions.
+        // Round numbers get a tolerance, because rates are sums of fractions.
         let rough = rough * 0.999;
         let step = [1.0, 2.0, 5.0, 10.0]
             .map(|factor| factor * magnitude)
