@@ -39,18 +39,20 @@ pub mod versions;
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::ConfigError;
 use crate::files;
 
-/// The release and the commit that it was built from.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SMSC_COMMIT"), ")");
+/// The release and the commit of the program, as its `main` names them: here they would have everything
+/// compiled again after a commit.
+static VERSION: OnceLock<&'static str> = OnceLock::new();
 
 /// A store-and-forward Short Message Service Centre.
 #[derive(Debug, Parser)]
-#[command(name = "smsc", version = VERSION, about, args_conflicts_with_subcommands = true)]
+#[command(name = "smsc", about, args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -128,9 +130,17 @@ enum Command {
     Man(man::Args),
 }
 
+/// The whole command line.
+fn command() -> clap::Command {
+    let version = VERSION.get_or_init(|| env!("CARGO_PKG_VERSION"));
+    Cli::command().version(*version)
+}
+
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
-pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+pub fn main(version: &'static str) -> ExitCode {
+    // There is one program.
+    let _ = VERSION.set(version);
+    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
     if !matches!(cli.command, Some(Command::Man(_))) {
         files::keep_private();

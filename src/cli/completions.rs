@@ -2,7 +2,6 @@
 
 use std::io::{self, Write as _};
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 /// Shells that packages install completions for.
@@ -32,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     // Into memory first: the generator panics when its writer fails.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut super::Cli::command(), "smsc", &mut script);
+    clap_complete::generate(shell, &mut super::command(), "smsc", &mut script);
     io::stdout().lock().write_all(&script)?;
     Ok(())
 }

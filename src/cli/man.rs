@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::CommandFactory as _;
 
 /// Arguments of `smsc man`.
 #[derive(Debug, clap::Args)]
@@ -20,5 +19,5 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let cannot = || format!("{} cannot be written", args.folder.display());
     fs::create_dir_all(&args.folder).with_context(cannot)?;
-    clap_mangen::generate_to(super::Cli::command(), &args.folder).with_context(cannot)
+    clap_mangen::generate_to(super::command(), &args.folder).with_context(cannot)
 }
