@@ -63,8 +63,12 @@ impl Kannel {
             TcpStream::connect(("127.0.0.1", boxes)).ok()
         });
         let smsbox = box_process("smsbox", &file, folder.path());
-        until("smsbox to listen", || {
-            TcpStream::connect(("127.0.0.1", sendsms)).ok()
+        // It listens earlier, and dies of a request before it has made everything that this takes.
+        until("smsbox to be connected", || {
+            smsbox
+                .log()
+                .contains("Connected to bearerbox")
+                .then_some(())
         });
         Self {
             sendsms,
