@@ -1,5 +1,5 @@
 //! The layers of docs/architecture.md, held by reading the source: arrows never point up, only some
-//! files know actix, files stay small and say what they are.
+//! files know actix, files stay small and say what they are, no file of tests is forgotten.
 
 #[path = "architecture/circles.rs"]
 mod circles;
@@ -187,6 +187,35 @@ fn files_are_small_and_say_what_they_are() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_file_of_tests_is_part_of_a_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let mut files = Vec::new();
+    collect(&root.join("tests"), &mut files);
+    assert!(files.len() > 100, "{} files are too few", files.len());
+    let is_named = |file: &Path| {
+        let (folder, name) = (file.parent().unwrap(), file.file_stem().unwrap());
+        let name = name.to_str().unwrap();
+        if folder == root.join("tests") {
+            return manifest.contains(&format!("name = \"{name}\"\n"));
+        }
+        if name == "main" {
+            let path = file.strip_prefix(root).unwrap().display();
+            return manifest.contains(&format!("path = \"{path}\"\n"));
+        }
+        let owner = [folder.join("main.rs"), folder.with_extension("rs")];
+        let owner = owner.iter().find_map(|file| fs::read_to_string(file).ok());
+        owner.is_some_and(|owner| owner.contains(&format!("mod {name};\n")))
+    };
+    // The harness is taken by each program, whose compiler says what is missing.
+    let of_tests = files
+        .iter()
+        .filter(|file| !file.starts_with(root.join("tests/harness")));
+    let forgotten: Vec<&PathBuf> = of_tests.filter(|file| !is_named(file)).collect();
+    assert!(forgotten.is_empty(), "in no program: {forgotten:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 README.md comes from the comments of values.yaml, the part `config` of values.schema.json from
 docs/configuration.md, each of dashboards/*.json from a file of its own here (how they are drawn is in
-panels.py, what they ask in queries.py). Needs PyYAML. tests/helm_chart.rs runs the check.
+panels.py, what they ask in queries.py). Needs PyYAML. tests/docs/helm_chart.rs runs the check.
 """
 
 import json

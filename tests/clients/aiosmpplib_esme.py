@@ -1,5 +1,5 @@
 """An ESME made with aiosmpplib, which queues, divides and reconnects by itself: the cases of
-tests/interop.
+tests/smpp/interop.
 
 Usage: aiosmpplib_esme.py HOST PORT SYSTEM_ID PASSWORD
 Prints one JSON object about what it saw; any surprise ends it with a traceback.

@@ -1,5 +1,5 @@
 # An ESME made with Net::SMPP that says interface_version 3.3: no transceiver, no TLVs. The cases of
-# tests/interop.
+# tests/smpp/interop.
 #
 # Usage: net_smpp_esme.pl HOST PORT SYSTEM_ID PASSWORD
 # Prints one JSON object about what it saw; any surprise ends it.

@@ -1,4 +1,4 @@
-// An ESME made with node-smpp: the cases of tests/interop.
+// An ESME made with node-smpp: the cases of tests/smpp/interop.
 //
 // Usage: node_cases.js HOST PORT SYSTEM_ID PASSWORD
 // Prints one JSON object about what it saw.

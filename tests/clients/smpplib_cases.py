@@ -1,4 +1,4 @@
-"""An ESME made with smpplib: the cases of tests/interop.
+"""An ESME made with smpplib: the cases of tests/smpp/interop.
 
 Usage: smpplib_cases.py HOST PORT SYSTEM_ID PASSWORD
 Prints one JSON object about what it saw; any surprise ends it with a traceback.

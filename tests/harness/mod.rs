@@ -18,7 +18,7 @@
 //! Every process dies with its value; when the test fails, the end of its log is printed first.
 //! Nothing here sleeps for a fixed time: [`until`] polls a condition up to a generous limit.
 
-// Each test file is a crate of its own and uses a part of this.
+// Each folder of tests is a program of its own and uses a part of this.
 #![allow(dead_code, unused_imports)]
 // Polling from outside blocks nobody but the test, and a capture carries the real time.
 #![allow(clippy::disallowed_methods)]

@@ -1,6 +1,6 @@
 //! The store ports: what the actors may ask of durable storage, and nothing about how it is kept.
 //!
-//! Adapters live below (`sqlite`); each passes the behaviour suite in `tests/store_behaviour.rs`.
+//! Adapters live below (`sqlite`); each passes the behaviour suite in `tests/store/store_behaviour.rs`.
 //! The rules that every adapter keeps:
 //!
 //! - A [`Ticket`] resolves only after the rows are durable (fsync or synchronous commit).

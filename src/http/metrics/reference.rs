@@ -12,7 +12,7 @@ const INTRODUCTION: &str = "\
 # Metrics
 
 `GET /metrics` answers in the OpenMetrics text format, without a token. Written from the code by
-`SMSC_BLESS=1 cargo test --test docs_metrics`; a test compares.
+`SMSC_BLESS=1 cargo test --test docs docs_metrics`; a test compares.
 
 Series of a counter end in `_total`; a histogram has `_bucket`, `_sum` and `_count`. Labels never
 hold subscribers' numbers.

@@ -1,0 +1,365 @@
+//! What people see live: the stream of events, the console in a real browser, `smsc top`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::harness::{self, Client, Peer, Process, Simulator, Smsc, browser_script, submit, until};
+use serde_json::Value;
+
+const TOKEN: &str = "harness-token";
+/// Longest silence of a stream that speaks every second.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// An SMSC with a healthy operator and one that refuses everything for a while, under load.
+struct Scene {
+    // Dropped in this order: who sends, who is sent to, the rest.
+    _load: Process,
+    smsc: Smsc,
+    _operators: [Simulator; 3],
+    folder: tempfile::TempDir,
+    /// A message that was delivered and whose receipt was acknowledged.
+    delivered: String,
+    /// A message that waits for its next attempt.
+    scheduled: String,
+    /// Another one, to be moved.
+    moved: String,
+    /// One that was refused for good.
+    dead: String,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    fn start() -> Self {
+        let up = Simulator::new().start();
+        let fussy = Simulator::new()
+            .flags("--reject-percent 100 --reject-status ESME_RSYSERR")
+            .start();
+        let picky = Simulator::new()
+            .flags("--reject-percent 100 --reject-status ESME_RINVDSTADR")
+            .start();
+        let smsc = Smsc::new()
+            .account("test", "test")
+            .operator("up", up.address())
+            .operator("fussy", fussy.address())
+            .operator("picky", picky.address())
+            .route("33", "picky")
+            .route("", "up")
+            .route("49", "fussy")
+            .start();
+        smsc.wait_for_binds("up", 1);
+        smsc.wait_for_binds("fussy", 1);
+        smsc.wait_for_binds("picky", 1);
+        let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+        let delivered = esme.submit(submit("447911123456", "hello console"));
+        esme.deliver();
+        let scheduled = esme.submit(submit("491512345678", "hello later"));
+        let moved = esme.submit(submit("491512345679", "hello elsewhere"));
+        let dead = esme.submit(submit("33611223344", "hello nobody"));
+        esme.deliver();
+        let admin = smsc.admin();
+        until("one message told and one scheduled", || {
+            let told = admin.get(&format!("/v1/messages/{delivered}"));
+            let later = admin.get(&format!("/v1/messages/{scheduled}"));
+            let acknowledged = told["final"]["receipt_acknowledged"] == true;
+            let other = admin.get(&format!("/v1/messages/{moved}"));
+            let waits = [later, other].iter().all(|one| one["stage"] == "scheduled");
+            (acknowledged && waits).then_some(())
+        });
+        esme.unbind();
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            _load: load(&smsc, &folder),
+            smsc,
+            _operators: [up, fussy, picky],
+            folder,
+            delivered,
+            scheduled,
+            moved,
+            dead,
+        }
+    }
+
+    /// Drives the console through steps of tests/clients/console.js.
+    fn browse(&self, steps: &str) -> Command {
+        let base = base(&self.smsc);
+        let pictures = pictures();
+        let arguments = [
+            steps,
+            &base,
+            TOKEN,
+            pictures.to_str().unwrap(),
+            &self.delivered,
+            &self.scheduled,
+            &self.moved,
+            &self.dead,
+        ];
+        browser_script("console.js", &arguments, self.folder.path())
+    }
+}
+
+/// Messages at a steady rate, until it is dropped.
+fn load(smsc: &Smsc, folder: &tempfile::TempDir) -> Process {
+    let mut command = Command::new(harness::binary());
+    command
+        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["--system-id", "test", "--password", "test"])
+        .args(["--rate", "200", "--duration", "10m"]);
+    Process::start("smsc load", command, &folder.path().join("load.log"))
+}
+
+fn base(smsc: &Smsc) -> String {
+    format!("http://{}/", smsc.http())
+}
+
+/// Where the pictures of the console are left for people, below target.
+fn pictures() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A raw listener of the events.
+struct Listener {
+    lines: BufReader<TcpStream>,
+    head: String,
+}
+
+// === impl Listener ===
+
+impl Listener {
+    fn connect(smsc: &Smsc, path: &str, headers: &str) -> Self {
+        let mut socket = TcpStream::connect(smsc.http()).unwrap();
+        socket.set_read_timeout(Some(SILENCE)).unwrap();
+        write!(socket, "GET {path} HTTP/1.1\r\nHost: smsc\r\n{headers}\r\n").unwrap();
+        let mut lines = BufReader::new(socket);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(lines.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        Self {
+            lines,
+            head: head.to_ascii_lowercase(),
+        }
+    }
+
+    fn open(smsc: &Smsc, path: &str) -> Self {
+        let listener = Self::connect(smsc, path, &format!("Authorization: Bearer {TOKEN}\r\n"));
+        assert!(
+            listener.head.starts_with("http/1.1 200"),
+            "{}",
+            listener.head
+        );
+        listener
+    }
+
+    /// The next event: its name, its id and its data. The sizes of chunks are lines in between.
+    fn event(&mut self) -> (String, i64, Value) {
+        let (mut name, mut id) = (String::new(), 0);
+        loop {
+            let line = self.line().expect("the stream has ended");
+            if let Some(value) = line.strip_prefix("event: ") {
+                name = value.to_owned();
+            } else if let Some(value) = line.strip_prefix("id: ") {
+                id = value.parse().unwrap();
+            } else if let Some(value) = line.strip_prefix("data: ") {
+                return (name, id, serde_json::from_str(value).unwrap());
+            }
+        }
+    }
+
+    fn wait_for(&mut self, wanted: &str) -> (i64, Value) {
+        loop {
+            let (name, id, data) = self.event();
+            if name == wanted {
+                return (id, data);
+            }
+        }
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.lines.read_line(&mut line).unwrap();
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}
+
+#[test]
+fn events_tell_what_changes_and_end_with_the_server() {
+    let mut scene = Scene::start();
+    let smsc = &scene.smsc;
+    let refused = Listener::connect(smsc, "/v1/events", "");
+    assert!(refused.head.starts_with("http/1.1 401"), "{}", refused.head);
+    let (status, body) = smsc.admin().text("/v1/events?kinds=weather").unwrap();
+    assert_eq!(status, 400);
+    assert!(
+        body.contains("overview, queues, binds, operators, nodes"),
+        "{body}"
+    );
+
+    let mut all = Listener::open(smsc, "/v1/events");
+    assert!(
+        all.head.contains("content-type: text/event-stream"),
+        "{}",
+        all.head
+    );
+    assert!(all.head.contains("cache-control: no-store"), "{}", all.head);
+    let (_, hello) = all.wait_for("hello");
+    assert_eq!(hello["every_ms"], 1000);
+    for kind in ["overview", "queues", "binds", "operators", "nodes"] {
+        all.wait_for(kind);
+    }
+    // Rates are the server's, once a second, and move with the load.
+    let (mut last, mut most) = (0, 0.0);
+    while most < 50.0 {
+        let (id, overview) = all.wait_for("overview");
+        assert!(id >= last + 500, "{last} and {id} are not a second apart");
+        assert_eq!(overview["at_ms"], id);
+        (last, most) = (id, overview["rates"]["accepted"].as_f64().unwrap());
+    }
+    let (status, _) = smsc.admin().post("/v1/queues/operator:up/suspend");
+    assert_eq!(status, 200);
+    loop {
+        let (_, queues) = all.wait_for("queues");
+        let queues = queues["queues"].as_array().unwrap();
+        if queues
+            .iter()
+            .any(|queue| queue["name"] == "operator:up" && queue["suspended"] == true)
+        {
+            break;
+        }
+    }
+    smsc.admin().post("/v1/queues/operator:up/resume");
+
+    // One who comes back gets the history after its last event, and only what it asks for.
+    let headers = format!("Authorization: Bearer {TOKEN}\r\nLast-Event-ID: {last}\r\n");
+    let mut some = Listener::connect(smsc, "/v1/events?kinds=nodes", &headers);
+    let (name, _, hello) = some.event();
+    assert_eq!(name, "hello");
+    let times = hello["history"]["at_ms"].as_array().unwrap();
+    assert!(
+        times.iter().all(|at| at.as_i64().unwrap() > last),
+        "{times:?} since {last}"
+    );
+    assert_eq!(some.event().0, "nodes");
+
+    let status = scene.smsc.terminate();
+    assert!(status.success(), "{status}");
+    let mut end = None;
+    while let Some(line) = all.line() {
+        end = line.strip_prefix("event: ").map(str::to_owned).or(end);
+    }
+    assert_eq!(end.as_deref(), Some("end"), "the last event says so");
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn the_console_shows_and_commands() {
+    let scene = Scene::start();
+    Client::run(scene.browse(
+        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,dead_letter_is_replayed,message_is_retried_and_cancelled",
+    ));
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn the_console_tells_when_the_server_is_away_and_comes_back() {
+    let mut scene = Scene::start();
+    let mut browser = Client::start("console.js", scene.browse("server_goes_and_comes_back"));
+    browser.wait_for("away?", |_| true);
+    scene.smsc.kill();
+    browser.wait_for("away", |_| true);
+    scene.smsc.start_again();
+    browser.wait_for("server_goes_and_comes_back", |_| true);
+}
+
+#[test]
+fn the_page_is_kept_safe_and_its_files_are_kept() {
+    let smsc = Smsc::new().start();
+    let ask = |path: &str, headers: &str| {
+        let mut socket = TcpStream::connect(smsc.http()).unwrap();
+        socket.set_read_timeout(Some(SILENCE)).unwrap();
+        write!(
+            socket,
+            "GET {path} HTTP/1.1\r\nHost: smsc\r\nConnection: close\r\n{headers}\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let page = ask("/", "Accept: text/html,*/*;q=0.8\r\n");
+    assert!(
+        page.contains("script-src 'self'") && page.contains("frame-ancestors 'none'"),
+        "{page}"
+    );
+    assert!(
+        page.contains("content-type: text/html") && page.contains("vary: Accept"),
+        "{page}"
+    );
+    let tag = page
+        .lines()
+        .find_map(|line| line.strip_prefix("etag: "))
+        .unwrap();
+    let again = ask(
+        "/",
+        &format!("Accept: text/html\r\nIf-None-Match: {tag}\r\n"),
+    );
+    assert!(again.starts_with("HTTP/1.1 304"), "{again}");
+    let (_, script) = page.split_once("type=\"module\" src=\"").unwrap();
+    let script = ask(script.split('"').next().unwrap(), "");
+    assert!(
+        script.contains("immutable") && script.contains("text/javascript"),
+        "{script}"
+    );
+    assert!(ask("/console/0/main.js", "").contains("no-store"));
+    assert!(ask("/console/0/nothing.js", "").starts_with("HTTP/1.1 404"));
+    // A program is not given a page.
+    let text = ask("/", "Accept: */*\r\n");
+    assert!(
+        text.contains("text/plain") && text.contains("/health/ready"),
+        "{text}"
+    );
+}
+
+#[test]
+fn top_prints_a_frame_of_what_is_there() {
+    let mut scene = Scene::start();
+    let url = base(&scene.smsc);
+    let top = |more: &[&str]| {
+        let arguments = ["top", "--once", "--url", &url, "--token", TOKEN];
+        scene.smsc.run(&[&arguments[..], more].concat())
+    };
+    let frame = until("figures in the frame", || {
+        let frame = top(&["--width", "120", "--height", "60"]);
+        assert!(frame.success, "{}", frame.stderr);
+        (!frame.stdout.contains("accepted 0/s")).then_some(frame.stdout)
+    });
+    for part in [
+        "READY",
+        "operator binds 3 of 3",
+        "operator:fussy",
+        "served",
+        "transceiver",
+        "ms",
+    ] {
+        assert!(frame.contains(part), "{part} is not in\n{frame}");
+    }
+    let json: Value = serde_json::from_str(&top(&["--json"]).stdout).unwrap();
+    assert_eq!(json["binds"][0]["direction"], "out");
+    assert!(json["overview"]["totals"]["accepted"].as_u64().unwrap() > 0);
+
+    scene.smsc.kill();
+    let arguments = ["top", "--once", "--url", &url, "--token", TOKEN];
+    let away = scene.smsc.run(&arguments);
+    assert!(!away.success);
+    assert!(
+        away.stderr.contains("nothing listens on"),
+        "{}",
+        away.stderr
+    );
+}

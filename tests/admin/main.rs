@@ -1,0 +1,25 @@
+//! The administrator's side: configuration, admin API, console, commands, archive, metrics, logs and traces.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+#[path = "../harness/history.rs"]
+mod history;
+
+mod admin_access;
+mod admin_commands;
+mod admin_doors;
+mod archive;
+mod archive_database;
+mod coming_from;
+mod config_file;
+mod config_validation;
+mod console;
+mod http_api;
+mod http_system;
+mod interop_rotel;
+mod live_changes;
+mod metrics;
+mod openapi_holds;
+mod operators_commands;
+mod outputs_elsewhere;
+mod traces;

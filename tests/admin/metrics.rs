@@ -1,0 +1,72 @@
+//! Metrics count what happened: attempts, latencies, queues, mailboxes, commits, throttling.
+
+use crate::harness::{Peer, Simulator, Smsc, submit, until};
+
+const MESSAGES: usize = 40;
+
+#[test]
+fn traffic_is_counted_where_it_passes() {
+    let operator = Simulator::new().start();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        // Slow enough that the queue has to pause.
+        .operator_with("up", operator.address(), "rate = 50.0\nburst = 1")
+        .route("", "up")
+        .start();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    (0..MESSAGES).for_each(|_| drop(esme.submit(submit("447700900123", "hello"))));
+    (0..MESSAGES).for_each(|_| drop(esme.deliver()));
+    let admin = smsc.admin();
+    let all = Some(MESSAGES as f64);
+    until("the last acknowledgement to be counted", || {
+        (admin.metric("smsc_receipts_acknowledged_total") == all).then_some(())
+    });
+    for name in [
+        "smsc_attempts_total{queue=\"operator:up\",result=\"ok\"}",
+        "smsc_attempts_total{queue=\"account:test\",result=\"ok\"}",
+        "smsc_attempt_seconds_count{queue=\"operator:up\"}",
+        "smsc_message_seconds_count{state=\"DELIVERED\"}",
+        "smsc_messages_final_total{state=\"DELIVERED\"}",
+        "smsc_receipt_seconds_count",
+    ] {
+        assert_eq!(admin.metric(name), all, "{name}");
+    }
+    // Snapshots are a moment behind.
+    for name in [
+        "smsc_queue_enqueued_total{queue=\"operator:up\"}",
+        "smsc_queue_granted_total{queue=\"operator:up\"}",
+        "smsc_queue_enqueued_total{queue=\"account:test\"}",
+    ] {
+        until(name, || (admin.metric(name) == all).then_some(()));
+    }
+    let receipts = "smsc_receipts_waiting{queue=\"account:test\"}";
+    until(receipts, || {
+        (admin.metric(receipts) == Some(0.0)).then_some(())
+    });
+    let window = "smsc_bind_window{name=\"up\",direction=\"out\"}";
+    assert_eq!(admin.metric(window), Some(100.0));
+    for actor in [
+        "ingest",
+        "queue",
+        "session",
+        "correlation",
+        "receipts",
+        "throttle",
+    ] {
+        let of = |name: &str| admin.metric(&format!("smsc_actor_{name}{{actor=\"{actor}\"}}"));
+        let handled = of("handling_seconds_count");
+        assert!(handled > Some(0.0), "{actor}: {handled:?}");
+        assert!(of("mailbox_wait_seconds_count") >= handled, "{actor}");
+        until(&format!("the mailbox of {actor} to be empty"), || {
+            (of("mailbox_depth") == Some(0.0)).then_some(())
+        });
+    }
+    let waits = admin.metric("smsc_throttle_waits_total");
+    assert!(waits > Some(0.0), "{waits:?}");
+    let commits = admin.metric("smsc_store_commit_latency_seconds_count");
+    assert!(commits > Some(0.0), "{commits:?}");
+    let rows = admin.metric("smsc_store_commit_rows_sum");
+    assert!(rows >= Some(4.0 * MESSAGES as f64), "{rows:?}");
+    smsc.assert_no_panic();
+}

@@ -1,0 +1,327 @@
+//! What a cluster has acknowledged survives whatever happens to one part of it, under load.
+//!
+//! `smsc load` submits to three nodes through a load balancer, at a moderate steady rate, to one
+//! operator with as many binds as there are nodes. Something happens; the load ends when it is over
+//! and everybody is back. Then every acknowledged message is in exactly one final state, its sender
+//! was told, the operator has it. Duplicates are counted: for each node that was lost at most its
+//! windows in flight and what one commit would have held. The operator never had more binds than it
+//! was promised.
+
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::harness::{
+    self, Cluster, ClusterBuilder, Gate, Peer, Process, Simulator, until, within,
+};
+use crate::history::{self, Findings, Sender, Stored};
+use tempfile::TempDir;
+
+const NODES: usize = 3;
+const BINDS: usize = 3;
+const WINDOW: usize = 50;
+/// Most binds that one node holds while another is away.
+const BINDS_OF_A_NODE: usize = BINDS.div_ceil(NODES - 1);
+const COMMIT_BATCH: usize = 512;
+/// What a node may leave behind that is sent again.
+const LEFT_BY_A_NODE: usize = BINDS_OF_A_NODE * WINDOW + COMMIT_BATCH;
+const RATE: &str = "600";
+/// Acknowledged between two faults: enough that everybody is at work.
+const BETWEEN_FAULTS: usize = 1_000;
+/// What nodes write to their logs when they stop for want of a lease, and when they bury another.
+const LEASE_LOST: &str = "standing back";
+const TAKEN_OVER: &str = "a dead node is taken over";
+const QUEUE: &str = "operator:up";
+/// From the end of the load to the last receipt; it takes a fraction.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// A cluster under load.
+struct Scene {
+    load: Process,
+    cluster: Cluster,
+    /// Between the nodes and the operator: counts binds.
+    door: Gate,
+    operator: Simulator,
+    folder: TempDir,
+    /// Each scene needs the whole machine.
+    _alone: MutexGuard<'static, ()>,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    /// Starts everything and waits until messages flow and each node has its share.
+    fn start(options: impl FnOnce(ClusterBuilder) -> ClusterBuilder) -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let operator = Simulator::new().start();
+        let door = Gate::to(operator.address());
+        let address = door.address();
+        // The rate is in nobody's way, and makes the nodes ask Redis where there is one.
+        let keys = format!("binds = {BINDS}\nwindow = {WINDOW}\nrate = 3000.0");
+        let each = Cluster::of(NODES).each(move |smsc| {
+            smsc.account_with("test", "test", "window = 200")
+                .operator_with("up", address, &keys)
+                .route("", "up")
+        });
+        let cluster = options(each).start();
+        cluster.wait_until_held_by(0, &[0, 1, 2], QUEUE, BINDS);
+        until("all binds", || (door.connections() == BINDS).then_some(()));
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(harness::binary());
+        command
+            .args(["load", "--to", &cluster.entry().address().to_string()])
+            .args(["--binds", "6", "--window", "50", "--rate", RATE])
+            .args(["--duration", "10m", "--settle", "120s", "--journal"])
+            .arg(folder.path().join("load.journal"));
+        let load = Process::start("smsc load", command, &folder.path().join("load.log"));
+        let mut scene = Self {
+            load,
+            cluster,
+            door,
+            operator,
+            folder,
+            _alone: alone,
+        };
+        scene.wait_for_traffic();
+        scene
+    }
+
+    /// Waits until so many more messages were acknowledged.
+    fn wait_for_traffic(&mut self) {
+        let before = self.acknowledged();
+        until("messages to be acknowledged", || {
+            self.load.assert_running();
+            (self.acknowledged() > before + BETWEEN_FAULTS).then_some(())
+        });
+    }
+
+    fn acknowledged(&self) -> usize {
+        let journal = std::fs::read(self.folder.path().join("load.journal")).unwrap_or_default();
+        let lines = journal.split(|octet| *octet == b'\n');
+        lines.filter(|line| line.starts_with(b"A\t")).count()
+    }
+
+    /// Waits until these nodes have everything and all binds are up, as the first of them sees it.
+    fn wait_until_held_by(&self, nodes: &[usize]) {
+        self.cluster
+            .wait_until_held_by(nodes[0], nodes, QUEUE, BINDS);
+    }
+
+    fn wait_for_all_binds(&self) {
+        until("all binds", || {
+            (self.door.connections() >= BINDS).then_some(())
+        });
+    }
+
+    /// Ends the load, waits until all is done, stops the nodes and walks through what is left.
+    fn finish(mut self) -> Findings {
+        self.load.signal("INT");
+        within(LIMIT, || (!self.load.is_running()).then_some(()))
+            .unwrap_or_else(|| panic!("receipts are missing after {LIMIT:?}"));
+        assert!(self.load.wait().success(), "the load found losses");
+        // What was accepted while its answer was lost is nothing that the sender waits for: somebody
+        // else of its account hears what becomes of it.
+        let mut heir = Peer::bind(self.cluster.entry().address(), "test", "test");
+        self.cluster
+            .wait_until_idle_with(LIMIT, || heir.acknowledge_all());
+        heir.unbind();
+        for node in &mut self.cluster.nodes {
+            assert!(node.terminate().success());
+            node.assert_no_panic();
+        }
+        let sender = Sender::read(&self.folder.path().join("load.journal"));
+        let stored = Stored::shared(&self.cluster.postgres.url());
+        let found = history::check(&stored, &sender, &self.operator.journal());
+        let lines = |text| -> Vec<usize> {
+            let nodes = self.cluster.nodes.iter();
+            nodes.map(|node| node.log_lines_with(text)).collect()
+        };
+        println!(
+            "{found:?}, at most {} binds; leases lost {:?}, binds lost {:?}",
+            self.door.most_connections(),
+            lines(LEASE_LOST),
+            lines("bind lost"),
+        );
+        found
+    }
+}
+
+#[track_caller]
+fn assert_at_most(found: &Findings, duplicates: usize) {
+    assert!(
+        found.duplicates_by_us <= duplicates,
+        "more than {duplicates}: {found:?}"
+    );
+}
+
+#[test]
+fn pain_20_nodes_are_killed_one_after_another() {
+    let mut scene = Scene::start(ClusterBuilder::short_lease);
+    for killed in 0..NODES {
+        let others: Vec<usize> = (0..NODES).filter(|node| *node != killed).collect();
+        scene.cluster.nodes[killed].kill();
+        scene.wait_until_held_by(&others);
+        scene.wait_for_all_binds();
+        scene.wait_for_traffic();
+        scene.cluster.nodes[killed].start_again();
+        scene.wait_until_held_by(&[0, 1, 2]);
+        scene.wait_for_traffic();
+    }
+    assert_eq!(scene.door.most_connections(), BINDS);
+    assert_at_most(&scene.finish(), NODES * LEFT_BY_A_NODE);
+}
+
+#[test]
+fn postgres_is_killed_for_a_moment_and_for_longer_than_a_lease() {
+    let mut scene = Scene::start(ClusterBuilder::short_lease);
+    scene.cluster.postgres.kill9();
+    scene.cluster.postgres.restart();
+    scene.wait_until_held_by(&[0, 1, 2]);
+    scene.wait_for_traffic();
+
+    let nodes = &scene.cluster.nodes;
+    // One that has just stood back, and is about to join again, has no lease to lose.
+    for node in nodes {
+        until("every node to hold a lease", || {
+            let held = node.log_lines_with("holds a lease");
+            (held > node.log_lines_with(LEASE_LOST)).then_some(())
+        });
+    }
+    let before = nodes.iter().map(|node| node.log_lines_with(LEASE_LOST));
+    let before: Vec<usize> = before.collect();
+    scene.cluster.postgres.kill9();
+    for (node, before) in scene.cluster.nodes.iter().zip(before) {
+        until("a node without a lease to stand back", || {
+            (node.log_lines_with(LEASE_LOST) > before).then_some(())
+        });
+    }
+    until("all binds to be closed", || {
+        (scene.door.connections() == 0).then_some(())
+    });
+    scene.cluster.postgres.restart();
+    scene.wait_until_held_by(&[0, 1, 2]);
+    scene.wait_for_all_binds();
+    scene.wait_for_traffic();
+    assert_eq!(scene.door.most_connections(), BINDS);
+    // Everybody was lost once; the first time each may have lost what was on its way to a commit.
+    assert_at_most(&scene.finish(), 2 * NODES * LEFT_BY_A_NODE);
+}
+
+#[test]
+fn redis_is_killed_flushed_and_silent() {
+    let mut scene = Scene::start(ClusterBuilder::redis);
+    for _ in 0..2 {
+        let redis = scene.cluster.redis.as_mut().unwrap();
+        redis.kill9();
+        scene.wait_for_traffic();
+        let redis = scene.cluster.redis.as_mut().unwrap();
+        redis.restart();
+        redis.flush();
+        scene.wait_for_traffic();
+        let redis = scene.cluster.redis.as_mut().unwrap();
+        redis.pause(Duration::from_secs(2));
+        scene.wait_for_traffic();
+    }
+    assert_eq!(scene.door.most_connections(), BINDS);
+    assert_at_most(&scene.finish(), 0);
+}
+
+#[test]
+fn a_node_stands_still_for_longer_than_its_lease() {
+    let mut scene = Scene::start(ClusterBuilder::short_lease);
+    for in_a_transaction in [false, true] {
+        let node = &scene.cluster.nodes[1];
+        let (stood_back, frozen_binds) = (
+            node.log_lines_with(LEASE_LOST),
+            scene.cluster.binds_of(1, 0),
+        );
+        match in_a_transaction {
+            false => node.freeze(),
+            // Others wait for the rows that it has locked, until the server ends its session.
+            true => scene.cluster.freeze_in_a_transaction(1),
+        }
+        scene.wait_until_held_by(&[0, 2]);
+        scene.wait_for_all_binds();
+        // Nobody can close the connections of a process that stands still: the operator has them
+        // until it misses answers to its enquire_link.
+        assert!(scene.door.most_connections() <= BINDS + frozen_binds);
+        scene.cluster.nodes[1].thaw();
+        until("it to notice that its lease is over", || {
+            let now = scene.cluster.nodes[1].log_lines_with(LEASE_LOST);
+            (now > stood_back).then_some(())
+        });
+        scene.wait_until_held_by(&[0, 1, 2]);
+        until("the old binds to be closed", || {
+            (scene.door.connections() == BINDS).then_some(())
+        });
+        scene.wait_for_traffic();
+    }
+    assert_at_most(&scene.finish(), 2 * LEFT_BY_A_NODE);
+}
+
+#[test]
+fn a_node_is_cut_off_from_postgres_for_longer_than_its_lease() {
+    let mut scene = Scene::start(|cluster| cluster.short_lease().gated());
+    for _ in 0..2 {
+        scene.cluster.nodes[2].gate().shut();
+        scene.wait_until_held_by(&[0, 1]);
+        scene.wait_for_all_binds();
+        // What it sent before arrives now, and is refused.
+        scene.cluster.nodes[2].gate().open();
+        scene.wait_until_held_by(&[0, 1, 2]);
+        scene.wait_for_all_binds();
+        scene.wait_for_traffic();
+    }
+    // It closed its binds before others could have them.
+    assert_eq!(scene.door.most_connections(), BINDS);
+    assert_at_most(&scene.finish(), 2 * LEFT_BY_A_NODE);
+}
+
+#[test]
+fn a_node_has_a_clock_that_is_ten_seconds_fast() {
+    let mut scene = Scene::start(|cluster| cluster.short_lease().skew(1, "+10s"));
+    let ahead = {
+        let rows = scene.cluster.postgres.rows("SELECT max(id) FROM msg");
+        let made_at = Duration::from_millis(rows[0].get::<_, i64>(0) as u64 >> 20);
+        let now = Duration::from_millis(smsc::clock::now_ms() as u64);
+        made_at.saturating_sub(now)
+    };
+    assert!(
+        ahead > Duration::from_secs(5),
+        "the clock is not fast: {ahead:?}"
+    );
+    // It counts for no lease: neither does it lose its own, nor take those of others.
+    for node in &scene.cluster.nodes {
+        assert_eq!(node.log_lines_with(LEASE_LOST), 0);
+        assert_eq!(node.log_lines_with(TAKEN_OVER), 0);
+    }
+    scene.wait_for_traffic();
+    // Its ids are ahead, and so are those that follow when it dies and others read its messages.
+    scene.cluster.nodes[1].kill();
+    scene.wait_until_held_by(&[0, 2]);
+    scene.cluster.nodes[1].start_again();
+    scene.wait_until_held_by(&[0, 1, 2]);
+    scene.wait_for_traffic();
+    assert_eq!(scene.door.most_connections(), BINDS);
+    assert_at_most(&scene.finish(), LEFT_BY_A_NODE);
+}
+
+#[test]
+fn all_nodes_are_restarted_one_after_another_without_a_duplicate() {
+    let mut scene = Scene::start(|cluster| cluster);
+    for node in 0..NODES {
+        assert!(scene.cluster.nodes[node].terminate().success());
+        let others: Vec<usize> = (0..NODES).filter(|other| *other != node).collect();
+        scene.wait_until_held_by(&others);
+        scene.cluster.nodes[node].start_again();
+        scene.wait_until_held_by(&[0, 1, 2]);
+        scene.wait_for_all_binds();
+        scene.wait_for_traffic();
+    }
+    assert_eq!(scene.door.most_connections(), BINDS);
+    let found = scene.finish();
+    assert_eq!(found.duplicates_by_us, 0, "{found:?}");
+    assert_eq!(found.repeated_receipts, 0, "{found:?}");
+    assert_eq!(found.sent_again, 0, "{found:?}");
+}

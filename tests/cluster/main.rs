@@ -1,0 +1,15 @@
+//! Several nodes on one PostgreSQL and one Redis: what they share, and what they survive.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+#[path = "../harness/history.rs"]
+mod history;
+
+mod account_caps_are_shared;
+mod cluster_delivers_anywhere;
+mod cluster_is_operated_as_one;
+mod cluster_shares_at_once;
+mod cluster_survives;
+mod harness_servers;
+mod limits_are_shared;
+mod redis_by_tls;

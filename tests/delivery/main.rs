@@ -1,0 +1,31 @@
+//! The way of a message: accepted, routed, attempted, retried and receipted, on one node and after
+//! its crash.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+#[path = "../harness/history.rs"]
+mod history;
+
+mod account_forms;
+mod account_policy;
+mod accounts_take_turns;
+mod acknowledged_is_queued;
+mod clock_steps;
+mod commits_stand_still;
+mod dead_letters;
+mod disk_floor;
+mod duplicate_guard;
+mod kill_nine;
+mod long_messages;
+mod long_messages_cluster;
+mod memory_is_bounded;
+mod number_rewriting;
+mod operators_share;
+mod outcome_unknown;
+mod prepaid_balance;
+mod receipts_find_their_message;
+mod receipts_of_all_kinds;
+mod receipts_wait_for_their_account;
+mod resolver;
+mod retry_and_expiry;
+mod routing;

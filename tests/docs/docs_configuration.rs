@@ -1,0 +1,42 @@
+//! docs/configuration.md says what the structs say. `SMSC_BLESS=1` writes it anew.
+
+use std::fs;
+use std::path::Path;
+
+use smsc::config::{self, Config};
+
+#[test]
+fn the_page_is_generated_from_the_structs() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+    let generated = config::markdown();
+    if std::env::var_os("SMSC_BLESS").is_some() {
+        fs::write(&page, &generated).unwrap();
+    }
+    let written = fs::read_to_string(&page).unwrap_or_default();
+    assert!(
+        written == generated,
+        "docs/configuration.md is out of date; run SMSC_BLESS=1 cargo test --test docs docs_configuration"
+    );
+}
+
+#[test]
+fn every_key_is_explained() {
+    for entry in config::reference() {
+        assert!(entry.doc.len() > 5, "{} has no documentation", entry.key);
+        assert!(!entry.kind.is_empty(), "{} has no kind", entry.key);
+    }
+}
+
+#[test]
+fn the_annotated_defaults_load_and_change_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("defaults.toml");
+    fs::write(&file, config::annotated_toml()).unwrap();
+    let loaded = Config::load_with(Some(&file), []).unwrap();
+    assert_eq!(loaded, Config::default());
+}
+
+#[test]
+fn the_defaults_are_valid_and_quiet() {
+    assert_eq!(Config::default().validate().unwrap(), []);
+}

@@ -1,0 +1,11 @@
+//! What is written down and shipped agrees with the program: pages, the chart, packages.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod docs_cli;
+mod docs_configuration;
+mod docs_conformance;
+mod docs_metrics;
+mod helm_chart;
+mod packaging;

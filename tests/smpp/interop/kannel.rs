@@ -1,0 +1,238 @@
+//! Kannel as an ESME, in the cases: its bearerbox binds to us (as a transmitter and a receiver, then as
+//! a transceiver), its smsbox takes messages by HTTP, and its URLs hear of deliveries and of messages
+//! from mobiles.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{PATIENCE, Process, Smsc, debian_tool, free_port, listen, until};
+
+/// Kannel's dlr-mask: delivered, failed, accepted and refused by the SMSC.
+const EVERY_REPORT: u32 = 1 + 2 + 8 + 16;
+/// Kannel's report of a delivered message.
+const DELIVERED: &str = "1";
+const TO: &str = "447700900123";
+
+/// A running Kannel.
+struct Kannel {
+    sendsms: u16,
+    // Dropped before its folder.
+    smsbox: Process,
+    bearerbox: Process,
+    _folder: tempfile::TempDir,
+}
+
+/// Where Kannel's URLs lead, and what has come there.
+struct Urls {
+    listener: TcpListener,
+    receipts: Vec<Value>,
+    mo: Vec<Value>,
+}
+
+// === impl Kannel ===
+
+impl Kannel {
+    fn start(smsc: &Smsc, urls: &Urls, transceiver: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (port, urls) = (smsc.smpp().port(), urls.address());
+        let links: String = match transceiver {
+            true => link(&format!("port = {port}\ntransceiver-mode = true")),
+            false => link(&format!("port = {port}")) + &link(&format!("receive-port = {port}")),
+        };
+        let (admin, boxes, sendsms) = (free_port(), free_port(), free_port());
+        let config = format!(
+            "group = core\nadmin-port = {admin}\nadmin-password = bar\nsmsbox-port = {boxes}\n\
+             admin-interface = 127.0.0.1\nbox-deny-ip = \"*.*.*.*\"\nbox-allow-ip = 127.0.0.1\n\
+             log-level = 0\n\n\
+             {links}\
+             group = smsbox\nbearerbox-host = 127.0.0.1\nsendsms-port = {sendsms}\n\
+             sendsms-interface = 127.0.0.1\nlog-level = 0\n\n\
+             group = sendsms-user\nusername = user\npassword = word\nmax-messages = 10\n\
+             concatenation = true\n\n\
+             group = sms-service\nkeyword = default\nmax-messages = 0\n\
+             get-url = \"http://{urls}/mo?from=%p&text=%a\"\n",
+        );
+        let file = folder.path().join("kannel.conf");
+        std::fs::write(&file, config).unwrap();
+        let bearerbox = box_process("bearerbox", &file, folder.path());
+        until("bearerbox to listen", || {
+            TcpStream::connect(("127.0.0.1", boxes)).ok()
+        });
+        let smsbox = box_process("smsbox", &file, folder.path());
+        // It listens earlier, and dies of a request before it has made everything that this takes.
+        until("smsbox to be connected", || {
+            smsbox
+                .log()
+                .contains("Connected to bearerbox")
+                .then_some(())
+        });
+        Self {
+            sendsms,
+            smsbox,
+            bearerbox,
+            _folder: folder,
+        }
+    }
+
+    /// Submits a text without blanks; its reports name it `id`.
+    fn send(&self, id: &str, text: &str, urls: &Urls) {
+        let report = format!(
+            "http%3A%2F%2F{}%2Freport%3Fid%3D{id}%26type%3D%25d",
+            urls.address()
+        );
+        let path = format!(
+            "/cgi-bin/sendsms?username=user&password=word&from=12345&to={TO}&text={text}\
+             &dlr-mask={EVERY_REPORT}&dlr-url={report}"
+        );
+        let answer = get(([127, 0, 0, 1], self.sendsms).into(), &path);
+        assert!(answer.contains("Accepted for delivery"), "{answer}");
+    }
+
+    /// SIGTERM: bearerbox unbinds.
+    fn stop(mut self) {
+        self.smsbox.terminate();
+        let status = self.bearerbox.terminate();
+        assert!(status.success(), "bearerbox: {status}");
+    }
+}
+
+/// A connection to the SMSC; the ports say in which direction.
+fn link(ports: &str) -> String {
+    format!(
+        "group = smsc\nsmsc = smpp\nsmsc-id = ours\nhost = 127.0.0.1\n{ports}\n\
+         smsc-username = test\nsmsc-password = test\nsystem-type = \"\"\nreconnect-delay = 1\n\n"
+    )
+}
+
+fn box_process(name: &str, config: &Path, folder: &Path) -> Process {
+    let mut command = debian_tool(name);
+    command.arg(config).current_dir(folder);
+    Process::start(name, command, &folder.join(format!("{name}.log")))
+}
+
+/// A GET over a plain socket.
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(socket, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+// === impl Urls ===
+
+impl Urls {
+    fn listen() -> Self {
+        let listener = listen();
+        listener.set_nonblocking(true).unwrap();
+        Self {
+            listener,
+            receipts: Vec::new(),
+            mo: Vec::new(),
+        }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap()
+    }
+
+    /// Takes requests, each answered with 200, until the condition holds.
+    fn hear(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+        until(what, || {
+            while let Ok((socket, _)) = self.listener.accept() {
+                self.take(socket);
+            }
+            done(self).then_some(())
+        });
+    }
+
+    fn take(&mut self, mut socket: TcpStream) {
+        socket.set_nonblocking(false).unwrap();
+        let patience = Some(Duration::from_secs(5));
+        socket.set_read_timeout(patience).unwrap();
+        let mut head = [0; 4096];
+        let count = socket.read(&mut head).unwrap_or(0);
+        let _ = socket.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n");
+        let head = String::from_utf8_lossy(&head[..count]).into_owned();
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        let value = |name: &str| {
+            let query = path.split_once('?').map_or("", |(_, query)| query);
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            let found = pairs.find(|(key, _)| *key == name);
+            found
+                .map(|(_, value)| value.replace('+', " "))
+                .unwrap_or_default()
+        };
+        if path.starts_with("/mo?") {
+            // Kannel puts a plus before international numbers.
+            let source = value("from").replace("%2B", "");
+            self.mo
+                .push(json!({ "source": source, "text": value("text") }));
+        } else if value("type") == DELIVERED {
+            self.receipts
+                .push(json!({ "id": value("id"), "stat": "DELIVRD" }));
+        }
+    }
+
+    fn is_told(&self, id: &str) -> bool {
+        self.receipts.iter().any(|receipt| receipt["id"] == id)
+    }
+}
+
+/// Waits until the account has so many binds.
+fn wait_for_binds(smsc: &Smsc, count: usize) {
+    let admin = smsc.admin();
+    until("the binds of bearerbox", || {
+        let list = admin.get("/v1/binds");
+        let bound = list["binds"].as_array()?.iter();
+        let of_kannel = bound.filter(|bind| bind["name"] == "test" && bind["state"] == "bound");
+        (of_kannel.count() == count).then_some(())
+    });
+}
+
+/// The cases.
+pub fn play(smsc: &Smsc) -> Value {
+    let mut urls = Urls::listen();
+    let pair = Kannel::start(smsc, &urls, false);
+    wait_for_binds(smsc, 2);
+    pair.stop();
+    wait_for_binds(smsc, 0);
+
+    let mut kannel = Kannel::start(smsc, &urls, true);
+    wait_for_binds(smsc, 1);
+    kannel.send("plain", "hello+kannel", &urls);
+    kannel.send("long", &"0123456789".repeat(30), &urls);
+    urls.hear("reports and a message from a mobile", |urls| {
+        urls.is_told("plain") && urls.is_told("long") && !urls.mo.is_empty()
+    });
+
+    // bearerbox is killed, which drops the connection without unbind; another one takes its place.
+    kannel.send("last", "before+the+drop", &urls);
+    urls.hear("the last report", |urls| urls.is_told("last"));
+    kannel.bearerbox.kill();
+    kannel.smsbox.kill();
+    drop(kannel);
+    let kannel = Kannel::start(smsc, &urls, true);
+    wait_for_binds(smsc, 1);
+    kannel.send("after", "after+the+drop", &urls);
+    urls.hear("a report after the drop", |urls| urls.is_told("after"));
+    kannel.stop();
+    json!({
+        // Each is in our list of binds.
+        "binds": { "transmitter": 0, "receiver": 0, "transceiver": 0 },
+        "submit": "plain",
+        "long": ["long"],
+        // The long text is two parts.
+        "messages": 5,
+        "receipts": urls.receipts,
+        "mo": urls.mo,
+        "reconnect": "last",
+        // bearerbox has ended in peace.
+        "unbind": 0,
+    })
+}

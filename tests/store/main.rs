@@ -1,0 +1,16 @@
+//! The stores: what both adapters must do, what is particular to each, and what is moved or read by
+//! others.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod message_correlations;
+mod migrate_store;
+mod migrate_store_live;
+mod proto_compatibility;
+mod secrets_at_rest;
+mod store_behaviour;
+mod store_cluster;
+mod store_model;
+mod store_postgres;
+mod store_sqlite;

@@ -1,0 +1,320 @@
+//! What a release wrote, and what its nodes say to each other, is understood by the next one: the
+//! protobuf definitions are compared with those of every release in `proto/released`.
+//!
+//! `SMSC_RELEASE=1 cargo test --test store proto_compatibility` adds those of this release.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use prost::Message as _;
+use prost_types::field_descriptor_proto::{Label, Type};
+use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
+use smsc::pb::{Message, MessageState, OperatorReceipt};
+
+#[test]
+fn this_release_understands_every_earlier_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
+    let current = compile(&root, &proto_files(&root.join("smsc/v1")));
+    let released = root.join("released");
+    if std::env::var_os("SMSC_RELEASE").is_some() {
+        let name = format!("smsc-{}.binpb", env!("CARGO_PKG_VERSION"));
+        // What was released stays as it was.
+        let mut file = File::create_new(released.join(name)).expect("a new version number");
+        file.write_all(&current.encode_to_vec()).unwrap();
+    }
+    let mut releases = 0;
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&released).unwrap() {
+        let path = entry.unwrap().path();
+        let octets = fs::read(&path).unwrap();
+        let before = FileDescriptorSet::decode(&octets[..]).expect("a descriptor set");
+        assert!(!before.file.is_empty(), "{} is empty", path.display());
+        let release = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let problems = problems(&before, &current).into_iter();
+        found.extend(problems.map(|problem| format!("{release}: {problem}")));
+        releases += 1;
+    }
+    assert!(releases > 0, "no release in {}", released.display());
+    assert!(
+        found.is_empty(),
+        "nodes of two releases would not understand each other:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn what_a_newer_node_adds_is_passed_over() {
+    let message = Message {
+        id: 1 << 60,
+        sender: 3,
+        destination: Bytes::from_static(b"447700900123"),
+        short_message: Bytes::from_static(b"hello"),
+        ..Message::default()
+    };
+    assert_eq!(Message::decode(&with_more(&message)[..]), Ok(message));
+    let receipt = OperatorReceipt {
+        sequence: 7,
+        operator_message_id: Bytes::from_static(b"1a2b"),
+        state: MessageState::Delivered.into(),
+        ..OperatorReceipt::default()
+    };
+    assert_eq!(
+        OperatorReceipt::decode(&with_more(&receipt)[..]),
+        Ok(receipt)
+    );
+}
+
+/// An encoded message between fields of every wire type that this release does not know.
+fn with_more(message: &impl prost::Message) -> Vec<u8> {
+    let mut octets = Vec::new();
+    prost::encoding::bytes::encode(2000, &Bytes::from_static(&[0, 255, 8]), &mut octets);
+    octets.extend(message.encode_to_vec());
+    prost::encoding::uint64::encode(2001, &u64::MAX, &mut octets);
+    prost::encoding::fixed64::encode(2002, &5, &mut octets);
+    prost::encoding::fixed32::encode(2003, &5, &mut octets);
+    octets
+}
+
+#[test]
+fn every_kind_of_change_is_judged() {
+    const BEFORE: &str = "
+        message Told { uint32 one = 1; repeated bytes two = 2; reserved 9;
+          oneof which { uint32 three = 3; uint32 four = 4; } State state = 5; }
+        enum State { NONE = 0; GOOD = 1; BAD = 2; }";
+    for (from, to, problem) in [
+        ("uint32 one = 1;", "uint32 one = 1; bytes more = 10;", None),
+        ("BAD = 2;", "BAD = 2; WORSE = 3;", None),
+        (
+            "message Told",
+            "message More { uint32 one = 1; } message Told",
+            None,
+        ),
+        ("uint32 one = 1;", "reserved 1;", None),
+        ("BAD = 2;", "reserved 2;", None),
+        (
+            "uint32 one = 1;",
+            "",
+            Some("one = 1 is gone and not reserved"),
+        ),
+        (
+            "uint32 one = 1;",
+            "uint32 one = 11;",
+            Some("one = 1 is gone"),
+        ),
+        ("uint32 one = 1;", "uint64 one = 1;", Some("type")),
+        ("uint32 one = 1;", "uint32 uno = 1;", Some("is called uno")),
+        (
+            "uint32 one = 1;",
+            "repeated uint32 one = 1;",
+            Some("cardinality"),
+        ),
+        (
+            "uint32 one = 1;",
+            "optional uint32 one = 1;",
+            Some("cardinality"),
+        ),
+        ("repeated bytes two", "bytes two", Some("cardinality")),
+        ("uint32 four = 4; }", "} uint32 four = 4;", Some("oneof")),
+        ("oneof which", "oneof what", Some("oneof")),
+        (
+            "State state = 5;",
+            "Other state = 5; enum Other { O = 0; }",
+            Some("type"),
+        ),
+        (
+            "reserved 9;",
+            "uint32 nine = 9;",
+            Some("number 9 was given up"),
+        ),
+        ("BAD = 2;", "", Some("BAD = 2 is gone and not reserved")),
+        ("BAD = 2;", "EVIL = 2;", Some("is called EVIL")),
+        ("message Told", "message Said", Some("is gone")),
+    ] {
+        let after = BEFORE.replacen(from, to, 1);
+        assert_ne!(after, BEFORE, "{from}");
+        let found = problems(&compiled(BEFORE), &compiled(&after));
+        match problem {
+            None => assert!(found.is_empty(), "{to}: {found:?}"),
+            Some(text) => assert!(
+                found.iter().any(|one| one.contains(text)),
+                "{from} to {to}: {found:?}"
+            ),
+        }
+    }
+}
+
+// === comparing ===
+
+/// What of `before` is not understood any more.
+fn problems(before: &FileDescriptorSet, after: &FileDescriptorSet) -> Vec<String> {
+    let (before, after) = (Types::of(before), Types::of(after));
+    let mut found = Vec::new();
+    for (name, old) in &before.messages {
+        match after.messages.get(name) {
+            None => found.push(format!("message {name} is gone")),
+            Some(new) => compare_messages(name, old, new, &mut found),
+        }
+    }
+    for (name, old) in &before.enums {
+        match after.enums.get(name) {
+            None => found.push(format!("enum {name} is gone")),
+            Some(new) => compare_enums(name, old, new, &mut found),
+        }
+    }
+    found
+}
+
+fn compare_messages(
+    name: &str,
+    old: &DescriptorProto,
+    new: &DescriptorProto,
+    found: &mut Vec<String>,
+) {
+    let field = |number| new.field.iter().find(|field| field.number() == number);
+    // The end of a range is not in it.
+    let is_reserved = |number| {
+        let mut ranges = new.reserved_range.iter();
+        ranges.any(|range| (range.start()..range.end()).contains(&number))
+    };
+    for before in &old.field {
+        let number = before.number();
+        let what = format!("{name}.{} = {number}", before.name());
+        let Some(after) = field(number) else {
+            if !is_reserved(number) {
+                found.push(format!("{what} is gone and not reserved"));
+            }
+            continue;
+        };
+        if before.name() != after.name() {
+            found.push(format!("{what} is called {}", after.name()));
+        }
+        if (before.r#type(), before.type_name()) != (after.r#type(), after.type_name()) {
+            found.push(format!("{what} has another type"));
+        }
+        if cardinality(before) != cardinality(after) {
+            found.push(format!("{what} has another cardinality"));
+        }
+        if oneof(old, before) != oneof(new, after) {
+            found.push(format!("{what} is in another oneof"));
+        }
+    }
+    for range in &old.reserved_range {
+        for after in &new.field {
+            if (range.start()..range.end()).contains(&after.number()) {
+                let number = after.number();
+                found.push(format!("{name}: the number {number} was given up for ever"));
+            }
+        }
+    }
+}
+
+/// Label, whether its presence is known, and the encoding of what is repeated.
+fn cardinality(field: &FieldDescriptorProto) -> (Label, bool, Option<bool>) {
+    let packable = !matches!(field.r#type(), Type::String | Type::Bytes | Type::Message);
+    let packed = field.options.as_ref().and_then(|options| options.packed);
+    let is_packed = field.label() == Label::Repeated && packable;
+    (
+        field.label(),
+        field.proto3_optional(),
+        is_packed.then_some(packed.unwrap_or(true)),
+    )
+}
+
+fn oneof<'m>(message: &'m DescriptorProto, field: &FieldDescriptorProto) -> Option<&'m str> {
+    // That of an optional field is made up by the compiler.
+    let index = field.oneof_index.filter(|_| !field.proto3_optional())?;
+    Some(message.oneof_decl[index as usize].name())
+}
+
+fn compare_enums(
+    name: &str,
+    old: &EnumDescriptorProto,
+    new: &EnumDescriptorProto,
+    found: &mut Vec<String>,
+) {
+    for before in &old.value {
+        let number = before.number();
+        let what = format!("{name}.{} = {number}", before.name());
+        let mut ranges = new.reserved_range.iter();
+        match new.value.iter().find(|value| value.number() == number) {
+            Some(after) if after.name() == before.name() => {}
+            Some(after) => found.push(format!("{what} is called {}", after.name())),
+            // Here the end of a range is in it.
+            None if ranges.any(|range| (range.start()..=range.end()).contains(&number)) => {}
+            None => found.push(format!("{what} is gone and not reserved")),
+        }
+    }
+}
+
+/// Everything that is defined, by its full name.
+#[derive(Default)]
+struct Types<'s> {
+    messages: BTreeMap<String, &'s DescriptorProto>,
+    enums: BTreeMap<String, &'s EnumDescriptorProto>,
+}
+
+// === impl Types ===
+
+impl<'s> Types<'s> {
+    fn of(set: &'s FileDescriptorSet) -> Self {
+        let mut types = Self::default();
+        for file in &set.file {
+            types.add(file.package(), &file.message_type, &file.enum_type);
+        }
+        types
+    }
+
+    fn add(
+        &mut self,
+        scope: &str,
+        messages: &'s [DescriptorProto],
+        enums: &'s [EnumDescriptorProto],
+    ) {
+        for one in enums {
+            self.enums.insert(format!("{scope}.{}", one.name()), one);
+        }
+        for message in messages {
+            let name = format!("{scope}.{}", message.name());
+            self.add(&name, &message.nested_type, &message.enum_type);
+            self.messages.insert(name, message);
+        }
+    }
+}
+
+// === compiling ===
+
+fn proto_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "proto")
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no definitions in {}", folder.display());
+    files
+}
+
+/// Without comments and places, which differ between releases that mean the same.
+fn compile(root: &Path, files: &[PathBuf]) -> FileDescriptorSet {
+    let mut compiler = protox::Compiler::new([root]).unwrap();
+    compiler.include_imports(true).include_source_info(false);
+    compiler.open_files(files).unwrap();
+    compiler.file_descriptor_set()
+}
+
+fn compiled(definitions: &str) -> FileDescriptorSet {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.proto");
+    fs::write(
+        &file,
+        format!("syntax = \"proto3\"; package t; {definitions}"),
+    )
+    .unwrap();
+    compile(folder.path(), &[file])
+}

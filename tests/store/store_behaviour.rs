@@ -1,0 +1,346 @@
+//! What every store adapter must do: one list of cases, run against each adapter by one factory.
+//!
+//! The cases name the rules of `docs/architecture.md` that concern the store. A new adapter joins by
+//! one more `#[test]` at the end with its own [`Factory`].
+
+mod access;
+mod archive;
+mod balance;
+mod failed;
+mod messages;
+mod settings;
+mod upkeep;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::store_postgres::database::Database;
+use bytes::Bytes;
+use smsc::pb::{Message, MessageState};
+use smsc::store::postgres::{PgOptions, PgStore};
+use smsc::store::sqlite::{SqliteOptions, SqliteStore, fsck};
+use smsc::store::{Active, FinRow, SentRow, Store, WriteBatch, Written};
+
+/// Opens the same store again and again.
+trait Factory {
+    fn open(&self) -> Box<dyn Store>;
+    /// A folder for files that a case writes.
+    fn folder(&self) -> &Path;
+    /// Whether a copy made by `backup` is in order.
+    fn is_sound(&self, copy: &Path) -> bool;
+    /// Whether the store copies itself, rather than leaving that to the database's own tools.
+    fn backs_up(&self) -> bool {
+        true
+    }
+    /// Whether old correlations are what was spilled, rather than the attempts themselves.
+    fn spills_correlations(&self) -> bool {
+        true
+    }
+}
+
+/// A store and how to open it again.
+struct Harness {
+    factory: Box<dyn Factory>,
+    store: Option<Box<dyn Store>>,
+}
+
+type Case = fn(&mut Harness);
+
+/// All cases; the names are the requirements.
+fn cases() -> Vec<(&'static str, Case)> {
+    vec![
+        ("messages come back as they were", messages::roundtrip),
+        (
+            "rule 1: the highest id is never forgotten",
+            upkeep::highest_id,
+        ),
+        (
+            "rule 2: bodies are read by id, in any order",
+            messages::load_order,
+        ),
+        (
+            "rule 2: queue blocks spill and come back once",
+            upkeep::blocks,
+        ),
+        ("rule 3: attempts are never overwritten", messages::attempts),
+        (
+            "rule 3: every operator id correlates",
+            messages::every_operator_id,
+        ),
+        ("rule 4: the first final state wins", messages::fin_once),
+        ("rule 4: a bad row fails alone", messages::bad_row),
+        ("rule 5: fin without told is told again", messages::untold),
+        ("rule 6: parked receipts wait until settled", upkeep::parked),
+        ("failed messages come page by page", failed::failed),
+        ("parked receipts come page by page", failed::unmatched),
+        (
+            "rule 7: changes append and the last move wins",
+            messages::changes,
+        ),
+        (
+            "rule 7: the last replacement is what is read",
+            messages::replacements,
+        ),
+        (
+            "rule 8: a try without an attempt is unknown",
+            messages::tries,
+        ),
+        (
+            "rule 9: old correlations, newest hour first",
+            upkeep::correlations,
+        ),
+        (
+            "rule 10: the mark moves and nothing active is lost",
+            upkeep::low_water,
+        ),
+        (
+            "rule 10: a message below the mark is not lost",
+            upkeep::late_message,
+        ),
+        (
+            "rule 10: retirement takes only what is finished",
+            upkeep::retire,
+        ),
+        ("rule 12: a backup is a store", upkeep::backup),
+        (
+            "retries: the last one wins and ends with the message",
+            messages::retries,
+        ),
+        (
+            "recovery is in id order and by queue",
+            messages::recover_by_queue,
+        ),
+        (
+            "active messages come page by page, carried ones first",
+            upkeep::active_pages,
+        ),
+        (
+            "a barrier resolves after what was asked before it",
+            messages::barrier,
+        ),
+        ("names keep their numbers", upkeep::names),
+        (
+            "search by destination and state, newest first",
+            upkeep::search,
+        ),
+        (
+            "search by source, sender and time, together",
+            archive::search_filters,
+        ),
+        ("export is in id order and tells all", archive::export),
+        ("texts of finished messages go", archive::erase_text),
+        (
+            "a number goes from finished messages only",
+            archive::erase_msisdn,
+        ),
+        ("tokens are kept until removed", access::tokens),
+        ("the audit log is read in pages", access::audit),
+        ("opt-outs are followed by version", access::opt_outs),
+        (
+            "charges go with their messages, or not at all",
+            balance::charges,
+        ),
+        ("a top-up is made once and leaves no debt", balance::top_ups),
+        ("history tells all", messages::history),
+        (
+            "settings: a version follows on the one it was made from",
+            settings::versions,
+        ),
+        ("settings: the history leads back", settings::history),
+        (
+            "settings: of edits at once one is made",
+            settings::one_of_many_wins,
+        ),
+        ("settings: thousands of routes", settings::thousands),
+        ("settings: the same in other words", settings::reworded),
+        ("a closed store says so", upkeep::closed),
+    ]
+}
+
+// === impl Harness ===
+
+impl Harness {
+    fn store(&self) -> &dyn Store {
+        self.store.as_deref().expect("open")
+    }
+
+    fn reopen(&mut self) {
+        self.store = None;
+        self.store = Some(self.factory.open());
+    }
+
+    fn write(&self, batch: WriteBatch) -> Written {
+        self.store().write(batch).wait().expect("written")
+    }
+
+    fn accept(&self, ids: impl IntoIterator<Item = u64>) {
+        let accept = ids.into_iter().map(message).collect();
+        assert_eq!(
+            self.write(WriteBatch {
+                accept,
+                ..WriteBatch::default()
+            }),
+            Written::default()
+        );
+    }
+
+    fn fin(&self, ids: impl IntoIterator<Item = u64>, tell: u32) {
+        let fin = ids.into_iter().map(|id| fin_row(id, tell)).collect();
+        self.write(WriteBatch {
+            fin,
+            ..WriteBatch::default()
+        });
+    }
+
+    fn sent(&self, rows: Vec<SentRow>) {
+        let written = self.write(WriteBatch {
+            sent: rows,
+            ..WriteBatch::default()
+        });
+        assert_eq!(written, Written::default());
+    }
+
+    fn active(&self) -> Vec<Active> {
+        let mut all = Vec::new();
+        self.store()
+            .recover(None, &mut |active| all.push(active))
+            .expect("recovers");
+        all
+    }
+
+    fn active_ids(&self) -> Vec<u64> {
+        self.active().iter().map(|active| active.id).collect()
+    }
+}
+
+/// An id some milliseconds after the epoch of these tests.
+fn id(n: u64) -> u64 {
+    ((1_700_000_000_000 + n) << 20) | (n % 4096)
+}
+
+fn text(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+fn message(id: u64) -> Message {
+    Message {
+        id,
+        sender: 1,
+        queue: 7,
+        accepted_at: (id >> 20) as i64,
+        due_at: 5,
+        expires_at: 9_000_000_000_000,
+        priority: 1,
+        source: text("SENDER"),
+        destination: text(&format!("4179{}", id & 0xFFF)),
+        dest_ton: 1,
+        dest_npi: 1,
+        short_message: Bytes::from_static(&[0, 159, 146, 150]),
+        ..Message::default()
+    }
+}
+
+fn fin_row(id: u64, tell: u32) -> FinRow {
+    FinRow {
+        id,
+        at: (id >> 20) as i64 + 10,
+        state: MessageState::Delivered,
+        error: text("000"),
+        operator: 3,
+        tell,
+        done_at: (id >> 20) as i64 - 60_000,
+        remote_item: Bytes::new(),
+    }
+}
+
+fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
+    SentRow {
+        id,
+        attempt,
+        at: 1000 + i64::from(attempt),
+        operator: 3,
+        status,
+        operator_message_id: text(theirs),
+        latency_ms: 12,
+        correlation: 0,
+        bind: (3 << 48) | 17,
+    }
+}
+
+/// A database of its own.
+struct Postgres(Database, tempfile::TempDir);
+
+impl Factory for Postgres {
+    fn open(&self) -> Box<dyn Store> {
+        let options = PgOptions {
+            standalone: true,
+            // Ids of the cases are of 2023, and the look-up leaves out what is older than this.
+            correlation_ttl: Duration::from_secs(100 * 365 * 86_400),
+            ..PgOptions::new(self.0.url())
+        };
+        Box::new(PgStore::open(options).expect("opens"))
+    }
+
+    fn folder(&self) -> &Path {
+        self.1.path()
+    }
+
+    fn is_sound(&self, _copy: &Path) -> bool {
+        false
+    }
+
+    fn backs_up(&self) -> bool {
+        false
+    }
+
+    fn spills_correlations(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn postgres() {
+    for (name, case) in cases() {
+        eprintln!("{name}");
+        let database = Database::migrated();
+        let factory = Box::new(Postgres(database, tempfile::tempdir().expect("a folder")));
+        let store = Some(factory.open());
+        let mut harness = Harness { factory, store };
+        case(&mut harness);
+        harness.store = None;
+    }
+}
+
+struct Sqlite(tempfile::TempDir);
+
+impl Factory for Sqlite {
+    fn open(&self) -> Box<dyn Store> {
+        let options = SqliteOptions {
+            min_free_mib: 1,
+            ..SqliteOptions::new(self.0.path())
+        };
+        Box::new(SqliteStore::open(options).expect("opens"))
+    }
+
+    fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn is_sound(&self, copy: &Path) -> bool {
+        fsck(copy).is_ok_and(|report| report.is_clean())
+    }
+}
+
+#[test]
+fn sqlite() {
+    for (name, case) in cases() {
+        eprintln!("{name}");
+        let factory = Box::new(Sqlite(tempfile::tempdir().expect("a folder")));
+        let store = Some(factory.open());
+        let mut harness = Harness { factory, store };
+        case(&mut harness);
+        harness.store = None;
+        let report = fsck(harness.factory.folder()).expect("fsck reads");
+        assert!(report.is_clean(), "{name}: {report:?}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Cases about the admin API: its tokens, its audit log and the opt-out lists.
+
+use smsc::domain::access::Role;
+use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
+use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
+
+use super::{Harness, id};
+
+fn token(name: &str, first: u8) -> TokenRow {
+    TokenRow {
+        name: name.to_owned(),
+        hash: [first; 32],
+        role: Role::Operate,
+        created_at: 1_700_000_000_000,
+        created_by: "admin token from 127.0.0.1:1".to_owned(),
+        expires_at: 0,
+        used_at: 0,
+    }
+}
+
+pub fn tokens(h: &mut Harness) {
+    assert_eq!(h.store().tokens().wait(), Ok(Vec::new()));
+    for (name, first) in [("b", 1), ("a", 2)] {
+        assert_eq!(h.store().add_token(token(name, first)).wait(), Ok(true));
+    }
+    let twice = h.store().add_token(token("a", 3)).wait();
+    assert_eq!(twice, Ok(false), "the name is taken");
+    let used = vec![("a".to_owned(), 5_000), ("nobody".to_owned(), 1)];
+    h.store().tokens_used(used).wait().unwrap();
+    h.store()
+        .tokens_used(vec![("a".to_owned(), 4_000)])
+        .wait()
+        .unwrap();
+    h.reopen();
+    let expected = TokenRow {
+        used_at: 5_000,
+        ..token("a", 2)
+    };
+    assert_eq!(h.store().tokens().wait(), Ok(vec![expected, token("b", 1)]));
+    assert_eq!(h.store().remove_token("a".to_owned()).wait(), Ok(true));
+    assert_eq!(h.store().remove_token("a".to_owned()).wait(), Ok(false));
+    assert_eq!(h.store().tokens().wait(), Ok(vec![token("b", 1)]));
+}
+
+pub fn audit(h: &mut Harness) {
+    let row = |n: u64, token: &str, path: &str| AuditRow {
+        id: id(n),
+        token: token.to_owned(),
+        role: "admin".to_owned(),
+        address: "127.0.0.1".to_owned(),
+        method: "POST".to_owned(),
+        path: path.to_owned(),
+        status: 200,
+        node: 3,
+        detail: format!("detail of {n}"),
+    };
+    let rows = [
+        row(1, "a", "/v1/queues/x/suspend"),
+        row(2, "b", "/v1/queues/x_/resume"),
+        row(3, "a", "/v1/tokens"),
+    ];
+    for row in &rows {
+        h.store().audit(row.clone()).wait().unwrap();
+    }
+    h.reopen();
+    let all = AuditSearch {
+        below: u64::MAX,
+        limit: 10,
+        ..AuditSearch::default()
+    };
+    let found = |h: &Harness, search: AuditSearch| h.store().audited(search).wait().unwrap();
+    let newest_first: Vec<AuditRow> = rows.iter().rev().cloned().collect();
+    assert_eq!(found(h, all.clone()), newest_first);
+    let page = AuditSearch {
+        limit: 1,
+        below: id(3),
+        ..all.clone()
+    };
+    assert_eq!(found(h, page), newest_first[1..2]);
+    let of_a = AuditSearch {
+        token: Some("a".to_owned()),
+        from: id(2),
+        ..all.clone()
+    };
+    assert_eq!(found(h, of_a), newest_first[..1]);
+    // No sign in a path means anything but itself.
+    let below = AuditSearch {
+        path: Some("/v1/queues/x_".to_owned()),
+        ..all.clone()
+    };
+    assert_eq!(found(h, below), newest_first[1..2]);
+    assert_eq!(h.store().forget_audit(id(3), 1).wait(), Ok(1));
+    assert_eq!(h.store().forget_audit(id(3), 10).wait(), Ok(1));
+    assert_eq!(found(h, all), newest_first[..1]);
+}
+
+pub fn opt_outs(h: &mut Harness) {
+    let day = REMEMBERED;
+    let row = |account: &str, number: &str, out: bool, at: i64| OptOutRow {
+        account: account.to_owned(),
+        number: number.to_owned(),
+        out,
+        at,
+        who: "somebody".to_owned(),
+        version: 0,
+    };
+    let set = |h: &Harness, row: OptOutRow| h.store().set_opt_out(row).wait().unwrap();
+    let after = |h: &Harness, version: u64, limit: usize| {
+        let rows = h.store().opt_outs_after(version, limit).wait().unwrap();
+        let brief = |row: OptOutRow| (row.version, row.account, row.number, row.out);
+        rows.into_iter().map(brief).collect::<Vec<_>>()
+    };
+    let brief = |version: u64, account: &str, number: &str, out: bool| {
+        (version, account.to_owned(), number.to_owned(), out)
+    };
+    assert_eq!(after(h, 0, 9), []);
+    assert!(!set(h, row("a", "1", false, 1)), "it was on no list");
+    assert!(set(h, row("a", "1", true, 2)));
+    assert!(!set(h, row("a", "1", true, 3)), "it was there");
+    assert!(set(h, row("", "1", true, 4)));
+    assert!(set(h, row("b", "2", true, 5)));
+    h.reopen();
+    let all = [
+        brief(1, "a", "1", true),
+        brief(2, "", "1", true),
+        brief(3, "b", "2", true),
+    ];
+    assert_eq!(after(h, 0, 9), all);
+    assert_eq!(after(h, 1, 1), all[1..2]);
+    let found = |h: &Harness, account: Option<&str>, number: Option<&str>, below: u64| {
+        let search = OptOutSearch {
+            account: account.map(str::to_owned),
+            number: number.map(str::to_owned),
+            below,
+            limit: 2,
+        };
+        let rows = h.store().opt_outs(search).wait().unwrap();
+        rows.into_iter().map(|row| row.version).collect::<Vec<_>>()
+    };
+    assert_eq!(found(h, None, None, u64::MAX), [3, 2]);
+    assert_eq!(found(h, None, None, 2), [1]);
+    assert_eq!(found(h, Some("a"), None, u64::MAX), [1]);
+    assert_eq!(found(h, None, Some("1"), u64::MAX), [2, 1]);
+    // Off the list it is told as a change, and forgotten a day later; versions never come again.
+    assert!(set(h, row("b", "2", false, 6)));
+    assert_eq!(found(h, None, None, u64::MAX), [2, 1]);
+    assert_eq!(after(h, 3, 9), [brief(4, "b", "2", false)]);
+    assert!(set(h, row("a", "1", false, 6 + day + 1)));
+    assert_eq!(
+        after(h, 0, 9),
+        [brief(2, "", "1", true), brief(5, "a", "1", false)]
+    );
+    assert!(set(h, row("c", "3", true, 8 + 3 * day)));
+    assert_eq!(after(h, 4, 9), [brief(6, "c", "3", true)]);
+}

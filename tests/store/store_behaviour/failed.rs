@@ -1,0 +1,133 @@
+//! Cases about what went wrong: failed messages page by page, what they were sent again as, and parked
+//! receipts.
+
+use smsc::pb::MessageState;
+use smsc::store::failed::{FailedSearch, ParkedSearch};
+use smsc::store::{ChangeRow, FinRow, ParkedRow, Search, WriteBatch};
+
+use super::{Harness, fin_row, id, message, sent_row, text};
+
+/// More than are loaded at once; every third was delivered.
+const MESSAGES: u64 = 900;
+
+fn ends(n: u64) -> FinRow {
+    let state = match n % 3 {
+        0 => MessageState::Delivered,
+        1 => MessageState::Undeliverable,
+        _ => MessageState::Deleted,
+    };
+    FinRow {
+        state,
+        operator: 3 + (n % 2) as u32,
+        ..fin_row(id(n), 0)
+    }
+}
+
+/// Every page until the end.
+fn pages(h: &Harness, mut search: FailedSearch) -> Vec<u64> {
+    let mut all = Vec::new();
+    loop {
+        let page = h.store().failed(search.clone()).wait().unwrap();
+        assert!(page.messages.len() <= search.which.limit);
+        all.extend(page.messages.iter().map(|stored| stored.message.id));
+        match page.next_before {
+            Some(next) => search.which.before = Some(next),
+            None => return all,
+        }
+    }
+}
+
+pub fn failed(h: &mut Harness) {
+    h.write(WriteBatch {
+        accept: (1..=MESSAGES).map(|n| message(id(n))).collect(),
+        fin: (1..MESSAGES).map(ends).collect(),
+        ..WriteBatch::default()
+    });
+    let newest_first = |fits: &dyn Fn(u64) -> bool| -> Vec<u64> {
+        let fitting = (1..MESSAGES).rev().filter(|n| fits(*n));
+        fitting.map(id).collect()
+    };
+    let limited = |limit| FailedSearch {
+        which: Search {
+            limit,
+            ..Search::default()
+        },
+        ..FailedSearch::default()
+    };
+    for limit in [1, 7, 299, 10_000] {
+        assert_eq!(pages(h, limited(limit)), newest_first(&|n| n % 3 == 1));
+    }
+    let mut of_operator = limited(20);
+    of_operator.operator = Some(4);
+    let fits = |n| n % 3 == 1 && n % 2 == 1;
+    assert_eq!(pages(h, of_operator), newest_first(&fits));
+    let mut deleted = limited(50);
+    deleted.which.state = Some(MessageState::Deleted);
+    deleted.which.before = Some(id(100));
+    let fits = |n| n % 3 == 2 && n < 100;
+    assert_eq!(pages(h, deleted), newest_first(&fits));
+
+    // A replay is kept, also when the text goes.
+    h.sent(vec![sent_row(id(4), 1, 0x58, "")]);
+    h.write(WriteBatch {
+        change: vec![
+            ChangeRow::replayed(id(4), 7, "somebody", 1 << 60),
+            ChangeRow::replayed(id(4), 8, "somebody", 2 << 60),
+        ],
+        ..WriteBatch::default()
+    });
+    h.store().erase_text(i64::MAX >> 21, 10_000).wait().unwrap();
+    h.reopen();
+    let mut replayed = limited(10);
+    replayed.replayed = Some(true);
+    assert_eq!(pages(h, replayed), [id(4)]);
+    let asked = vec![id(7), 17, id(4)];
+    let histories = h.store().histories(asked).wait().unwrap();
+    assert!(histories[1].is_none());
+    let [Some(other), _, Some(again)] = &histories[..] else {
+        panic!("{histories:?}");
+    };
+    assert_eq!((other.stored.message.id, other.attempts.len()), (id(7), 0));
+    assert_eq!(again.stored.replayed_as, 2 << 60);
+    assert!(again.stored.message.text_erased);
+    assert_eq!(again.attempts, [sent_row(id(4), 1, 0x58, "")]);
+    assert_eq!(again.changes[0].replay(), 1 << 60);
+    let single = h.store().history(id(4)).wait().unwrap();
+    assert_eq!(single.as_ref(), Some(again));
+}
+
+pub fn unmatched(h: &mut Harness) {
+    let row = |n: u64| ParkedRow {
+        id: id(n),
+        operator: 3 + (n % 2) as u32,
+        operator_message_id: text(&format!("theirs-{n}")),
+        at: 5,
+        receipt: text("octets"),
+    };
+    h.write(WriteBatch {
+        park: (1..=5).map(row).collect(),
+        ..WriteBatch::default()
+    });
+    let found = |search| h.store().unmatched(search).wait().unwrap();
+    let all = ParkedSearch {
+        limit: 3,
+        ..ParkedSearch::default()
+    };
+    assert_eq!(found(all.clone()), [row(5), row(4), row(3)]);
+    let older = ParkedSearch {
+        before: Some(id(3)),
+        ..all.clone()
+    };
+    assert_eq!(found(older), [row(2), row(1)]);
+    let of_operator = ParkedSearch {
+        operator: Some(3),
+        ..all.clone()
+    };
+    assert_eq!(found(of_operator), [row(4), row(2)]);
+    let one = |id| ParkedSearch {
+        id: Some(id),
+        ..all.clone()
+    };
+    assert_eq!(found(one(id(2))), [row(2)]);
+    assert_eq!(found(one(17)), []);
+}

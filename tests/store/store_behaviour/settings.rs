@@ -1,0 +1,175 @@
+//! Cases about accounts, operators and routes: versions, compare-and-set, history.
+
+use smsc::domain::settings::{Change, Key, Kind, Resources, difference, undo};
+use smsc::store::settings::{Edit, Rewording, Setting};
+
+use super::Harness;
+
+fn resources(list: &[(Kind, &str, &str)]) -> Resources {
+    list.iter()
+        .map(|(kind, name, body)| (Key::new(*kind, *name), (*body).to_owned()))
+        .collect()
+}
+
+fn edit(h: &Harness, expected: u64, changes: Vec<Change>) -> Option<u64> {
+    let edit = Edit {
+        expected,
+        at: 1_700_000_000_000 + expected as i64,
+        who: format!("who {expected}"),
+        what: format!("what {expected}"),
+        changes,
+    };
+    h.store().edit_settings(edit).wait().unwrap()
+}
+
+fn now(h: &Harness) -> Resources {
+    h.store().settings().wait().unwrap().resources()
+}
+
+pub fn versions(h: &mut Harness) {
+    assert_eq!(h.store().settings_version().wait(), Ok(0));
+    assert_eq!(h.store().settings().wait().unwrap().version, 0);
+    let first = resources(&[
+        (Kind::Account, "test", "{\"a\":\"ü'\\\"\"}"),
+        (Kind::Operator, "up", "{}"),
+        (Kind::Route, "44", "{\"to\":[]}"),
+        (Kind::List, "brands", "{\"entries\":[]}"),
+        (Kind::Limit, "few", "{}"),
+        (Kind::Policy, "all", "{}"),
+        // Byte by byte, not as a collation has it.
+        (Kind::Account, "Zoe", "{}"),
+        (Kind::Account, "anna", "{}"),
+    ]);
+    let changes = difference(&Resources::new(), &first);
+    assert_eq!(edit(h, 0, changes.clone()), Some(1));
+    assert_eq!(
+        edit(h, 0, changes),
+        None,
+        "made from version 0, which is gone"
+    );
+    h.reopen();
+    assert_eq!(now(h), first);
+    let mut second = first.clone();
+    second.remove(&Key::new(Kind::Route, "44"));
+    second.insert(Key::new(Kind::Account, "test"), "{\"b\":1}".to_owned());
+    second.insert(Key::new(Kind::Operator, "other"), "{}".to_owned());
+    assert_eq!(edit(h, 1, difference(&first, &second)), Some(2));
+    let settings = h.store().settings().wait().unwrap();
+    assert_eq!((settings.version, settings.resources()), (2, second));
+    assert_eq!(h.store().settings_version().wait(), Ok(2));
+    let version = |kind, name: &str| settings.get(&Key::new(kind, name)).map(|one| one.version);
+    assert_eq!(version(Kind::Account, "test"), Some(2));
+    assert_eq!(version(Kind::Account, "Zoe"), Some(1), "unchanged");
+    assert_eq!(version(Kind::Operator, "up"), Some(1));
+    assert_eq!(version(Kind::Route, "44"), None);
+    // A name in use elsewhere is another resource.
+    assert_eq!(version(Kind::Operator, "test"), None);
+}
+
+pub fn history(h: &mut Harness) {
+    let mut states = vec![Resources::new()];
+    for number in 1..=5u64 {
+        let mut next = states[states.len() - 1].clone();
+        let name = format!("{}", number % 3);
+        match number {
+            4 => next.remove(&Key::new(Kind::Route, "1")),
+            _ => next.insert(Key::new(Kind::Route, name), format!("{{\"n\":{number}}}")),
+        };
+        let changes = difference(&states[states.len() - 1], &next);
+        assert_eq!(edit(h, number - 1, changes), Some(number));
+        states.push(next);
+    }
+    h.reopen();
+    let list = |after, below, limit| {
+        let found = h.store().settings_versions(after, below, limit).wait();
+        found.unwrap()
+    };
+    let numbers = |found: Vec<smsc::store::settings::SettingsVersion>| -> Vec<u64> {
+        found.iter().map(|one| one.version).collect()
+    };
+    assert_eq!(numbers(list(0, u64::MAX, 100)), [5, 4, 3, 2, 1]);
+    assert_eq!(numbers(list(0, u64::MAX, 2)), [5, 4]);
+    assert_eq!(numbers(list(1, 4, 100)), [3, 2]);
+    let first = &list(0, 2, 1)[0];
+    assert_eq!(
+        (first.who.as_str(), first.what.as_str()),
+        ("who 0", "what 0")
+    );
+    assert_eq!(first.at, 1_700_000_000_000);
+    // Undone one after the other, every version comes back.
+    let mut at = now(h);
+    for version in list(0, u64::MAX, 100) {
+        assert_eq!(at, states[version.version as usize]);
+        undo(&mut at, &version.changes);
+    }
+    assert_eq!(at, Resources::new());
+}
+
+pub fn one_of_many_wins(h: &mut Harness) {
+    let change = |name: &str| {
+        difference(
+            &Resources::new(),
+            &resources(&[(Kind::Account, name, "{}")]),
+        )
+    };
+    let tickets: Vec<_> = (0..20)
+        .map(|number| {
+            h.store().edit_settings(Edit {
+                expected: 0,
+                at: 1,
+                who: String::new(),
+                what: String::new(),
+                changes: change(&format!("a{number}")),
+            })
+        })
+        .collect();
+    let won: Vec<u64> = tickets
+        .into_iter()
+        .filter_map(|ticket| ticket.wait().unwrap())
+        .collect();
+    assert_eq!(won, [1], "exactly one");
+    assert_eq!(now(h).len(), 1);
+}
+
+pub fn thousands(h: &mut Harness) {
+    let many: Resources = (0..5_000)
+        .map(|number| (Key::new(Kind::Route, number.to_string()), "{}".to_owned()))
+        .collect();
+    assert_eq!(edit(h, 0, difference(&Resources::new(), &many)), Some(1));
+    assert_eq!(now(h), many);
+    assert_eq!(edit(h, 1, difference(&many, &Resources::new())), Some(2));
+    assert!(now(h).is_empty());
+}
+
+pub fn reworded(h: &mut Harness) {
+    let key = Key::new(Kind::Operator, "up");
+    let first = resources(&[(Kind::Operator, "up", "clear"), (Kind::Route, "44", "{}")]);
+    let changes = difference(&Resources::new(), &first);
+    assert_eq!(edit(h, 0, changes.clone()), Some(1));
+    let mut other = changes;
+    let up = other.iter_mut().find(|change| change.key == key).unwrap();
+    up.after = Some("sealed".to_owned());
+    let rewording = |expected| Rewording {
+        expected,
+        settings: vec![Setting {
+            key: key.clone(),
+            version: 1,
+            body: "sealed".to_owned(),
+        }],
+        history: vec![(1, other.clone())],
+    };
+    let reword = |h: &Harness, expected| h.store().reword_settings(rewording(expected)).wait();
+    assert_eq!(reword(h, 2), Ok(false), "made for another version");
+    assert_eq!(now(h), first);
+    assert_eq!(reword(h, 1), Ok(true));
+    h.reopen();
+    let settings = h.store().settings().wait().unwrap();
+    assert_eq!(settings.version, 1, "it is the same configuration");
+    assert_eq!(settings.get(&key).unwrap().version, 1);
+    let mut second = first;
+    second.insert(key, "sealed".to_owned());
+    assert_eq!(settings.resources(), second);
+    let history = h.store().settings_versions(0, u64::MAX, 10).wait().unwrap();
+    assert_eq!((history[0].version, &history[0].changes), (1, &other));
+    assert_eq!(history[0].who, "who 0");
+}

@@ -1,0 +1,254 @@
+//! Messages that one node accepts and another delivers: each is seen once.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use smsc::domain::partition::{self, PARTITIONS};
+use smsc::pb::{Message, QueueItem};
+use smsc::store::cluster::{ClusterStore, Handed, Partition, Resource};
+use smsc::store::{RemoteItem, Stage, Store, WriteBatch, hand_off_octets};
+
+use super::database::{Database, Node, Session};
+use super::queue;
+
+const QUEUE: u32 = 7;
+
+fn id(n: u64) -> u64 {
+    (1_700_000_000_000 << 20) + n
+}
+
+fn destination(n: u64) -> String {
+    format!("4477009{n:05}")
+}
+
+fn part(n: u64) -> u8 {
+    partition::of(destination(n).as_bytes())
+}
+
+fn item(n: u64) -> RemoteItem {
+    RemoteItem {
+        queue: QUEUE,
+        part: part(n),
+        id: id(n),
+        octets: hand_off_octets(&QueueItem {
+            id: id(n),
+            ..QueueItem::default()
+        }),
+    }
+}
+
+/// New messages whose partitions are another node's.
+fn batch(numbers: impl Iterator<Item = u64> + Clone) -> WriteBatch {
+    let message = |n| Message {
+        id: id(n),
+        queue: QUEUE,
+        priority: 1,
+        expires_at: 9_000_000_000_000,
+        destination: Bytes::from(destination(n)),
+        ..Message::default()
+    };
+    WriteBatch {
+        accept: numbers.clone().map(message).collect(),
+        remote_items: numbers.map(item).collect(),
+        ..WriteBatch::default()
+    }
+}
+
+/// What [`batch`] writes for one number, by SQL, so that the transaction can be held open.
+fn insert(session: &Session, n: u64) {
+    let (id, part, destination) = (id(n), part(n), destination(n));
+    let octets = item(n).octets;
+    let items: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    session.run(&format!(
+        "INSERT INTO msg VALUES({id}, 0, 0, {QUEUE}, {part}, 1, 0, 9000000000000, '', '{destination}',
+           0, 1, '');
+         INSERT INTO inbox(queue, part, items) VALUES({QUEUE}, {part}, '\\x{items}')"
+    ));
+}
+
+fn declare(node: &Node) {
+    let all = (0..PARTITIONS).map(|part| queue(QUEUE, part)).collect();
+    node.store.declare(all).wait().expect("declares");
+}
+
+/// Claims partitions and reads what is active in them.
+fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u64, usize>) {
+    let wanted: Vec<Resource> = parts.map(|part| queue(QUEUE, part)).collect();
+    let claimed = node.store.claim(wanted.clone()).wait();
+    assert_eq!(claimed.as_ref(), Ok(&wanted));
+    let partitions = wanted.iter().map(|resource| match resource {
+        Resource::Queue(partition) => *partition,
+        other => panic!("not asked for: {other:?}"),
+    });
+    let active = node.store.take_over(partitions.collect()).wait();
+    let active = active.expect("takes over");
+    assert!(active.is_sorted_by_key(|active| active.id));
+    for active in active {
+        assert_eq!(active.stage, Stage::Waiting);
+        assert!(wanted.contains(&queue(active.queue, active.part)));
+        *seen.entry(active.id).or_default() += 1;
+    }
+}
+
+fn collect(node: &Node, limit: usize, seen: &mut BTreeMap<u64, usize>) -> usize {
+    let rows = node.store.collect(limit).wait().expect("collects");
+    assert!(rows.len() <= limit);
+    let length = rows.len();
+    count(rows, seen);
+    length
+}
+
+fn count(rows: Vec<Handed>, seen: &mut BTreeMap<u64, usize>) {
+    for row in rows {
+        assert_eq!(row.queue, QUEUE);
+        let items = row.into_items();
+        assert!(items.is_sorted_by_key(|item| item.id));
+        for item in items {
+            *seen.entry(item.id).or_default() += 1;
+        }
+    }
+}
+
+#[test]
+fn every_message_is_seen_once_while_partitions_are_taken_over() {
+    const ROUNDS: u64 = 3;
+    const MESSAGES: u64 = 4000;
+    let database = Database::new();
+    for round in 0..ROUNDS {
+        let [owner, accepting] = [database.node(), database.node()];
+        declare(&owner);
+        let first = round * 10_000;
+        let done = AtomicBool::new(false);
+        let mut seen = BTreeMap::new();
+        // Old ids that become visible late: after later ones were read.
+        let slow = database.session();
+        slow.run("BEGIN");
+        (first..first + 50).for_each(|n| insert(&slow, n));
+        std::thread::scope(|scope| {
+            let (accepting, done) = (&accepting, &done);
+            scope.spawn(move || {
+                let numbers: Vec<u64> = (first + 50..first + MESSAGES).collect();
+                for numbers in numbers.chunks(7) {
+                    let written = accepting.store.write(batch(numbers.iter().copied()));
+                    written.wait().expect("writes");
+                }
+                done.store(true, Ordering::Release);
+            });
+            for group in 0..8 {
+                take_over(&owner, group * 4..group * 4 + 4, &mut seen);
+                collect(&owner, 100, &mut seen);
+            }
+            while !done.load(Ordering::Acquire) {
+                collect(&owner, 1000, &mut seen);
+            }
+        });
+        while collect(&owner, 64, &mut seen) > 0 {}
+        assert_eq!(seen.len() as u64, MESSAGES - 50);
+        slow.run("SELECT pg_sleep(1); COMMIT");
+        while collect(&owner, 64, &mut seen) > 0 {}
+
+        let numbers: Vec<u64> = seen.keys().map(|seen| seen - id(0)).collect();
+        assert_eq!(numbers, (first..first + MESSAGES).collect::<Vec<_>>());
+        let twice = seen.iter().find(|(_, times)| **times != 1);
+        assert_eq!(twice, None, "each is seen once");
+
+        owner.store.leave().expect("leaves");
+        accepting.store.leave().expect("leaves");
+        // The next round's nodes find nothing of this one.
+        database.session().run("TRUNCATE msg");
+    }
+}
+
+#[test]
+fn taking_over_again_or_elsewhere_is_as_of_one_moment_too() {
+    let database = Database::new();
+    let [one, two] = [database.node(), database.node()];
+    declare(&one);
+    let written = one.store.write(batch(0..500));
+    written.wait().expect("writes");
+    for (node, other) in [(&one, &two), (&two, &one), (&one, &two)] {
+        let mut seen = BTreeMap::new();
+        take_over(node, 0..PARTITIONS, &mut seen);
+        assert_eq!(collect(node, 1000, &mut seen), 0, "all was in the answer");
+        assert_eq!(seen.len(), 500);
+        let late = other.store.write(batch(500..510));
+        late.wait().expect("writes");
+        assert_eq!(collect(other, 1000, &mut BTreeMap::new()), 0, "not its own");
+        // While it waits in the hand-off table, the same node reads everything again.
+        let mut again = BTreeMap::new();
+        take_over(node, 0..PARTITIONS, &mut again);
+        assert_eq!(again.len(), 510);
+        assert_eq!(collect(node, 1000, &mut again), 0);
+        let mine = (0..PARTITIONS).map(|part| queue(QUEUE, part)).collect();
+        node.store.release(mine).wait().expect("releases");
+        database
+            .session()
+            .run(&format!("DELETE FROM msg WHERE id >= {}", id(500)));
+    }
+}
+
+#[test]
+fn a_partition_is_not_collected_for_before_it_is_taken_over() {
+    let database = Database::new();
+    let node = database.node();
+    declare(&node);
+    node.store.write(batch(0..10)).wait().expect("writes");
+    let mine = (0..PARTITIONS).map(|part| queue(QUEUE, part)).collect();
+    node.store.claim(mine).wait().expect("claims");
+    let mut seen = BTreeMap::new();
+    assert_eq!(collect(&node, 100, &mut seen), 0);
+    take_over(&node, 0..PARTITIONS, &mut seen);
+    assert_eq!(seen.len(), 10);
+    let foreign = vec![Partition {
+        queue: QUEUE + 1,
+        part: 0,
+    }];
+    let refused = node.store.take_over(foreign).wait();
+    assert!(refused.is_err(), "does not hold it: {refused:?}");
+}
+
+#[test]
+fn what_is_collected_survives_a_commit_that_is_cut_off() {
+    for committed in [false, true] {
+        let database = Database::new();
+        let node = database.node();
+        declare(&node);
+        take_over(&node, 0..PARTITIONS, &mut BTreeMap::new());
+        node.store.write(batch(0..10)).wait().expect("writes");
+        // The commit waits for a lock, and its session ends meanwhile.
+        let session = database.session();
+        session.run(
+            "CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
+               'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+             CREATE CONSTRAINT TRIGGER hang AFTER DELETE ON inbox DEFERRABLE INITIALLY DEFERRED
+               FOR EACH ROW EXECUTE FUNCTION hang();
+             SELECT pg_advisory_lock(1)",
+        );
+        let cut = node.store.collect(6);
+        let waiting = "FROM pg_stat_activity WHERE datname = current_database()
+                       AND wait_event_type = 'Lock' AND wait_event = 'advisory'";
+        session.wait_until(&format!("EXISTS(SELECT 1 {waiting})"));
+        session.run(&format!("SELECT pg_terminate_backend(pid) {waiting}"));
+        assert!(cut.wait().is_err());
+        session.run("DROP TRIGGER hang ON inbox; SELECT pg_advisory_unlock(1)");
+        if committed {
+            // As if the server had done it before the session ended.
+            session
+                .run("DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT 6)");
+        }
+        // Other pooled connections may notice only now that they were cut as well.
+        let first = loop {
+            if let Ok(items) = node.store.collect(100).wait() {
+                break items;
+            }
+        };
+        let mut seen = BTreeMap::new();
+        count(first, &mut seen);
+        while collect(&node, 100, &mut seen) > 0 {}
+        let numbers: Vec<u64> = seen.keys().map(|seen| seen - id(0)).collect();
+        assert_eq!(numbers, (0..10).collect::<Vec<_>>(), "{committed}");
+        assert!(seen.values().all(|times| *times == 1));
+        assert_eq!(session.value("SELECT count(*) FROM inbox"), "0");
+    }
+}

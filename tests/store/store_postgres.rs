@@ -1,0 +1,481 @@
+//! What only the PostgreSQL store has: the fence, commits that were cut off, migrations, the hand-off table,
+//! partitions, the table for other programs, and TLS.
+
+pub mod database;
+mod other_programs;
+
+mod low_water;
+mod tls;
+
+use std::time::{Duration, Instant};
+
+use crate::harness::until;
+use bytes::Bytes;
+use database::Database;
+use prost::Message as _;
+use smsc::pb::delivery::What;
+use smsc::pb::{Enqueue, Message, MessageState, QueueItem};
+use smsc::store::cluster::ClusterStore as _;
+use smsc::store::postgres::{PgOptions, PgStore, migrate};
+use smsc::store::{
+    FinRow, RemoteItem, Search, SentRow, Store, StoreError, WriteBatch, Written, hand_off_octets,
+};
+
+const DAY_MS: u64 = 86_400_000;
+
+fn open(database: &Database, change: impl FnOnce(&mut PgOptions)) -> PgStore {
+    let mut options = PgOptions {
+        standalone: true,
+        ..PgOptions::new(database.url())
+    };
+    change(&mut options);
+    PgStore::open(options).expect("opens")
+}
+
+fn id(n: u64) -> u64 {
+    (1_700_000_000_000 + n) << 20
+}
+
+fn message(id: u64) -> Message {
+    Message {
+        id,
+        sender: 1,
+        queue: 7,
+        priority: 1,
+        expires_at: 9_000_000_000_000,
+        destination: Bytes::from_static(b"447700900123"),
+        short_message: Bytes::from_static(b"hello"),
+        ..Message::default()
+    }
+}
+
+fn fin(id: u64, tell: u32) -> FinRow {
+    FinRow {
+        id,
+        at: (id >> 20) as i64 + 10,
+        state: MessageState::Delivered,
+        error: Bytes::from_static(b"000"),
+        operator: 1,
+        tell,
+        done_at: 0,
+        remote_item: Bytes::new(),
+    }
+}
+
+fn sent(id: u64, theirs: &str) -> SentRow {
+    SentRow {
+        id,
+        attempt: 1,
+        at: 1_700_000_000_000,
+        operator: 1,
+        status: 0,
+        operator_message_id: Bytes::copy_from_slice(theirs.as_bytes()),
+        latency_ms: 3,
+        correlation: 0,
+        bind: 0,
+    }
+}
+
+fn accept(ids: &[u64]) -> WriteBatch {
+    WriteBatch {
+        accept: ids.iter().copied().map(message).collect(),
+        ..WriteBatch::default()
+    }
+}
+
+fn active(store: &PgStore) -> Vec<u64> {
+    let mut ids = Vec::new();
+    store
+        .recover(None, &mut |active| ids.push(active.id))
+        .expect("recovers");
+    ids
+}
+
+#[test]
+fn a_database_without_the_schema_is_refused_and_says_what_to_run() {
+    let database = Database::empty();
+    let refused = PgStore::open(PgOptions::new(database.url()))
+        .err()
+        .expect("refused");
+    let text = refused.to_string();
+    assert!(
+        text.contains("V1__messages") && text.contains("smsc migrate"),
+        "{text}"
+    );
+    let applied = migrate(&PgOptions::new(database.url())).expect("migrates");
+    assert_eq!(applied.first().map(String::as_str), Some("V1__messages"));
+    assert_eq!(
+        migrate(&PgOptions::new(database.url())),
+        Ok(vec![]),
+        "only once"
+    );
+    open(&database, |_| {});
+    database.query("INSERT INTO refinery_schema_history VALUES(99, 'later', now()::text, '1')");
+    for refused in [
+        PgStore::open(PgOptions::new(database.url())).err(),
+        migrate(&PgOptions::new(database.url())).err(),
+    ] {
+        let text = refused.expect("refused").to_string();
+        assert!(
+            text.contains("V99__later") && text.contains("release that wrote it"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_url_keeps_its_password() {
+    let options = PgOptions::new("postgres://smsc:hu?nter@nowhere:5432x/smsc");
+    let text = PgStore::open(options.clone())
+        .err()
+        .expect("refused")
+        .to_string();
+    assert!(
+        !text.contains("nter") && !format!("{options:?}").contains("nter"),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_is_written_outside_the_fence() {
+    let database = Database::migrated();
+    let stranger = open(&database, |options| options.standalone = false);
+    assert_eq!(
+        stranger.write(accept(&[id(1)])).wait(),
+        Err(StoreError::Fenced)
+    );
+    let store = open(&database, |_| {});
+    assert_eq!(store.write(accept(&[id(2)])).wait(), Ok(Written::default()));
+    database.query("DELETE FROM lane");
+    assert_eq!(
+        store.write(accept(&[id(3)])).wait(),
+        Err(StoreError::Fenced)
+    );
+    let result = WriteBatch {
+        fin: vec![fin(id(2), 0)],
+        ..WriteBatch::default()
+    };
+    assert_eq!(store.write(result).wait(), Err(StoreError::Fenced));
+    assert_eq!(active(&store), [id(2)]);
+}
+
+#[test]
+fn sessions_that_are_killed_lose_and_repeat_nothing() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    // Whatever the writers are at: connecting, in a transaction, between two.
+    let kill = || {
+        database.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        );
+    };
+    for round in 0..30 {
+        let ids: Vec<u64> = (0..200).map(|n| id(round * 200 + n)).collect();
+        let accepted = store.write(accept(&ids));
+        kill();
+        assert_eq!(accepted.wait(), Ok(Written::default()), "round {round}");
+        let finals = store.write(WriteBatch {
+            fin: ids.iter().map(|id| fin(*id, 0)).collect(),
+            ..WriteBatch::default()
+        });
+        kill();
+        assert_eq!(
+            finals.wait(),
+            Ok(Written::default()),
+            "every one won, round {round}"
+        );
+    }
+    assert_eq!(database.query("SELECT count(*) FROM msg"), ["6000"]);
+    assert_eq!(database.query("SELECT count(*) FROM fin"), ["6000"]);
+    assert_eq!(store.stats().quarantined, 0);
+}
+
+#[test]
+fn final_states_whose_commit_lost_its_answer_have_won() {
+    let database = Database::migrated();
+    let (gate, url) = database.behind_a_gate();
+    let store = open(&database, |options| {
+        options.url = url.into();
+        options.writers = 1;
+    });
+    // As receipts come: in no order.
+    let ids = [5, 9, 1, 7, 3].map(id);
+    store.write(accept(&ids)).wait().unwrap();
+    let locker = database.hold("LOCK TABLE fin IN EXCLUSIVE MODE");
+    let finals = store.write(WriteBatch {
+        fin: ids.iter().map(|id| fin(*id, 7)).collect(),
+        ..WriteBatch::default()
+    });
+    until("the server has it all", || {
+        let waiting = database.query("SELECT count(*) FROM pg_locks WHERE NOT granted");
+        (waiting != ["0"]).then_some(())
+    });
+    gate.shut();
+    drop(locker);
+    until("it is committed", || {
+        (database.query("SELECT count(*) FROM fin") == ["5"]).then_some(())
+    });
+    gate.cut();
+    assert_eq!(finals.wait(), Ok(Written::default()), "every one won");
+    // The same from somebody else comes too late, and is told so.
+    let again = store.write(WriteBatch {
+        fin: vec![FinRow {
+            at: 1,
+            ..fin(ids[0], 7)
+        }],
+        ..WriteBatch::default()
+    });
+    assert_eq!(again.wait().unwrap().fin_lost, [ids[0]]);
+}
+
+#[test]
+fn a_stop_without_the_database_takes_one_wait_however_much_is_left() {
+    let database = Database::migrated();
+    let (gate, url) = database.behind_a_gate();
+    let patience = Duration::from_millis(500);
+    let store = open(&database, |options| {
+        options.url = url.into();
+        options.writers = 1;
+        options.batch_rows = 1;
+        options.write_timeout = patience;
+        options.statement_timeout = patience;
+        options.lock_timeout = patience;
+    });
+    let ids: Vec<u64> = (0..100).map(id).collect();
+    store.write(accept(&ids)).wait().unwrap();
+    gate.shut();
+    let finals: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            store.write(WriteBatch {
+                fin: vec![fin(*id, 0)],
+                ..WriteBatch::default()
+            })
+        })
+        .collect();
+    let began = Instant::now();
+    store.close();
+    assert!(began.elapsed() < patience * 50, "a wait for each of 100");
+    for one in finals {
+        assert!(matches!(one.wait(), Err(StoreError::Failed(_))));
+    }
+    gate.cut();
+    assert_eq!(active(&open(&database, |_| {})), ids, "as before");
+}
+
+#[test]
+fn a_bad_row_goes_to_the_dead_letters_alone() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    store.write(accept(&[id(1)])).wait().unwrap();
+    let mut batch = accept(&[id(1), id(2)]);
+    batch.fin = vec![fin(id(2), 0), fin(0, 0)];
+    let written = store.write(batch).wait().unwrap();
+    let rejected: Vec<_> = written
+        .rejected
+        .iter()
+        .map(|row| (row.table, row.id))
+        .collect();
+    assert_eq!(rejected, [("msg", id(1)), ("fin", 0)]);
+    assert_eq!(written.fin_lost, [0u64; 0]);
+    assert_eq!(
+        database.query("SELECT origin FROM dead ORDER BY seq"),
+        ["msg", "fin"]
+    );
+    assert_eq!(database.query("SELECT count(*) FROM msg"), ["2"]);
+}
+
+#[test]
+fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    let mut batch = accept(&[id(1), id(2), id(3)]);
+    let item = |id, what: What| QueueItem {
+        id,
+        what: what.into(),
+        priority: 1,
+        due_at: 5,
+        message: Some(Box::new(message(id))),
+        ..QueueItem::default()
+    };
+    let for_partition = |part, id| RemoteItem {
+        queue: 7,
+        part,
+        id,
+        octets: hand_off_octets(&item(id, What::Message)),
+    };
+    batch.remote_items = vec![
+        for_partition(3, id(2)),
+        for_partition(3, id(1)),
+        for_partition(4, id(3)),
+    ];
+    store.write(batch).wait().unwrap();
+    let handed = |id| FinRow {
+        remote_item: hand_off_octets(&item(id, What::Receipt)),
+        ..fin(id, 4)
+    };
+    let finals = |rows| WriteBatch {
+        fin: rows,
+        ..WriteBatch::default()
+    };
+    store.write(finals(vec![fin(id(2), 4)])).wait().unwrap();
+    let written = store
+        .write(finals(vec![handed(id(3)), handed(id(1)), handed(id(2))]))
+        .wait()
+        .unwrap();
+    assert_eq!(written.fin_lost, [id(2)], "and makes no receipt");
+    let rows =
+        database.query("SELECT queue, part, encode(items, 'hex') FROM inbox ORDER BY queue, part");
+    let row = |queue, part, items: Vec<QueueItem>| {
+        let octets = Enqueue { items }.encode_to_vec();
+        let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+        format!("{queue}|{part}|{hex}")
+    };
+    let message = |n| item(id(n), What::Message);
+    let receipt = |n| item(id(n), What::Receipt);
+    assert_eq!(
+        rows,
+        [
+            row(4, 255, vec![receipt(1), receipt(3)]),
+            row(7, 3, vec![message(1), message(2)]),
+            row(7, 4, vec![message(3)]),
+        ]
+    );
+}
+
+#[test]
+fn a_barrier_waits_for_what_was_asked_before() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    let tickets: Vec<_> = (1..=100).map(|n| store.write(accept(&[id(n)]))).collect();
+    store.barrier().wait().unwrap();
+    assert_eq!(database.query("SELECT count(*) FROM msg"), ["100"]);
+    drop(tickets);
+    store.barrier().wait().unwrap();
+}
+
+#[test]
+fn a_day_is_dropped_and_what_is_active_stays() {
+    let database = Database::migrated();
+    let first = 1_700_006_400_000 / DAY_MS * DAY_MS;
+    let day = first / DAY_MS;
+    let made = database.query(&format!("SELECT make_day({day}), make_day({})", day + 1));
+    assert_eq!(made, ["t|t"]);
+    let store = open(&database, |_| {});
+    let at = |n: u64| (first + n) << 20;
+    store
+        .write(accept(&[at(1), at(2), at(3), at(DAY_MS)]))
+        .wait()
+        .unwrap();
+    let rows = WriteBatch {
+        sent: vec![sent(at(1), "a"), sent(at(2), "b")],
+        fin: vec![fin(at(1), 0), fin(at(3), 4), fin(at(DAY_MS), 0)],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    let before = active(&store);
+    assert_eq!(before, [at(2), at(3)]);
+    let removed = store.retire((first + DAY_MS) as i64, 0).wait();
+    assert_eq!(removed, Ok(1));
+    assert_eq!(active(&store), before);
+    let parts = database.query("SELECT DISTINCT tableoid::regclass::text FROM msg ORDER BY 1");
+    assert_eq!(parts.len(), 2, "{parts:?}: the next day and the default");
+    assert!(store.history(at(2)).wait().unwrap().unwrap().attempts.len() == 1);
+    let late = WriteBatch {
+        fin: vec![fin(at(2), 0)],
+        told: vec![at(3)],
+        ..WriteBatch::default()
+    };
+    store.write(late).wait().unwrap();
+    assert_eq!(store.retire((first + DAY_MS) as i64, 10).wait(), Ok(2));
+    assert!(active(&store).is_empty());
+}
+
+/// A search walks 500,000 rows for a request, and says where the next one begins.
+#[test]
+fn what_is_below_more_than_a_request_walks_is_found() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    store.write(accept(&[id(1)])).wait().unwrap();
+    let rejected = FinRow {
+        state: MessageState::Rejected,
+        ..fin(id(1), 0)
+    };
+    let rows = WriteBatch {
+        fin: vec![rejected],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    let above = id(2);
+    database.query(&format!(
+        "WITH newer AS (SELECT {above} + n AS id FROM generate_series(0, 499999) n),
+           accepted AS (INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at,
+               source, destination, numbering, payload_kind, body)
+             SELECT id, 0, 1, 7, 3, 0, 0, 0, 'ACME', '447700900123', 0, 1, '' FROM newer)
+         INSERT INTO fin SELECT id, 0, 2, '', 0, 0 FROM newer"
+    ));
+    for sender in [None, Some(1)] {
+        let mut wanted = Search {
+            state: Some(MessageState::Rejected),
+            sender,
+            limit: 10,
+            ..Search::default()
+        };
+        let empty = store.search(wanted.clone()).wait().unwrap();
+        assert_eq!((empty.messages.len(), empty.next_before), (0, Some(above)));
+        wanted.before = empty.next_before;
+        let last = store.search(wanted).wait().unwrap();
+        assert_eq!((last.messages.len(), last.next_before), (1, None));
+        assert_eq!(last.messages[0].message.id, id(1));
+    }
+}
+
+#[test]
+fn the_mark_waits_for_a_commit_that_is_late() {
+    let database = Database::migrated();
+    let store = open(&database, |_| {});
+    store.write(accept(&[id(5)])).wait().unwrap();
+    let done = WriteBatch {
+        fin: vec![fin(id(5), 0)],
+        ..WriteBatch::default()
+    };
+    store.write(done).wait().unwrap();
+    store.advance_low_water().wait().unwrap();
+    let marks = database.query("SELECT value FROM meta WHERE key = 'low_water'");
+    assert_eq!(marks, [(id(5) + 1).to_string()]);
+    // Accepted below the mark, as by a transaction that was slow.
+    store.write(accept(&[id(3)])).wait().unwrap();
+    assert_eq!(active(&store), [id(3)]);
+    assert_eq!(database.query("SELECT id FROM carry"), [id(3).to_string()]);
+}
+
+#[test]
+fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
+    let database = Database::migrated();
+    let store = open(&database, |options| {
+        options.writers = 1;
+        // The message never shares a transaction with the result: what may have been written is not
+        // refused.
+        options.batch_rows = 1;
+        options.write_timeout = Duration::from_millis(300);
+    });
+    store.write(accept(&[id(1)])).wait().unwrap();
+    let other = Database::empty();
+    let name = database.url().rsplit('/').next().unwrap().to_owned();
+    other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+    // Returns when they have ended: the result meets a connection that is gone.
+    let kill = format!(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'"
+    );
+    other.query(&kill);
+    let result = store.write(WriteBatch {
+        fin: vec![fin(id(1), 0)],
+        ..WriteBatch::default()
+    });
+    let refused = store.write(accept(&[id(2)])).wait();
+    assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+    other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    assert_eq!(result.wait(), Ok(Written::default()));
+    assert_eq!(store.write(accept(&[id(3)])).wait(), Ok(Written::default()));
+}

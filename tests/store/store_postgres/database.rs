@@ -1,0 +1,107 @@
+//! A PostgreSQL database of a test's own, dropped when the test ends, and what it holds as text.
+
+use crate::harness;
+use smsc::store::postgres::{PgOptions, migrate};
+use std::net::ToSocketAddrs;
+use tokio_postgres::tls::NoTlsStream;
+use tokio_postgres::{NoTls, SimpleQueryMessage, Socket};
+
+type Connection = tokio_postgres::Connection<Socket, NoTlsStream>;
+
+/// The database.
+pub struct Database(harness::Database);
+
+// === impl Database ===
+
+impl Database {
+    /// One without tables.
+    pub fn empty() -> Self {
+        Self(harness::database())
+    }
+
+    /// One with the schema of this binary.
+    pub fn migrated() -> Self {
+        let database = Self::empty();
+        migrate(&PgOptions::new(database.url())).expect("migrates");
+        database
+    }
+
+    pub fn url(&self) -> String {
+        self.0.url().to_owned()
+    }
+
+    /// A gate in front of the server, and the URL of this database behind it.
+    pub fn behind_a_gate(&self) -> (harness::Gate, String) {
+        let url = self.url();
+        let config: tokio_postgres::Config = url.parse().expect("a URL");
+        let host = match config.get_hosts() {
+            [tokio_postgres::config::Host::Tcp(host), ..] => host.clone(),
+            other => panic!("a server on TCP, not {other:?}"),
+        };
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let server = (host.as_str(), port).to_socket_addrs();
+        let server = server.expect("an address").next().expect("an address");
+        let gate = harness::Gate::to(server);
+        let (start, end) = url.split_once(&format!("{host}:{port}")).expect("a port");
+        let behind = format!("{start}{}{end}", gate.address());
+        (gate, behind)
+    }
+
+    /// Runs SQL in a transaction that stays open until this is dropped.
+    pub fn hold(&self, sql: &str) -> Held {
+        let runtime = runtime();
+        let client = runtime.block_on(async {
+            let (client, connection) = connect(&self.url()).await;
+            tokio::spawn(connection);
+            client.batch_execute("BEGIN").await.expect("BEGIN");
+            client.batch_execute(sql).await.expect(sql);
+            client
+        });
+        Held {
+            _client: client,
+            _runtime: runtime,
+        }
+    }
+
+    /// Runs SQL; answers rows as texts joined by `|`.
+    pub fn query(&self, sql: &str) -> Vec<String> {
+        query(&self.url(), sql)
+    }
+}
+
+/// An open transaction.
+pub struct Held {
+    _client: tokio_postgres::Client,
+    _runtime: tokio::runtime::Runtime,
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+async fn connect(url: &str) -> (tokio_postgres::Client, Connection) {
+    tokio_postgres::connect(url, NoTls).await.expect("connects")
+}
+
+fn query(url: &str, sql: &str) -> Vec<String> {
+    runtime().block_on(async {
+        let (client, connection) = connect(url).await;
+        tokio::spawn(connection);
+        let messages = client.simple_query(sql).await.expect(sql);
+        messages
+            .iter()
+            .filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) => Some(
+                    (0..row.len())
+                        .map(|column| row.get(column).unwrap_or("NULL"))
+                        .collect::<Vec<_>>()
+                        .join("|"),
+                ),
+                _ => None,
+            })
+            .collect()
+    })
+}
