@@ -22,18 +22,18 @@
 //!
 //! The actor holds the parts; each keeps one thing true and knows neither the actor nor the others:
 //!
-//! - [`backlog`]: what waits, in which order; each item is in one place;
-//! - [`in_flight`]: what sessions have, and attempts of unknown outcome: with one session at a time, and
+//! - `backlog`: what waits, in which order; each item is in one place;
+//! - `in_flight`: what sessions have, and attempts of unknown outcome: with one session at a time, and
 //!   no more of them unwritten than a crash may repeat;
-//! - [`sessions`]: who serves the queue; nobody is given more than it has room for;
-//! - [`tokens`]: how fast; a token is used once and in its time;
-//! - [`guard`]: whether the operator is to be left alone, and what routes know of that;
-//! - [`recovery`]: whether the lists are what the store has; nothing is granted before;
-//! - [`leaving`]: partitions that go to another node, when nothing of them is under way;
-//! - [`under_way`]: what the store was asked; an answer never meets other lists than those it is for.
+//! - `sessions`: who serves the queue; nobody is given more than it has room for;
+//! - `tokens`: how fast; a token is used once and in its time;
+//! - `guard`: whether the operator is to be left alone, and what routes know of that;
+//! - `recovery`: whether the lists are what the store has; nothing is granted before;
+//! - `leaving`: partitions that go to another node, when nothing of them is under way;
+//! - `under_way`: what the store was asked; an answer never meets other lists than those it is for.
 //!
 //! Credit, tokens and what is in flight are parts of their own rather than one: each bounds a grant by
-//! itself, and they change at different times. What happens, with which parts, is in [`actions`].
+//! itself, and they change at different times. What happens, with which parts, is in `actions`.
 
 mod actions;
 mod backlog;
@@ -75,15 +75,13 @@ use self::sessions::Sessions;
 use self::tokens::Tokens;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
-use crate::actors::final_state;
-use crate::actors::ports::{Counted, QueueKind, QueuePort};
+use crate::actors::ports::{QueueKind, QueuePort};
 use crate::actors::timed_mailbox::measured;
 use crate::clock;
 use crate::pb::{
-    Credit, DisownPartitions, Enqueue, Final, Held, QueueCommand, QueueItem, ReleasePartitions,
+    Credit, DisownPartitions, Enqueue, Held, QueueCommand, QueueItem, ReleasePartitions,
     ResolvedBatch, SessionDown, SettleBatch,
 };
-use crate::store::WriteBatch;
 
 /// Batches that may wait in the mailbox: an ingest commit, a settlement, a credit each.
 pub const MAILBOX: usize = 8192;
@@ -199,94 +197,6 @@ impl Queue {
             granted: self.counters.granted,
         };
         self.guard.watch(&self.node, &self.port, &load);
-    }
-
-    // --- work that takes time
-
-    /// Writes results; partitions that leave wait for it.
-    fn finish(&mut self, batch: WriteBatch, finals: Vec<Final>, ctx: &mut Context<Self>) {
-        let (node, lease) = (self.node(), self.under_way.lease());
-        let counted = Counted::new(&self.port, batch.sent.len());
-        let work = async move {
-            final_state::write_in(&node, lease, batch, finals).await;
-            drop(counted);
-        };
-        self.write(ctx, work, |_, (), _| {});
-    }
-
-    /// Like [`Queue::run`], for work that ends in a write: partitions that leave wait for it, and a reading
-    /// of the store.
-    fn write<F, T>(
-        &mut self,
-        ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
-        self.under_way.begin_write();
-        self.run(ctx, work, move |queue, result, ctx| {
-            queue.under_way.end_write();
-            then(queue, result, ctx);
-            queue.check_released(ctx);
-        });
-    }
-
-    /// Like [`Queue::write`], for work about the lists: without them its result is dropped.
-    fn write_on_lists<F, T>(
-        &mut self,
-        ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
-        let then = self.on_lists(then);
-        self.write(ctx, work, then);
-    }
-
-    /// Like [`Queue::run`], for work about the lists: without them its result is dropped.
-    fn run_on_lists<F, T>(
-        &self,
-        ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
-        self.run(ctx, work, self.on_lists(then));
-    }
-
-    /// Does nothing when the lists are no longer those of now.
-    fn on_lists<T>(
-        &self,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) -> impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static {
-        let generation = self.under_way.generation();
-        move |queue, result, ctx| {
-            if queue.under_way.generation() == generation {
-                then(queue, result, ctx);
-            }
-        }
-    }
-
-    /// Runs `work` on this arbiter and `then` with its result inside the actor.
-    fn run<F, T>(
-        &self,
-        ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
-        ctx.spawn(
-            work.into_actor(self)
-                .map(move |result, queue, ctx| then(queue, result, ctx)),
-        );
     }
 }
 

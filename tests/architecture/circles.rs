@@ -46,7 +46,7 @@ const CIRCLES: &[&[&str]] = &[
 ];
 
 /// No circle may be larger.
-const LARGEST: usize = 6;
+const LARGEST: usize = 4;
 
 /// Most steps from one `pub use` to the next.
 const PASSES: usize = 8;

@@ -16,5 +16,6 @@ mod publish;
 mod recover;
 mod replace;
 mod resolved;
+mod run;
 mod settle;
 mod transfer;

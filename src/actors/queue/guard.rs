@@ -212,7 +212,7 @@ impl Guard {
         self.unserved_since = Some(Instant::now());
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(super) fn is_breaker_open(&self) -> bool {
         self.breaker.is_open()
     }
 

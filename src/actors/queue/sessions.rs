@@ -90,3 +90,44 @@ impl Sessions {
         self.slots.iter().map(|slot| u64::from(slot.window)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions(rooms: &[u32]) -> Sessions {
+        let slots = (1..).zip(rooms).map(|(session, room)| Slot {
+            session,
+            room: *room,
+            window: *room,
+        });
+        Sessions {
+            slots: slots.collect(),
+            turn: 0,
+        }
+    }
+
+    #[test]
+    fn sessions_with_room_take_turns_until_none_has_any() {
+        let mut sessions = sessions(&[2, 0, 1]);
+        let mut given = Vec::new();
+        while let Some(turn) = sessions.next() {
+            given.push((turn.session, turn.room));
+            sessions.granted(&turn, 1);
+        }
+        assert_eq!(given, [(1, 2), (3, 1), (1, 1)]);
+        assert_eq!((sessions.room(), sessions.windows()), (0, 3));
+    }
+
+    #[test]
+    fn a_session_that_is_gone_gets_nothing_and_counts_for_nothing() {
+        let mut sessions = sessions(&[5, 7]);
+        sessions.widen(2, 9);
+        sessions.remove(1);
+        assert_eq!(
+            (sessions.len(), sessions.room(), sessions.windows()),
+            (1, 7, 9)
+        );
+        assert_eq!(sessions.next().map(|turn| turn.session), Some(2));
+    }
+}

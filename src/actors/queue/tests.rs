@@ -11,7 +11,7 @@ use super::messages::AdoptPartitions;
 use super::*;
 use crate::actors::addresses::post_to;
 use crate::actors::locks::lock;
-use crate::actors::ports::SessionPort;
+use crate::actors::ports::{Counted, SessionPort};
 use crate::actors::supervise::{self, Escalate};
 use crate::actors::test_support::{self, TestNode};
 use crate::actors::timed_mailbox::Timed;

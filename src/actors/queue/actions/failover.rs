@@ -88,7 +88,7 @@ impl Queue {
             return false;
         }
         let unserved_for = self.guard.unserved_for();
-        if self.node.available(self.port.id) && !self.guard.is_open() {
+        if self.node.available(self.port.id) && !self.guard.is_breaker_open() {
             // New messages still come here: it is away for a moment only.
             return false;
         }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use actix::{AsyncContext, Context};
 
+use super::settle::not_sent;
 use crate::actors::addresses::post_to;
 use crate::actors::ports::QueueKind;
 use crate::actors::queue::Queue;
@@ -19,8 +20,6 @@ use crate::config::OutcomePolicy;
 use crate::content;
 use crate::pb::{DeliverBatch, Delivery, SettleBatch, TakeTokens, TakenTokens};
 use crate::store::{TryRow, WriteBatch};
-
-use super::settle::not_sent;
 
 /// Most deliveries in one batch to one session.
 const BATCH: u32 = 256;

@@ -20,7 +20,7 @@ pub(super) struct Blocks {
 }
 
 /// Who goes on when a block has come, or could not be read.
-pub(in crate::actors::queue) enum Waiter {
+pub enum Waiter {
     /// Whoever takes what is next, and looks by itself.
     Anyone,
     /// Expiry looks through the lists once more.

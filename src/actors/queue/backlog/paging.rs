@@ -8,33 +8,33 @@ use crate::actors::queue::item::{Item, PRIORITIES};
 use crate::pb::Message;
 
 /// Items that are to be read next, and blocks that are in the way of more.
-pub(in crate::actors::queue) struct Page {
-    pub(in crate::actors::queue) level: usize,
-    pub(in crate::actors::queue) items: Vec<Item>,
-    pub(in crate::actors::queue) blocks: Vec<u64>,
+pub struct Page {
+    pub level: usize,
+    pub items: Vec<Item>,
+    pub blocks: Vec<u64>,
 }
 
 // === impl Backlog ===
 
 impl Backlog {
     /// Whether a page is being read.
-    pub(in crate::actors::queue) fn is_reading(&self) -> bool {
+    pub fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
 
     /// So many items that were taken out are being read; with none, only the bodies of others must not
     /// be read meanwhile. [`Backlog::end_reading`] follows.
-    pub(in crate::actors::queue) fn begin_reading(&mut self, items: usize) {
+    pub fn begin_reading(&mut self, items: usize) {
         self.reading = Some(items);
     }
 
-    pub(in crate::actors::queue) fn end_reading(&mut self) {
+    pub fn end_reading(&mut self) {
         self.reading = None;
     }
 
     /// Takes out what is to be read next: bodies for what waits, while the page in front of a priority
     /// runs low, or an account has none. [`Backlog::end_page`] follows when there are items.
-    pub(in crate::actors::queue) fn next_page(&mut self, page: usize, most: usize) -> Option<Page> {
+    pub fn next_page(&mut self, page: usize, most: usize) -> Option<Page> {
         let (level, mut next) = self.lists.next_page(page, most)?;
         next.blocks.retain(|number| !self.blocks.is_asked(*number));
         if !self.gone.is_empty() {
@@ -52,22 +52,19 @@ impl Backlog {
     }
 
     /// One of a page has come.
-    pub(in crate::actors::queue) fn read(&mut self, item: Item, message: Box<Message>) {
+    pub fn read(&mut self, item: Item, message: Box<Message>) {
         self.lists.read(item, message);
     }
 
     /// All of a page have come, or were given back by [`Backlog::push_front`].
-    pub(in crate::actors::queue) fn end_page(&mut self, level: usize) {
+    pub fn end_page(&mut self, level: usize) {
         self.reading = None;
         self.lists.level(level).end_reading();
     }
 
     /// A block to be written out of memory, when more than so many items are there: its level, number and
     /// octets. [`Backlog::end_spill`] follows.
-    pub(in crate::actors::queue) fn begin_spill(
-        &mut self,
-        memory_items: usize,
-    ) -> Option<(Block, Vec<u8>)> {
+    pub fn begin_spill(&mut self, memory_items: usize) -> Option<(Block, Vec<u8>)> {
         let in_memory = self.levels().iter().map(Level::in_memory_len);
         if self.blocks.is_leaving() || in_memory.sum::<usize>() <= memory_items {
             return None;
@@ -80,27 +77,23 @@ impl Backlog {
     }
 
     /// The block is out of memory; or it stays, not `written`. False when nobody will read it.
-    pub(in crate::actors::queue) fn end_spill(
-        &mut self,
-        (level, number): Block,
-        written: bool,
-    ) -> bool {
+    pub fn end_spill(&mut self, (level, number): Block, written: bool) -> bool {
         self.blocks.end_leaving();
         self.lists.level(level).spilled_as(number, !written)
     }
 
     /// Whether the block has to be read for this one: nobody else has asked for it yet.
-    pub(in crate::actors::queue) fn ask_for_block(&mut self, number: u64, waiter: Waiter) -> bool {
+    pub fn ask_for_block(&mut self, number: u64, waiter: Waiter) -> bool {
         self.blocks.ask(number, waiter)
     }
 
     /// Those who wait for a block that has been read, or cannot be.
-    pub(in crate::actors::queue) fn waiters_of(&mut self, number: u64) -> Vec<Waiter> {
+    pub fn waiters_of(&mut self, number: u64) -> Vec<Waiter> {
         self.blocks.came(number)
     }
 
     /// A block has been read; what was replaced in it meanwhile has other times.
-    pub(in crate::actors::queue) fn fill_block(&mut self, (level, number): Block, octets: &[u8]) {
+    pub fn fill_block(&mut self, (level, number): Block, octets: &[u8]) {
         self.lists.level(level).filled(number, octets);
         if self.replaced_afar.is_empty() {
             return;
@@ -116,22 +109,22 @@ impl Backlog {
     }
 
     /// Whether neither a page nor a block is on its way back into the lists.
-    pub(in crate::actors::queue) fn is_all_here(&self) -> bool {
+    pub fn is_all_here(&self) -> bool {
         !self.is_reading() && self.blocks.is_idle()
     }
 
     /// Whether a block is on its way back.
-    pub(in crate::actors::queue) fn awaits_blocks(&self) -> bool {
+    pub fn awaits_blocks(&self) -> bool {
         !self.blocks.is_idle()
     }
 
     /// The number of the next block that goes out of memory: all that are there have lower ones.
-    pub(in crate::actors::queue) fn next_block(&self) -> u64 {
+    pub fn next_block(&self) -> u64 {
         self.blocks.next()
     }
 
     /// A block that is out of memory, of those below a number.
-    pub(in crate::actors::queue) fn block_below(&self, number: u64) -> Option<Block> {
+    pub fn block_below(&self, number: u64) -> Option<Block> {
         let mut levels = self.levels().iter().enumerate();
         levels.find_map(|(at, level)| {
             // Every block holds something that expires before the end of time.
