@@ -1,18 +1,14 @@
 //! smsc: a store-and-forward Short Message Service Centre.
 //!
 //! ```text
-//! main → cli ┬→ app ─┬→ http ─→ actors ─┬→ smpp, content ─┐
-//!            │       │                  ├→ store ─────────┴→ domain, sms, pb
-//!            │       │                  └→ tls                    (files: below all)
-//!            │       └→ telemetry, config
-//!            ├→ convert
-//!            └→ archive → smpp, content, store     arrows never point up; tests/architecture.rs holds them
+//! main → cli ┬→ app ─┬→ http ─→ actors          arrows never point up; tests/architecture.rs holds them
+//!            └→ the crates below crates/         Cargo holds these
 //! ```
 //!
-//! Read on in this order: [`actors`] (the tree: who sends what to whom), `proto/smsc/v1` (what is
-//! sent), then one vertical slice: `actors/ingress/esme_session.rs` → `actors/ingress/ingest.rs` →
-//! `store/sqlite/` → `actors/queue.rs` → `actors/egress/operator_session.rs` → `actors/receipts/correlation.rs` →
-//! `actors/receipts/actor.rs`.
+//! The crates are named here by one word each, so that a path reads the same everywhere.
+//!
+//! Read on in this order: [`actors`] (the rooms, and who sends what to whom), `proto/smsc/v1` (what is
+//! sent), then the way of one message, which docs/architecture.md lists by file and function.
 
 pub mod actors;
 pub mod app;

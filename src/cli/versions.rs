@@ -141,7 +141,7 @@ fn reseal(connection: &Connection) -> anyhow::Result<()> {
     client::print_line(&match done.count {
         0 => "every password is sealed with the first key".to_owned(),
         count => format!(
-            "{} resources and changes are sealed again",
+            "{} resources and changes are sealed anew",
             client::number(count)
         ),
     })

@@ -15,26 +15,15 @@ use smsc_domain::receipt_states::ReceiptStates;
 
 mod scan;
 
+use smsc_domain::state::receipt_stat;
+pub use smsc_domain::state::{
+    ACCEPTED, DELETED, DELIVERED, ENROUTE, EXPIRED, REJECTED, UNDELIVERABLE, UNKNOWN,
+};
+
 use scan::scan;
 
 /// `message_state` SCHEDULED: not yet tried (5.0 §4.7.15).
 pub const SCHEDULED: u8 = 0;
-/// `message_state` ENROUTE: under way (§5.2.28).
-pub const ENROUTE: u8 = 1;
-/// `message_state` DELIVERED, final (§5.2.28).
-pub const DELIVERED: u8 = 2;
-/// `message_state` EXPIRED, final (§5.2.28).
-pub const EXPIRED: u8 = 3;
-/// `message_state` DELETED, final (§5.2.28).
-pub const DELETED: u8 = 4;
-/// `message_state` UNDELIVERABLE, final (§5.2.28).
-pub const UNDELIVERABLE: u8 = 5;
-/// `message_state` ACCEPTED, final: read by customer service on behalf of the subscriber (§5.2.28).
-pub const ACCEPTED: u8 = 6;
-/// `message_state` UNKNOWN (§5.2.28).
-pub const UNKNOWN: u8 = 7;
-/// `message_state` REJECTED, final (§5.2.28).
-pub const REJECTED: u8 = 8;
 /// `message_state` SKIPPED: was not tried (5.0 §4.7.15).
 pub const SKIPPED: u8 = 9;
 
@@ -93,18 +82,11 @@ pub struct Extracted {
 }
 
 /// The word of Appendix B for a `message_state`; "UNKNOWN" for values of no standard.
-pub const fn state_word(state: u8) -> &'static str {
+pub fn state_word(state: u8) -> &'static str {
     match state {
         SCHEDULED => "SCHEDULED",
-        ENROUTE => "ENROUTE",
-        DELIVERED => "DELIVRD",
-        EXPIRED => "EXPIRED",
-        DELETED => "DELETED",
-        UNDELIVERABLE => "UNDELIV",
-        ACCEPTED => "ACCEPTD",
-        REJECTED => "REJECTD",
         SKIPPED => "SKIPPED",
-        _ => "UNKNOWN",
+        state => receipt_stat(state),
     }
 }
 
