@@ -8,6 +8,7 @@
 mod api;
 mod audit;
 mod auth;
+mod configured;
 mod console;
 mod guard;
 mod health;
@@ -18,10 +19,8 @@ pub mod openapi;
 mod peers;
 mod problem;
 mod query;
-mod text;
 mod traced;
 mod v1;
-pub mod view;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

@@ -17,6 +17,7 @@ pub mod cli;
 pub mod clock;
 pub mod http;
 
+pub use smsc_api as api;
 pub use smsc_archive as archive;
 pub use smsc_config as config;
 pub use smsc_content as content;

@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "http",
         &[
+            "api",
             "domain",
             "pb",
             "content",
@@ -63,6 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "api",
             "domain",
             "pb",
             "smpp",

@@ -11,8 +11,8 @@ use anyhow::bail;
 use super::ask::confirm;
 use super::client::{self, Connection};
 use super::diff;
+use crate::api::Changed;
 use crate::config::{self, Config};
-use crate::http::view::Changed;
 
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]

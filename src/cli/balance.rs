@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::client::{self, Connection};
-use crate::http::view::{Balance, TopUps, ToppedUp};
+use crate::api::{Balance, TopUps, ToppedUp};
 
 /// Arguments of `smsc balance`.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use comfy_table::CellAlignment;
 
 use super::client::{self, Connection};
-use crate::http::view::{Bind, Binds, Done, Operator, Operators};
+use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// Arguments of `smsc binds`.
 #[derive(Debug, clap::Args)]

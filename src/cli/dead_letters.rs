@@ -1,7 +1,7 @@
 //! `smsc dead-letters`: failed messages, each with its last attempt.
 
 use super::client::{self, Connection};
-use crate::http::view::{Message, Messages};
+use crate::api::{Message, Messages};
 
 /// Arguments of `smsc dead-letters`.
 #[derive(Debug, clap::Args)]

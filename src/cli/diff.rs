@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 
 use serde_json::Value;
 
-use crate::http::view::{Finding, ResourceChange};
+use crate::api::{Finding, ResourceChange};
 
 const GREEN: &str = "\x1b[32m";
 const YELLOW: &str = "\x1b[33m";
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::http::view::FieldChange;
+    use crate::api::FieldChange;
 
     #[test]
     fn shows_key_by_key() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use super::client::{self, Connection};
-use crate::http::view::Drain;
+use crate::api::Drain;
 
 /// How often the progress is queried.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use anyhow::bail;
 
 use super::client::{self, Connection};
-use crate::http::view::ErasedMessages;
+use crate::api::ErasedMessages;
 
 /// Arguments of `smsc erase`.
 #[derive(Debug, clap::Args)]

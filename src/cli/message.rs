@@ -1,8 +1,8 @@
 //! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it.
 
 use super::client::{self, Connection};
+use crate::api::{Address, Done, Message};
 use crate::domain::visible::is_hidden;
-use crate::http::view::{Address, Done, Message};
 
 /// Arguments of `smsc message`.
 #[derive(Debug, clap::Args)]
@@ -199,7 +199,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::view::{Attempt, Final, Text, Trace};
+    use crate::api::{Attempt, Final, Text, Trace};
 
     fn message() -> Message {
         Message {

@@ -1,7 +1,7 @@
 //! `smsc nodes`: the nodes that share a PostgreSQL store, and what each of them holds.
 
 use super::client::{self, Connection};
-use crate::http::view::{Node, Nodes};
+use crate::api::{Node, Nodes};
 
 /// Arguments of `smsc nodes`.
 #[derive(Debug, clap::Args)]

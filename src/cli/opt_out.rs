@@ -1,7 +1,7 @@
 //! `smsc opt-out`: numbers that want no messages.
 
 use super::client::{self, Client, Connection};
-use crate::http::view::{ChangedOptOut, OptOut, OptOuts};
+use crate::api::{ChangedOptOut, OptOut, OptOuts};
 
 /// Arguments of `smsc opt-out`.
 #[derive(Debug, clap::Args)]

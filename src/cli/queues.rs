@@ -4,7 +4,7 @@ use comfy_table::CellAlignment;
 
 use super::ask::confirm;
 use super::client::{self, Client, Connection};
-use crate::http::view::{Done, Queue, Queues};
+use crate::api::{Done, Queue, Queues};
 
 /// Arguments of `smsc queues`.
 #[derive(Debug, clap::Args)]

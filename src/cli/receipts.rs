@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::client::{self, Client, Connection};
-use crate::http::view::{Message, Unmatched, UnmatchedReceipt};
+use crate::api::{Message, Unmatched, UnmatchedReceipt};
 
 const PATH: &str = "/v1/receipts/unmatched";
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::ask::confirm;
 use super::client::{self, Client, Connection};
 use super::dead_letters::Filter;
-use crate::http::view::{ReplayReport, Replayed};
+use crate::api::{ReplayReport, Replayed};
 
 const PATH: &str = "/v1/messages/replay";
 
@@ -172,7 +172,7 @@ mod tests {
             matched: 3,
             replayed: 2,
             refused: 1,
-            reasons: vec![crate::http::view::RefusedReplay {
+            reasons: vec![crate::api::RefusedReplay {
                 id: "17".to_owned(),
                 reason: "message 17 cannot be sent again: its text was erased".to_owned(),
             }],

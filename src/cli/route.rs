@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::client::{self, Connection};
-use crate::http::view::Explanation;
+use crate::api::Explanation;
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]

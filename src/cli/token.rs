@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::client::{self, Client, Connection};
+use crate::api::{NewToken, Token, Tokens};
 use crate::domain::access::Role;
-use crate::http::view::{NewToken, Token, Tokens};
 
 /// Arguments of `smsc token`.
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::ask::confirm;
 use super::client::{self, Client, Connection};
 use super::diff;
-use crate::http::view::{Changed, Difference, Done, Version, Versions};
+use crate::api::{Changed, Difference, Done, Version, Versions};
 
 /// Arguments of `smsc config`.
 #[derive(Debug, clap::Args)]

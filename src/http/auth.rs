@@ -11,9 +11,9 @@ use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use super::problem::Problem;
-use super::view::Myself;
 use super::{State, peers};
 use crate::actors::control::access::{Access, Bearer};
+use crate::api::Myself;
 use crate::clock;
 use crate::domain::access::Role;
 

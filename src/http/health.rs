@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::State;
 use super::problem::Problem;
-use super::view::{Live, ProblemDetails, Ready};
+use crate::api::{Live, ProblemDetails, Ready};
 use crate::pb::CheckReadiness;
 use actix_web::{HttpResponse, web};
 

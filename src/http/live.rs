@@ -18,8 +18,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::actors::control::access::{Access, Bearer};
 use crate::actors::control::admin::Admin;
+use crate::api::{End, Hello, History};
 use crate::clock;
-use crate::http::view::{End, Hello, History};
 use crate::pb::{CheckReadiness, CollectSnapshots, ListNodes, ListOperators, NodeSnapshot};
 
 pub(super) use events::Kind;

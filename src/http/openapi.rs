@@ -20,7 +20,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
-use super::view::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName};
+use crate::api::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName};
 
 /// Where the document is.
 const DOCUMENT: &str = "/v1/openapi.json";

@@ -8,8 +8,8 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
-use super::view::findings;
 use crate::actors::control::settings::SettingsError;
+use crate::api::findings;
 use crate::config;
 use crate::domain::access::Role;
 use crate::domain::settings::Key;

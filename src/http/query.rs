@@ -5,7 +5,7 @@ use std::str::FromStr;
 use actix_web::{HttpRequest, web};
 
 use super::problem::Problem;
-use super::view::{Scope, Word as _};
+use crate::api::{Scope, Word as _};
 
 /// Entries on a page without `limit`.
 pub(super) const PAGE: u32 = 50;

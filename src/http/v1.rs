@@ -30,8 +30,8 @@ use serde::de::DeserializeOwned;
 use super::State;
 use super::api::{Endpoint, endpoint};
 use super::problem::Problem;
-use super::view::{Done, Word};
 use crate::actors::control::admin::Admin as AdminActor;
+use crate::api::{Done, Word};
 use crate::domain::access::Role;
 use crate::pb::{Commanded, Refusal};
 

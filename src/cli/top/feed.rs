@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
+use crate::api::{Done, Hello, LiveBinds, LiveQueues, Nodes, Operators, Overview};
 use crate::cli::client::{self, Client};
-use crate::http::view::{Done, Hello, LiveBinds, LiveQueues, Nodes, Operators, Overview};
 
 use super::model::Order;
 

@@ -8,8 +8,8 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
 use super::draw::rate;
 use super::model::{Model, Tab};
+use crate::api::{LiveBind, LiveQueue, Node, Operator};
 use crate::cli::client::{ago, ahead, number};
-use crate::http::view::{LiveBind, LiveQueue, Node, Operator};
 
 /// A column: its title and its width; numbers are to the right.
 type Column = (&'static str, Constraint);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::feed::News;
+use crate::api::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators, Overview};
 use crate::cli::client;
-use crate::http::view::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators, Overview};
 
 /// Seconds of the graph.
 const HISTORY: usize = 300;

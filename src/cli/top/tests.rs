@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::http::view::{self, LiveBind, LiveBinds, LiveQueue, LiveQueues};
+use crate::api::{self, LiveBind, LiveBinds, LiveQueue, LiveQueues};
 use crate::pb::{BindSnapshot, BindState, OperatorView, QueueSnapshot};
 
 fn overview(degraded: &[&str]) -> Value {
@@ -20,7 +20,7 @@ fn overview(degraded: &[&str]) -> Value {
 
 fn queue(name: &str, suspended: bool) -> LiveQueue {
     LiveQueue {
-        queue: view::Queue::from(QueueSnapshot {
+        queue: api::Queue::from(QueueSnapshot {
             name: name.to_owned(),
             waiting: 15_230,
             suspended,
@@ -63,16 +63,16 @@ fn model() -> Model {
         }),
         News::Binds(LiveBinds {
             binds: vec![LiveBind {
-                bind: view::Bind::from(bind),
+                bind: api::Bind::from(bind),
                 received_per_second: 3.0,
                 sent_per_second: 812.0,
             }],
             omitted: 0,
         }),
-        News::Operators(view::Operators {
-            operators: vec![view::Operator::from(operator)],
+        News::Operators(api::Operators {
+            operators: vec![api::Operator::from(operator)],
         }),
-        News::Nodes(view::Nodes::default()),
+        News::Nodes(api::Nodes::default()),
     ] {
         model.take(news, Instant::now());
     }
@@ -160,7 +160,7 @@ fn what_is_wrong_is_said_on_top() {
     );
     // What was known stays in sight.
     assert!(text.contains("15,230"), "{text}");
-    let news = News::Nodes(view::Nodes::default());
+    let news = News::Nodes(api::Nodes::default());
     model.take(news, Instant::now() - Duration::from_secs(9));
     assert!(shown(&model, 90, 30).contains("no news for"));
 }

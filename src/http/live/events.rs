@@ -4,7 +4,7 @@ use actix_web::web::Bytes;
 use serde::Serialize;
 
 use super::rates::Measured;
-use crate::http::view::{
+use crate::api::{
     self, Bind, BindCounts, LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, Operators,
     Overview, Queue, Queued, StoreState,
 };
@@ -168,7 +168,7 @@ fn overview(
             waiting: sum(|queue| queue.waiting),
             scheduled: sum(|queue| queue.scheduled),
             in_flight: sum(|queue| queue.in_flight),
-            oldest_at: view::time(oldest.filter(|at| *at > 0).min().unwrap_or_default()),
+            oldest_at: api::time(oldest.filter(|at| *at > 0).min().unwrap_or_default()),
             suspended: sum(|queue| u64::from(queue.suspended)),
         },
         binds: BindCounts {

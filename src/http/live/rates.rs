@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::time::Instant;
 
-use crate::http::view::{Rates, Totals};
+use crate::api::{Rates, Totals};
 use crate::pb::{BindSnapshot, NodeSnapshot, QueueSnapshot};
 
 /// Seconds over which rates of a whole cluster are measured: counters of other nodes come with their

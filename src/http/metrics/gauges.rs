@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::http::view::bind_state;
+use crate::api::bind_state;
 use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, QueueSnapshot, ThrottleSnapshot};
 
 /// Kinds of the exposition format.

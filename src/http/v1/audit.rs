@@ -3,10 +3,10 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::ask;
+use crate::api::Audit;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::Audit;
 use crate::pb::ListAudit;
 
 /// A page of the audit log, newest first.

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body};
+use crate::api::{Balance, TopUps, ToppedUp};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Balance, TopUps, ToppedUp};
 use crate::pb::{AddCredits, ListTopUps, ReadBalance};
 
 /// Longest reference, in characters.

@@ -3,10 +3,10 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::ask;
+use crate::api::{Bind, Binds};
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Bind, Binds};
 use crate::pb::ListBinds;
 
 /// Every SMPP session, inbound and outbound, of this node.

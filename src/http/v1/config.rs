@@ -8,15 +8,14 @@ use super::settings::{change, object};
 use super::tags::tagged;
 use crate::actors::control::admin::{CompareFile, ReadSettings, ReadVersions, Reseal};
 use crate::actors::control::settings::ConfigChange;
+use crate::api::{Changed, Configuration, Difference, Done, ResourceChange, Version, Versions};
 use crate::config;
 use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::auth::who;
+use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{
-    Changed, Configuration, Difference, Done, ResourceChange, Version, Versions,
-};
 
 /// Versions that are listed unless the query says otherwise.
 const LISTED: u32 = 50;
@@ -33,7 +32,7 @@ pub(in crate::http) async fn read(
     Query::read(&request, &[])?;
     let read = ask(&state, ReadSettings).await??;
     let version = read.settings.version;
-    let shown = Configuration::new(&read.settings, read.applied, read.trouble);
+    let shown = configured::configuration(&read.settings, read.applied, read.trouble);
     Ok(tagged(HttpResponse::Ok(), version).json(shown))
 }
 
@@ -109,7 +108,7 @@ pub(in crate::http) async fn versions(
     Ok(HttpResponse::Ok().json(Versions {
         versions: versions
             .into_iter()
-            .map(|one| Version::new(one, ResourceChange::head))
+            .map(|one| configured::version(one, ResourceChange::head))
             .collect(),
     }))
 }
@@ -135,7 +134,7 @@ pub(in crate::http) async fn version(
             "there is no version {number}; GET /v1/config/versions lists them"
         ))
     })?;
-    Ok(HttpResponse::Ok().json(Version::new(found, ResourceChange::new)))
+    Ok(HttpResponse::Ok().json(configured::version(found, ResourceChange::new)))
 }
 
 /// Creates a new version with the content of an old one.

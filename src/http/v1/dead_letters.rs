@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::messages::{message_id, state_of};
 use super::{ask, body};
+use crate::api::{Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::address::normalise;
 use crate::domain::{command_status, state as states};
@@ -15,7 +16,6 @@ use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, moment};
-use crate::http::view::{Messages, ReplayReport, Replayed, StateName};
 use crate::pb;
 use crate::pb::{ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages};
 

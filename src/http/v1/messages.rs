@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::{ask, body, done, verb};
 use crate::actors::receipts::shown_id;
+use crate::api::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::domain::access::Role;
 use crate::domain::address::normalise;
 use crate::domain::state as states;
@@ -16,7 +17,6 @@ use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{ask, body};
+use crate::api::Drain;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::Drain;
 use crate::pb::CommandDrain;
 use crate::pb::command_drain::Verb;
 use crate::telemetry::logs;

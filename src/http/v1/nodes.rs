@@ -3,10 +3,10 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::ask;
+use crate::api::Nodes;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::Nodes;
 use crate::pb::ListNodes;
 
 /// The nodes that share the store, and what each of them owns.

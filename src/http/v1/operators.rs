@@ -8,12 +8,13 @@ use super::tags::tagged;
 use super::{ask, done, verb};
 use crate::actors::control::admin::ReadSettings;
 use crate::actors::control::settings::Settings;
+use crate::api::{Done, Operator, OperatorVerb, Operators, Scope};
 use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::auth::who;
+use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Done, Operator, OperatorVerb, Operators, Resource, Scope};
 use crate::pb::bind_command::Verb;
 use crate::pb::{CommandOperator, ListOperators, OperatorView};
 
@@ -74,7 +75,7 @@ fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
         .iter()
         .filter(|setting| setting.key.kind == Kind::Operator)
         .map(|setting| {
-            let resource = Resource::new(setting);
+            let resource = configured::resource(setting);
             match live.remove(&setting.key.name) {
                 Some(operator) => operator.with(resource),
                 None => Operator::disabled(resource),

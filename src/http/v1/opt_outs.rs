@@ -4,11 +4,11 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::ask;
 use super::subscribers::digits;
+use crate::api::{ChangedOptOut, OptOuts};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{ChangedOptOut, OptOuts};
 use crate::pb::{ChangeOptOut, ListOptOuts};
 
 /// A page of the opt-out lists, newest first.

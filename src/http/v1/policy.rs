@@ -6,10 +6,10 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::settings;
 use super::tags::tagged;
+use crate::api::{AddressLists, Changed, Limits, Policies, Resource};
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::problem::Problem;
-use crate::http::view::{AddressLists, Changed, Limits, Policies, Resource};
 
 /// The four operations on the resources of one kind.
 macro_rules! resources {

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body, done, verb};
+use crate::api::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, moment};
-use crate::http::view::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandQueue, ListQueues, MoveMessages};
 

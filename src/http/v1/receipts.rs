@@ -6,11 +6,11 @@ use utoipa::ToSchema;
 
 use super::messages::message_id;
 use super::{ask, body};
+use crate::api::{Message, Unmatched};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Message, Unmatched};
 use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt};
 
 /// A page of receipts that match no message, newest first.

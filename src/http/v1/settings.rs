@@ -10,12 +10,13 @@ use super::tags::{condition, tagged};
 use crate::actors::control::admin::{ChangeSettings, ReadSettings};
 use crate::actors::control::settings::{ConfigChange, Setting};
 use crate::actors::routing::explain::ExplainRoute;
+use crate::api::{Accounts, Changed, Explanation, Rate, Resource, Routes};
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::auth::who;
+use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{Accounts, Changed, Explanation, Rate, Resource, Routes};
 
 /// Every account.
 #[utoipa::path(get, path = "/v1/accounts", tag = "configuration",
@@ -272,7 +273,10 @@ pub(super) async fn list(
     Query::read(request, &[])?;
     let settings = ask(state, ReadSettings).await??.settings;
     let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
-    Ok((settings.version, of_kind.map(Resource::new).collect()))
+    Ok((
+        settings.version,
+        of_kind.map(configured::resource).collect(),
+    ))
 }
 
 /// One resource as the store has it, or an answer that there is none.
@@ -294,12 +298,12 @@ pub(super) async fn one(
     key: Key,
 ) -> Result<HttpResponse, Problem> {
     let setting = find(request, state, &key).await?;
-    Ok(tagged(HttpResponse::Ok(), setting.version).json(Resource::new(&setting)))
+    Ok(tagged(HttpResponse::Ok(), setting.version).json(configured::resource(&setting)))
 }
 
 async fn rate(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
     let setting = find(request, state, &key).await?;
-    let settings = Resource::new(&setting).settings;
+    let settings = configured::resource(&setting).settings;
     let rate = Rate {
         rate: settings["rate"].as_f64(),
         burst: settings["burst"]
@@ -397,5 +401,5 @@ pub(super) async fn change(
         false => HttpResponse::Ok(),
     };
     let tag = changed.tag;
-    Ok(tagged(answer, tag).json(Changed::new(changed, own)))
+    Ok(tagged(answer, tag).json(configured::changed(changed, own)))
 }

@@ -3,12 +3,12 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::ask;
+use crate::api::ErasedMessages;
 use crate::domain::address::{is_digits, normalise};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::ErasedMessages;
 use crate::pb::EraseSubscriber;
 
 /// Digits of the longest number (E.164 has 15, some networks add a prefix).

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body};
+use crate::api::{NewToken, RoleName, Tokens, Word};
 use crate::clock;
 use crate::domain::moment;
 use crate::http::State;
@@ -12,7 +13,6 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::{NewToken, RoleName, Tokens, Word};
 use crate::pb::{AddToken, ListTokens, RemoveToken};
 
 /// Longest name.

@@ -2,10 +2,10 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 
+use crate::api::Myself;
 use crate::http::auth::myself;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::view::Myself;
 
 /// The name and role of the token of this request.
 #[utoipa::path(get, path = "/v1/self", tag = "access",

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{RoleName, time};
-use crate::domain::id;
-use crate::pb;
+use smsc_domain::id;
+use smsc_proto as pb;
 
 /// `GET /v1/tokens`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

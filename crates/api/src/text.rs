@@ -1,18 +1,18 @@
 //! The text of a message for people: only shown when it is asked for.
 
-use crate::content;
-use crate::pb::Message;
+use smsc_content as content;
+use smsc_proto::Message;
 
 /// The octets of a message, and its text if the data coding defines one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// `None` when the octets are no text, or none that can be read.
     pub text: Option<String>,
     pub octets: String,
 }
 
 /// The payload of a message, for people.
-pub(super) fn of(message: &Message) -> Text {
+pub(crate) fn of(message: &Message) -> Text {
     let payload = content::payload(message);
     Text {
         text: content::text_of(message),

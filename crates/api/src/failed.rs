@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time;
-use crate::domain::address::printable;
-use crate::domain::state;
-use crate::pb;
+use smsc_domain::address::printable;
+use smsc_domain::state;
+use smsc_proto as pb;
 
 /// `GET /v1/receipts/unmatched`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -78,7 +78,7 @@ pub struct RefusedReplay {
 // === impl ReplayReport ===
 
 impl ReplayReport {
-    pub(crate) fn new(report: pb::ReplayReport, dry_run: bool) -> Self {
+    pub fn new(report: pb::ReplayReport, dry_run: bool) -> Self {
         Self {
             dry_run,
             matched: report.matched,

@@ -96,7 +96,7 @@ words! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::state;
+    use smsc_domain::state;
 
     #[test]
     fn the_states_are_those_of_the_standard() {

@@ -11,6 +11,7 @@ mod message;
 mod nodes;
 mod opt_outs;
 mod settings;
+mod text;
 mod words;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub use live::{
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
-pub(crate) use settings::findings;
+pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
     FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
@@ -34,7 +35,7 @@ pub use settings::{
 };
 pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word};
 
-use crate::pb;
+use smsc_proto as pb;
 
 /// `GET /v1/queues`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -403,7 +404,7 @@ impl Operator {
 }
 
 /// The name of a bind's state in the API and in metrics.
-pub(crate) fn bind_state(state: pb::BindState) -> &'static str {
+pub fn bind_state(state: pb::BindState) -> &'static str {
     match state {
         pb::BindState::Unspecified | pb::BindState::Connecting => "connecting",
         pb::BindState::Binding => "binding",
@@ -415,7 +416,7 @@ pub(crate) fn bind_state(state: pb::BindState) -> &'static str {
 }
 
 /// Unix milliseconds as RFC 3339, `None` for 0 (never) and for times beyond the calendar.
-pub(super) fn time(ms: i64) -> Option<String> {
+pub fn time(ms: i64) -> Option<String> {
     if ms == 0 {
         return None;
     }

@@ -4,11 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::time;
-use crate::actors::control::settings as live;
-use crate::actors::routing::explain;
-use crate::config;
-use crate::domain::settings::{Change, Key, Kind};
+use smsc_config as config;
+use smsc_domain::settings::{Change, Key};
 
 /// `GET /v1/accounts`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -231,49 +228,6 @@ pub struct Target {
 
 // === conversions ===
 
-impl Resource {
-    pub fn new(setting: &live::Setting) -> Self {
-        Self {
-            name: setting.key.name.clone(),
-            version: setting.version,
-            settings: config::shown(setting.key.kind, &setting.body),
-        }
-    }
-}
-
-impl Configuration {
-    pub fn new(settings: &live::Settings, applied: u64, trouble: Option<String>) -> Self {
-        let of = |kind: Kind| {
-            let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
-            of_kind
-                .map(|one| config::shown(kind, &one.body))
-                .collect::<Vec<Value>>()
-        };
-        Self {
-            version: settings.version,
-            applied,
-            trouble,
-            accounts: of(Kind::Account),
-            operators: of(Kind::Operator),
-            routes: of(Kind::Route),
-            lists: of(Kind::List),
-            limits: of(Kind::Limit),
-            policies: of(Kind::Policy),
-        }
-    }
-}
-
-impl Changed {
-    /// `own`: the requested resource, whose keys are named without it.
-    pub fn new(changed: live::Changed, own: Option<&Key>) -> Self {
-        Self {
-            version: changed.version,
-            changes: changed.changes.iter().map(ResourceChange::new).collect(),
-            warnings: findings(&changed.warnings, own),
-        }
-    }
-}
-
 impl ResourceChange {
     pub fn new(change: &Change) -> Self {
         Self {
@@ -299,81 +253,8 @@ impl ResourceChange {
     }
 }
 
-impl Version {
-    pub fn new(version: live::SettingsVersion, change: fn(&Change) -> ResourceChange) -> Self {
-        Self {
-            version: version.version,
-            at: time(version.at),
-            who: version.who,
-            what: version.what,
-            changes: version.changes.iter().map(change).collect(),
-        }
-    }
-}
-
-impl From<live::Comparison> for Difference {
-    fn from(comparison: live::Comparison) -> Self {
-        Self {
-            version: comparison.version,
-            file: comparison.file,
-            compared: comparison.compared,
-            changes: comparison.changes.iter().map(ResourceChange::new).collect(),
-        }
-    }
-}
-
-impl From<explain::Explanation> for Explanation {
-    fn from(from: explain::Explanation) -> Self {
-        let considered = |list: Vec<explain::Considered>| {
-            list.into_iter()
-                .map(|one| Considered {
-                    name: one.key,
-                    route: one.route,
-                    why: one.why,
-                })
-                .collect::<Vec<_>>()
-        };
-        Self {
-            goes_to: match &from.mobile_originated_to {
-                Some(account) if !from.operator.is_empty() => vec![account.clone()],
-                _ => from
-                    .targets
-                    .iter()
-                    .filter(|target| target.chance > 0.0)
-                    .map(|target| target.target.clone())
-                    .collect(),
-            },
-            to: from.to,
-            from: from.from,
-            account: from.account,
-            operator: Some(from.operator).filter(|operator| !operator.is_empty()),
-            network: Some(from.network).filter(|network| !network.is_empty()),
-            looked_up: from.looked_up,
-            account_is_known: from.account_is_known,
-            matching: considered(from.matching),
-            not_matching: considered(from.not_matching),
-            others: from.others as u64,
-            targets: from
-                .targets
-                .into_iter()
-                .map(|target| Target {
-                    step: target.step as u64,
-                    target: target.target,
-                    weight: target.weight,
-                    available: target.available,
-                    state: target.state,
-                    chance: target.chance,
-                })
-                .collect(),
-            mobile_originated_to: from.mobile_originated_to,
-            no_route_status: crate::domain::command_status::name(from.no_route_status)
-                .map_or_else(|| format!("{:#x}", from.no_route_status), str::to_owned),
-        }
-    }
-}
-
 /// What is wrong, by key.
-pub(crate) fn findings(problems: &[config::Problem], own: Option<&Key>) -> Vec<Finding> {
+pub fn findings(problems: &[config::Problem], own: Option<&Key>) -> Vec<Finding> {
     let prefix = own.map(|key| format!("{key}."));
     problems
         .iter()

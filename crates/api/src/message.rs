@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time;
-use crate::content;
-use crate::domain::address::printable;
-use crate::domain::{bind, command_status, state};
-use crate::http::text;
-use crate::pb::message_view::Stage;
-use crate::pb::{self, Kind};
+use crate::text;
+use smsc_content as content;
+use smsc_domain::address::printable;
+use smsc_domain::{bind, command_status, state};
+use smsc_proto as pb;
+use smsc_proto::Kind;
+use smsc_proto::message_view::Stage;
 
 /// `GET /v1/messages`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -192,7 +193,7 @@ pub struct Text {
 
 impl Message {
     /// The view of a message; its text only on request.
-    pub(crate) fn new(view: pb::MessageView, with_text: bool) -> Self {
+    pub fn new(view: pb::MessageView, with_text: bool) -> Self {
         let stage = view.stage();
         let state = state::name(view.state.to_le_bytes()[0]).to_owned();
         let message = view.message.unwrap_or_default();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time;
-use crate::pb;
+use smsc_proto as pb;
 
 /// `GET /v1/nodes`: empty with the embedded store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]

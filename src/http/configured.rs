@@ -1,0 +1,131 @@
+//! The configuration of the store, and explanations of routes, as the admin API shows them: from what
+//! actors answer to the JSON of [`crate::api`].
+
+use serde_json::Value;
+
+use crate::actors::control::settings as live;
+use crate::actors::routing::explain;
+use crate::api::{
+    Changed, Configuration, Considered, Difference, Explanation, Resource, ResourceChange, Target,
+    Version, findings, time,
+};
+use crate::config;
+use crate::domain::settings::{Change, Key, Kind};
+
+/// One resource.
+pub(super) fn resource(setting: &live::Setting) -> Resource {
+    Resource {
+        name: setting.key.name.clone(),
+        version: setting.version,
+        settings: config::shown(setting.key.kind, &setting.body),
+    }
+}
+
+/// All resources, and how far this node is.
+pub(super) fn configuration(
+    settings: &live::Settings,
+    applied: u64,
+    trouble: Option<String>,
+) -> Configuration {
+    let of = |kind: Kind| {
+        let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
+        of_kind
+            .map(|one| config::shown(kind, &one.body))
+            .collect::<Vec<Value>>()
+    };
+    Configuration {
+        version: settings.version,
+        applied,
+        trouble,
+        accounts: of(Kind::Account),
+        operators: of(Kind::Operator),
+        routes: of(Kind::Route),
+        lists: of(Kind::List),
+        limits: of(Kind::Limit),
+        policies: of(Kind::Policy),
+    }
+}
+
+/// `own`: the requested resource, whose keys are named without it.
+pub(super) fn changed(changed: live::Changed, own: Option<&Key>) -> Changed {
+    Changed {
+        version: changed.version,
+        changes: changed.changes.iter().map(ResourceChange::new).collect(),
+        warnings: findings(&changed.warnings, own),
+    }
+}
+
+/// A version, with its changes as `change` shows each.
+pub(super) fn version(
+    version: live::SettingsVersion,
+    change: fn(&Change) -> ResourceChange,
+) -> Version {
+    Version {
+        version: version.version,
+        at: time(version.at),
+        who: version.who,
+        what: version.what,
+        changes: version.changes.iter().map(change).collect(),
+    }
+}
+
+impl From<live::Comparison> for Difference {
+    fn from(comparison: live::Comparison) -> Self {
+        Self {
+            version: comparison.version,
+            file: comparison.file,
+            compared: comparison.compared,
+            changes: comparison.changes.iter().map(ResourceChange::new).collect(),
+        }
+    }
+}
+
+impl From<explain::Explanation> for Explanation {
+    fn from(from: explain::Explanation) -> Self {
+        let considered = |list: Vec<explain::Considered>| {
+            list.into_iter()
+                .map(|one| Considered {
+                    name: one.key,
+                    route: one.route,
+                    why: one.why,
+                })
+                .collect::<Vec<_>>()
+        };
+        Self {
+            goes_to: match &from.mobile_originated_to {
+                Some(account) if !from.operator.is_empty() => vec![account.clone()],
+                _ => from
+                    .targets
+                    .iter()
+                    .filter(|target| target.chance > 0.0)
+                    .map(|target| target.target.clone())
+                    .collect(),
+            },
+            to: from.to,
+            from: from.from,
+            account: from.account,
+            operator: Some(from.operator).filter(|operator| !operator.is_empty()),
+            network: Some(from.network).filter(|network| !network.is_empty()),
+            looked_up: from.looked_up,
+            account_is_known: from.account_is_known,
+            matching: considered(from.matching),
+            not_matching: considered(from.not_matching),
+            others: from.others as u64,
+            targets: from
+                .targets
+                .into_iter()
+                .map(|target| Target {
+                    step: target.step as u64,
+                    target: target.target,
+                    weight: target.weight,
+                    available: target.available,
+                    state: target.state,
+                    chance: target.chance,
+                })
+                .collect(),
+            mobile_originated_to: from.mobile_originated_to,
+            no_route_status: smsc_domain::command_status::name(from.no_route_status)
+                .map_or_else(|| format!("{:#x}", from.no_route_status), str::to_owned),
+        }
+    }
+}
