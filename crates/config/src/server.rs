@@ -86,7 +86,7 @@ choice! {
     pub enum BindRefusals {
         /// Always ESME_RINVPASWD, so that clients cannot find out which accounts exist.
         Uniform = "uniform",
-        /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for an address that it may not come from, ESME_RINVPASWD for a wrong password.
+        /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for an address or a certificate that it may not use, ESME_RINVPASWD for a wrong password.
         Exact = "exact",
     }
 }
