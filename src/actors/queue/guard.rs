@@ -1,23 +1,26 @@
 //! What stands between a queue and an operator that is away, fails or is sent too much: patience, a
 //! circuit breaker, and a slower pace.
 //!
-//! Part of the queue's actor; the rules are in `domain::{presence, breaker, backoff}`. Breaker and
-//! pace are those of this node. What new messages need to know of it is put into the port's
-//! [`TargetHealth`](crate::actors::context::target_health::TargetHealth); a queue whose operator has none of it
-//! set pays a comparison per grant.
+//! Used by the actions that grant and settle, and by the timer; the rules are in
+//! `domain::{presence, breaker, backoff}`. Breaker and pace are those of this node. Keeps true that what new
+//! messages need to know of the operator is in the port's
+//! [`TargetHealth`](crate::actors::context::target_health::TargetHealth). A queue whose operator has none of it set
+//! pays a comparison per grant.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Queue;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Plan;
+use crate::actors::context::ports::QueuePort;
 use crate::actors::context::target_health::Availability;
 use crate::config::Operator;
 use crate::domain::backoff::{Backoff, Refusal};
 use crate::domain::breaker::{Breaker, Limits, Stand};
 use crate::domain::presence::{Patience, Presence};
-use crate::domain::retry::Class;
+use crate::domain::retry::{Class, RetryPolicy};
 use crate::pb::Failed;
 use crate::pb::failed::Why;
 use crate::smpp::CommandStatus;
@@ -28,11 +31,24 @@ const PROBES: u32 = 3;
 /// What the queue remembers of its operator.
 pub(super) struct Guard {
     presence: Presence,
-    pub(super) breaker: Breaker,
+    breaker: Breaker,
     backoff: Backoff,
-    /// As it was last told.
+    /// The breaker as it was last told.
     stand: Stand,
+    /// How often it has opened.
     opened: u64,
+    /// Since when nothing goes out although there is another way.
+    unserved_since: Option<Instant>,
+}
+
+/// What of a queue its guard looks at.
+pub(super) struct Load {
+    /// Messages that wait for their time.
+    pub(super) scheduled: usize,
+    /// Something is in its lists, or with sessions.
+    pub(super) is_busy: bool,
+    /// Messages that were handed out altogether.
+    pub(super) granted: u64,
 }
 
 /// How an attempt went, as far as a breaker cares.
@@ -47,9 +63,9 @@ pub(super) enum Went {
 
 /// What may be granted now.
 pub(super) struct Quota {
-    pub left: u32,
+    pub(super) left: u32,
     /// They try whether the operator works again.
-    pub probing: bool,
+    pub(super) probing: bool,
 }
 
 // === impl Guard ===
@@ -62,7 +78,14 @@ impl Guard {
             backoff: Backoff::default(),
             stand: Stand::Closed,
             opened: 0,
+            unserved_since: None,
         }
+    }
+
+    /// The lists are read anew: what was under way tells the breaker nothing.
+    pub(super) fn begin_again(&mut self) {
+        self.breaker.forget_calls();
+        self.unserved_since = None;
     }
 
     /// Closed, open or half open; empty without a breaker.
@@ -84,111 +107,133 @@ impl Guard {
     pub(super) fn pace(&self) -> Option<f64> {
         self.backoff.rate()
     }
-}
 
-// === impl Queue ===
+    // --- how the operator stands
 
-impl Queue {
     /// Looks after the operator, and tells routes how it stands. Called by the timer and whenever
     /// sessions come or go.
-    pub(super) fn watch_target(&mut self) {
-        let plan = self.node.plan();
-        let bound = self.port.bound.load(Ordering::Relaxed).max(1);
-        let Some(operator) = plan.operator(self.port.id) else {
-            let account = plan.account_by_id(self.port.id);
+    pub(super) fn watch(&mut self, node: &NodeContext, port: &QueuePort, load: &Load) {
+        let plan = node.plan();
+        let bound = f64::from(port.bound.load(Ordering::Relaxed).max(1));
+        let health = &port.target_health;
+        let Some(operator) = plan.operator(port.id) else {
+            let account = plan.account_by_id(port.id);
             let capacity = account.map_or(f64::INFINITY, |account| {
-                f64::from(account.config.window) * f64::from(bound)
+                f64::from(account.config.window) * bound
             });
-            self.port
-                .target_health
-                .set_load(self.scheduled.len() as u64, capacity);
-            self.port
-                .target_health
-                .set(Availability::WhileServed, false);
+            health.set_load(load.scheduled as u64, capacity);
+            health.set(Availability::WhileServed, false);
             return;
         };
         let config = &operator.config;
         let now = Instant::now().into_std();
-        self.guard.breaker.configure(limits_of(config));
+        self.breaker.configure(limits_of(config));
         if !config.adaptive {
-            self.guard.backoff.forget();
-        } else if self
-            .guard
-            .backoff
-            .tick(now, self.counters.granted, config.rate)
-        {
-            tracing::info!(queue = %self.port.name, "the operator is sent to at full speed again");
+            self.backoff.forget();
+        } else if self.backoff.tick(now, load.granted, config.rate) {
+            tracing::info!(queue = %port.name, "the operator is sent to at full speed again");
         }
-        let window = f64::from(config.window) * f64::from(bound);
-        let capacity = self.guard.pace().or(config.rate).unwrap_or(window);
-        self.port
-            .target_health
-            .set_load(self.scheduled.len() as u64, capacity);
+        let window = f64::from(config.window) * bound;
+        let capacity = self.pace().or(config.rate).unwrap_or(window);
+        health.set_load(load.scheduled as u64, capacity);
         let patience = Patience {
             failover_after: config.failover_after,
             failback_after: config.failback_after,
         };
-        self.tell_breaker(now);
-        let served = self.node.is_served(&self.port);
+        self.tell_breaker(now, &port.name);
+        let served = node.is_served(port);
         // Also while nothing depends on it: patience may come with a reload.
-        let there = self.guard.presence.see(served, now, patience);
-        if patience.is_none() && !self.guard.breaker.is_on() {
-            self.port
-                .target_health
-                .set(Availability::WhileServed, false);
+        let there = self.presence.see(served, now, patience);
+        if patience.is_none() && !self.breaker.is_on() {
+            health.set(Availability::WhileServed, false);
             return;
         }
-        let lets = match self.guard.stand {
+        let lets = match self.stand {
             Stand::Closed => true,
             Stand::Open => false,
             // What waits already tries first.
-            Stand::HalfOpen => !self.has_something_to_send(),
+            Stand::HalfOpen => !load.is_busy,
         };
-        let bound_here = self.port.is_bound();
-        let elsewhere = self.node.local_lease.is_shared()
-            && self
-                .node
-                .local_lease
-                .cluster_view()
-                .lets(self.port.id, self.node.ids.node());
+        let bound_here = port.is_bound();
+        let elsewhere = node.local_lease.is_shared()
+            && (node.local_lease.cluster_view()).lets(port.id, node.ids.node());
         let availability = match there && (!served || (bound_here && lets) || elsewhere) {
             true => Availability::Available,
             false => Availability::Unavailable,
         };
-        self.port
-            .target_health
-            .set(availability, bound_here && !lets);
+        health.set(availability, bound_here && !lets);
     }
 
-    /// Whether what waits here goes out, now or as soon as there are tokens and credit.
-    pub(super) fn sends(&self) -> bool {
-        match self.port.target_health.availability() {
-            Availability::WhileServed => self.node.available(self.port.id),
+    /// Whether what waits goes out, now or as soon as there are tokens and credit.
+    pub(super) fn sends(&self, node: &NodeContext, port: &QueuePort) -> bool {
+        match port.target_health.availability() {
+            Availability::WhileServed => node.available(port.id),
             Availability::Available | Availability::Unavailable => {
-                !self.port.suspended.load(Ordering::Relaxed)
-                    && self.node.is_served(&self.port)
-                    && self.guard.breaker.room(Instant::now().into_std()) > 0
+                !port.suspended.load(Ordering::Relaxed)
+                    && node.is_served(port)
+                    && self.breaker.room(Instant::now().into_std()) > 0
             }
         }
     }
 
-    /// What may be granted now, apart from tokens and credit.
-    pub(super) fn quota(&mut self) -> Quota {
+    /// Says so in the log when the breaker stands otherwise than before.
+    fn tell_breaker(&mut self, now: std::time::Instant, queue: &str) {
+        let stand = self.breaker.stand(now);
+        if stand == self.stand {
+            return;
+        }
+        match stand {
+            Stand::Open => {
+                self.opened += 1;
+                tracing::warn!(%queue, "the breaker opens: the operator fails and is left alone for a while");
+            }
+            Stand::HalfOpen => {
+                tracing::info!(%queue, "the breaker is half open: a few messages try")
+            }
+            Stand::Closed => tracing::info!(%queue, "the breaker closes: the operator works"),
+        }
+        self.stand = stand;
+    }
+
+    // --- how long nothing goes out
+
+    /// For how long nothing goes out, counted from the first call.
+    pub(super) fn unserved_for(&mut self) -> Duration {
+        let since = self.unserved_since.get_or_insert_with(Instant::now);
+        since.elapsed()
+    }
+
+    pub(super) fn is_served_again(&mut self) {
+        self.unserved_since = None;
+    }
+
+    /// Nothing that waits can go elsewhere: it is looked at again after as long a time.
+    pub(super) fn count_unserved_anew(&mut self) {
+        self.unserved_since = Some(Instant::now());
+    }
+
+    pub(super) fn is_breaker_open(&self) -> bool {
+        self.breaker.is_open()
+    }
+
+    // --- grants and what came of them
+
+    /// What may be granted now, apart from tokens and credit: of so many.
+    pub(super) fn quota(&mut self, room: u32) -> Quota {
         let mut quota = Quota {
-            left: self.room_for_unwritten(),
+            left: room,
             probing: false,
         };
-        let guard = &mut self.guard;
         // Nearly always both are so, and the time need not be asked for.
-        if !guard.breaker.is_open() && guard.pace().is_none() {
+        if !self.breaker.is_open() && self.pace().is_none() {
             return quota;
         }
         let now = Instant::now().into_std();
-        if guard.breaker.is_open() {
+        if self.breaker.is_open() {
             quota.probing = true;
-            quota.left = quota.left.min(guard.breaker.room(now));
+            quota.left = quota.left.min(self.breaker.room(now));
         }
-        if let Some(allowed) = guard.backoff.allowance(now) {
+        if let Some(allowed) = self.backoff.allowance(now) {
             quota.left = quota.left.min(allowed);
         }
         quota
@@ -196,57 +241,48 @@ impl Queue {
 
     /// So many of a quota were granted.
     pub(super) fn spent(&mut self, quota: &Quota, granted: u32) {
-        self.guard.backoff.spend(granted);
+        self.backoff.spend(granted);
         if quota.probing {
             let now = Instant::now().into_std();
             (0..granted).for_each(|_| {
-                self.guard.breaker.admit(now);
+                self.breaker.admit(now);
             });
         }
     }
 
-    /// An attempt has ended. `probe`: it was made to try.
-    pub(super) fn went(&mut self, probe: bool, how: Went) {
-        if !self.guard.breaker.is_on() {
+    /// Whether it matters how attempts go.
+    pub(super) fn is_watching(&self) -> bool {
+        self.breaker.is_on()
+    }
+
+    /// An attempt of this queue has ended. `probe`: it was made to try.
+    pub(super) fn went(&mut self, probe: bool, how: Went, queue: &str) {
+        if !self.breaker.is_on() {
             return;
         }
         // What was under way when it opened says nothing new.
-        if self.guard.breaker.is_open() && !probe {
+        if self.breaker.is_open() && !probe {
             return;
         }
         let now = Instant::now().into_std();
         match how {
-            Went::Well => self.guard.breaker.succeeded(now),
-            Went::Badly => drop(self.guard.breaker.failed(now)),
-            Went::Unseen => self.guard.breaker.abandoned(),
+            Went::Well => self.breaker.succeeded(now),
+            Went::Badly => drop(self.breaker.failed(now)),
+            Went::Unseen => self.breaker.abandoned(),
         }
-        self.tell_breaker(now);
+        self.tell_breaker(now, queue);
     }
 
-    /// What a failure says about the operator.
-    pub(super) fn verdict(&self, failure: &Failed) -> Went {
-        match failure.why() {
-            Why::NotSent => Went::Unseen,
-            // A lost bind has its own way of being away.
-            Why::Unknown if failure.lost => Went::Unseen,
-            Why::Unknown => Went::Badly,
-            Why::Status => match self
-                .node
-                .plan()
-                .retry_of(self.port.id)
-                .class(failure.status)
-            {
-                Class::Temporary => Went::Badly,
-                Class::Permanent => Went::Well,
-                Class::Throttled => Went::Unseen,
-            },
-        }
-    }
-
-    /// The operator says that it is sent too much; whether its pace is adapted to that.
-    pub(super) fn slow_down(&mut self, status: u32) -> bool {
-        let plan = self.node.plan();
-        let Some(operator) = plan.operator(self.port.id) else {
+    /// The operator says that it is sent too much; whether its pace is adapted to that. `sent`: messages
+    /// altogether.
+    pub(super) fn slow_down(
+        &mut self,
+        plan: &Plan,
+        port: &QueuePort,
+        status: u32,
+        sent: u64,
+    ) -> bool {
+        let Some(operator) = plan.operator(port.id) else {
             return false;
         };
         if !operator.config.adaptive {
@@ -257,38 +293,32 @@ impl Queue {
             _ => Refusal::Doubtful,
         };
         let now = Instant::now().into_std();
-        let is_first = self.guard.pace().is_none();
-        let sent = self.counters.granted;
-        let backoff = &mut self.guard.backoff;
+        let is_first = self.pace().is_none();
+        let backoff = &mut self.backoff;
         if backoff.refused(now, sent, operator.config.rate, refusal) && is_first {
             let rate = backoff.rate().unwrap_or_default();
-            tracing::warn!(queue = %self.port.name, rate, "the operator throttles: it is sent to slower");
+            tracing::warn!(queue = %port.name, rate, "the operator throttles: it is sent to slower");
         }
         true
     }
+}
 
-    fn has_something_to_send(&self) -> bool {
-        !self.lists.is_empty() || !self.held.is_empty()
-    }
+// === impl Went ===
 
-    /// Says so in the log when the breaker stands otherwise than before.
-    fn tell_breaker(&mut self, now: std::time::Instant) {
-        let stand = self.guard.breaker.stand(now);
-        if stand == self.guard.stand {
-            return;
+impl Went {
+    /// What a failure says about the operator, whose refusals mean what `retry` says.
+    pub(super) fn by(failure: &Failed, retry: &RetryPolicy) -> Self {
+        match failure.why() {
+            Why::NotSent => Self::Unseen,
+            // A lost bind has its own way of being away.
+            Why::Unknown if failure.lost => Self::Unseen,
+            Why::Unknown => Self::Badly,
+            Why::Status => match retry.class(failure.status) {
+                Class::Temporary => Self::Badly,
+                Class::Permanent => Self::Well,
+                Class::Throttled => Self::Unseen,
+            },
         }
-        let queue = &self.port.name;
-        match stand {
-            Stand::Open => {
-                self.guard.opened += 1;
-                tracing::warn!(%queue, "the breaker opens: the operator fails and is left alone for a while");
-            }
-            Stand::HalfOpen => {
-                tracing::info!(%queue, "the breaker is half open: a few messages try")
-            }
-            Stand::Closed => tracing::info!(%queue, "the breaker closes: the operator works"),
-        }
-        self.guard.stand = stand;
     }
 }
 

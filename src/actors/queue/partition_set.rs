@@ -1,17 +1,11 @@
-//! Sets of partitions, and which of them are on their way to another node.
-
-use tokio::sync::oneshot;
-
-/// Partitions on their way out.
-#[derive(Default)]
-pub(super) struct Leaving {
-    pub(super) parts: Parts,
-    pub(super) waiters: Vec<(Parts, oneshot::Sender<()>)>,
-}
+//! A set of partitions of one queue.
+//!
+//! Used by the parts that ask of each item whether it is meant; it is a word of bits, so that this costs
+//! next to nothing.
 
 /// A set of partitions.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts(pub(super) u64);
+pub(super) struct Parts(u64);
 
 // === impl Parts ===
 
@@ -29,15 +23,16 @@ impl Parts {
         self.0 |= others.0;
     }
 
+    pub(super) fn remove(&mut self, others: Self) {
+        self.0 &= !others.0;
+    }
+
+    /// Whether both have one in common.
+    pub(super) fn meets(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
     pub(super) fn has(self, part: u8) -> bool {
         self.0 & Self::bit(part) != 0
-    }
-}
-
-// === impl Leaving ===
-
-impl Leaving {
-    pub(super) fn has(&self, part: u8) -> bool {
-        self.parts.has(part)
     }
 }

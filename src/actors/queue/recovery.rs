@@ -1,286 +1,197 @@
-//! Starting with what the store holds, and starting again after a failure.
+//! What the lists of a queue know of the store: whether they have to be read from it, what arrives while
+//! they are, and what was in it when they were read.
+//!
+//! Used by the actor and the action that reads. Keeps true that nothing is granted before the store is read
+//! and each session has said what it holds or had its time; that what is settled or arrives meanwhile is
+//! kept; and that nothing is taken twice, from the store and from a dispatch.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use std::time::Duration;
 
-use actix::{AsyncContext, Context};
-
+use super::item::Item;
+use super::misses::Misses;
 use super::overlap::Overlap;
-use super::seeds::{Seed, Seeds};
-use super::{HeldItem, Queue};
-use crate::actors::context::NodeContext;
-use crate::actors::context::addresses::post_to;
-use crate::clock;
-use crate::config::OutcomePolicy;
+use super::partition_set::Parts;
+use super::seeds::Seed;
 use crate::pb::delivery::What;
-use crate::pb::{FlushCorrelation, Held, QueueItem, ReportHeld, SettleBatch};
-use crate::store::StoreError;
-use crate::store::cluster::Partition;
+use crate::pb::{QueueItem, SettleBatch};
 
-/// How long a session may take to say what it holds.
-const REPORT_WITHIN: Duration = Duration::from_secs(2);
-/// Pause before a database that is away is asked again.
-const READ_AGAIN: Duration = Duration::from_secs(1);
+/// Ids of what was read.
+pub(super) type Known = HashSet<(u64, What), ahash::RandomState>;
+
+#[derive(Default)]
+pub(super) struct Recovery {
+    phase: Phase,
+    /// Partitions came while the store was being read: it is read once more.
+    read_again: bool,
+    /// What was decided while the store was read last: is it in what was read?
+    overlap: Option<Overlap>,
+    /// What the store had and the lists had not.
+    misses: Misses,
+}
 
 /// Whether a queue may grant.
-#[derive(Debug)]
-pub(super) enum Phase {
+#[derive(Default)]
+enum Phase {
+    #[default]
     Running,
     /// Restarted; the lists are empty. Settlements of before that are not dealt with yet.
     Wanted(Vec<SettleBatch>),
-    /// The store is being read and sessions are being asked; what arrives meanwhile is kept.
-    Reading {
-        /// What is handed over in it may be in what is read.
-        term: u64,
-        /// The store has been asked.
-        asked: bool,
-        arrived: Vec<QueueItem>,
-        held: HashMap<u64, u64>,
-        waiting_for: HashSet<u64>,
-        seeds: Option<Vec<Seed>>,
-        /// Settled meanwhile.
-        settled: Vec<SettleBatch>,
-    },
+    Reading(Reading),
 }
 
-// === impl Phase ===
-
-impl Phase {
-    pub(super) fn running(&self) -> bool {
-        matches!(self, Self::Running)
-    }
-
-    /// Keeps a settlement that came while the store was being read; gives it back otherwise. Room
-    /// that a session gave before its report is in the report.
-    pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
-        let Self::Reading {
-            settled,
-            waiting_for,
-            ..
-        } = self
-        else {
-            return Some(batch);
-        };
-        if waiting_for.contains(&batch.session) {
-            batch.room = 0;
-        }
-        settled.push(batch);
-        None
-    }
-
-    /// Settlements that were kept: nobody will say them again.
-    pub(super) fn take_settled(&mut self) -> Vec<SettleBatch> {
-        match self {
-            Self::Running => Vec::new(),
-            Self::Wanted(settled) | Self::Reading { settled, .. } => std::mem::take(settled),
-        }
-    }
-
-    /// Keeps an item that arrived while the store was being read.
-    pub(super) fn keep(&mut self, item: QueueItem) {
-        if let Self::Reading { arrived, .. } = self {
-            arrived.push(item);
-        }
-    }
+/// The store is being read and sessions are being asked; what arrives meanwhile is kept.
+struct Reading {
+    /// What is handed over in it may be in what is read.
+    term: u64,
+    /// The store has been asked.
+    asked: bool,
+    /// Sessions that have not said what they hold.
+    waiting_for: HashSet<u64>,
+    held: HashMap<u64, u64>,
+    seeds: Option<Vec<Seed>>,
+    arrived: Vec<QueueItem>,
+    settled: Vec<SettleBatch>,
 }
 
-// === impl Queue ===
+/// A reading that is over.
+pub(super) struct Recovered {
+    pub(super) term: u64,
+    pub(super) seeds: Vec<Seed>,
+    /// Which session has, or had since the store was read, which message.
+    pub(super) held: HashMap<u64, u64>,
+    /// What was dispatched meanwhile.
+    pub(super) arrived: Vec<QueueItem>,
+    /// What sessions said meanwhile: nobody will say it again.
+    pub(super) settled: Vec<SettleBatch>,
+}
 
-impl Queue {
-    /// Puts one recovered item where it belongs.
-    pub(super) fn plant(&mut self, seed: Seed) {
-        self.not_missed(seed.item.id, seed.item.what);
-        let now = clock::now_ms();
-        let policy = self.node.plan().outcome_policy(self.port.id);
-        if seed.unsure && policy == OutcomePolicy::Fail {
-            self.unsure.insert(seed.item.id, (now, seed.item));
-        } else if seed.unsure && policy == OutcomePolicy::Wait {
-            self.wait_for_receipt(seed.item, now);
-        } else if seed.due_at > now {
-            match seed.item.attempts {
-                0 => self.schedule(seed.item, seed.due_at),
-                _ => self.pause(seed.item, seed.due_at),
+// === impl Recovery ===
+
+impl Recovery {
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running)
+    }
+
+    /// The lists have been thrown away: they have to be read. What sessions had said, and `earlier` has
+    /// kept, is kept on.
+    pub(super) fn want(&mut self, earlier: &mut Self) {
+        self.phase = Phase::Wanted(match &mut earlier.phase {
+            Phase::Running => Vec::new(),
+            Phase::Wanted(settled) | Phase::Reading(Reading { settled, .. }) => {
+                std::mem::take(settled)
             }
-        } else {
-            self.lists.push_back(seed.item);
-        }
+        });
     }
 
-    /// Throws the lists away; gives back how it was. What is under way for them means nothing any
-    /// more, except for writes, which are waited for.
-    pub(super) fn renew(&mut self) -> Self {
-        let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
-        let mut before = std::mem::replace(self, fresh);
-        self.generation = before.generation + 1;
-        self.next_block = before.next_block;
-        self.forget_blocks(0..before.next_block);
-        self.writing = before.writing;
-        std::mem::swap(&mut self.counters, &mut before.counters);
-        std::mem::swap(&mut self.guard, &mut before.guard);
-        self.guard.breaker.forget_calls();
-        before
+    pub(super) fn is_wanted(&self) -> bool {
+        matches!(self.phase, Phase::Wanted(_))
     }
 
-    /// Throws the lists away and reads them from the store again.
-    pub(super) fn recover_again(&mut self, ctx: &mut Context<Self>) {
-        let mut before = self.renew();
-        std::mem::swap(&mut self.leaving, &mut before.leaving);
-        self.purging = before.purging.take();
-        self.phase = Phase::Wanted(before.phase.take_settled());
-        self.begin_recovery(ctx);
-    }
-
-    /// Asks the sessions what they hold and reads the store, when a restart wants it.
-    pub(super) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
+    /// A reading begins in this term; these sessions are asked what they hold.
+    pub(super) fn begin(&mut self, term: u64, sessions: HashSet<u64>) {
         let Phase::Wanted(settled) = &mut self.phase else {
             return;
         };
         let mut settled = std::mem::take(settled);
         // The reports of the sessions count all the room that they have.
         settled.iter_mut().for_each(|batch| batch.room = 0);
-        let sessions = self.port.sessions();
-        self.phase = Phase::Reading {
-            term: self.node.local_lease.begin_term(self.port.id),
+        self.phase = Phase::Reading(Reading {
+            term,
             asked: false,
-            arrived: Vec::new(),
+            waiting_for: sessions,
             held: HashMap::new(),
-            waiting_for: sessions.iter().map(|(session, _)| *session).collect(),
             seeds: None,
+            arrived: Vec::new(),
             settled,
-        };
-        self.ask_sessions(Vec::new());
-        let generation = self.generation;
-        ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
-            if queue.generation != generation {
-                return;
-            }
-            if let Phase::Reading { waiting_for, .. } = &mut queue.phase {
-                waiting_for.clear();
-            }
-            queue.finish_recovery(ctx);
-        });
-        self.read_when_written(ctx);
-    }
-
-    /// Reads the store, once results that are on their way to it are there.
-    pub(super) fn read_when_written(&mut self, ctx: &mut Context<Self>) {
-        if self.writing > 0 {
-            return;
-        }
-        let Phase::Reading { asked, .. } = &mut self.phase else {
-            return;
-        };
-        if std::mem::replace(asked, true) {
-            return;
-        }
-        let reading = read_queue(self.node(), self.port.id);
-        self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
-            Ok(read) => {
-                if let Phase::Reading { seeds, .. } = &mut queue.phase {
-                    *seeds = Some(read);
-                }
-                queue.finish_recovery(ctx);
-            }
-            Err(error) if queue.node.cluster.is_some() => {
-                tracing::warn!(queue = %queue.port.name, %error, "the queue is read again in a moment");
-                let generation = queue.generation;
-                ctx.run_later(READ_AGAIN, move |queue, ctx| {
-                    if queue.generation == generation {
-                        queue.recover_again(ctx);
-                    }
-                });
-            }
-            Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
         });
     }
 
-    /// Asks what the sessions hold, or to give back what they hold of partitions.
-    pub(super) fn ask_sessions(&self, give_back: Vec<u32>) {
-        for (_, port) in &self.port.sessions() {
-            let ask = ReportHeld {
-                queue: self.port.id,
-                give_back: give_back.clone(),
-            };
-            post_to(&port.report, ask);
+    fn reading(&mut self) -> Option<&mut Reading> {
+        match &mut self.phase {
+            Phase::Reading(reading) => Some(reading),
+            _ => None,
         }
     }
 
-    pub(super) fn held_reported(&mut self, report: Held, ctx: &mut Context<Self>) {
-        if let Phase::Reading {
-            held, waiting_for, ..
-        } = &mut self.phase
-        {
-            waiting_for.remove(&report.session);
-            held.extend(report.ids.iter().map(|id| (*id, report.session)));
-            self.add_room(report.session, report.room);
-            let window = report.room + report.ids.len() as u32;
-            let slot = (self.sessions.iter_mut()).find(|slot| slot.session == report.session);
-            if let Some(slot) = slot {
-                slot.window = slot.window.max(window);
-            }
-            self.finish_recovery(ctx);
+    /// Whether the store is to be asked now: once.
+    pub(super) fn asks_store(&mut self) -> bool {
+        let reading = self.reading();
+        reading.is_some_and(|reading| !std::mem::replace(&mut reading.asked, true))
+    }
+
+    /// The store has been read.
+    pub(super) fn read(&mut self, seeds: Vec<Seed>) {
+        if let Some(reading) = self.reading() {
+            reading.seeds = Some(seeds);
         }
+    }
+
+    /// A session says what it holds; whether anybody wants to know.
+    pub(super) fn reported(&mut self, session: u64, ids: &[u64]) -> bool {
+        let Some(reading) = self.reading() else {
+            return false;
+        };
+        reading.waiting_for.remove(&session);
+        reading.held.extend(ids.iter().map(|id| (*id, session)));
+        true
+    }
+
+    /// Sessions that have said nothing hold nothing.
+    pub(super) fn stop_waiting(&mut self) {
+        if let Some(reading) = self.reading() {
+            reading.waiting_for.clear();
+        }
+    }
+
+    /// Keeps an item that arrived while the store was being read.
+    pub(super) fn keep(&mut self, item: QueueItem) {
+        if let Some(reading) = self.reading() {
+            reading.arrived.push(item);
+        }
+    }
+
+    /// Keeps a settlement that came while the store was being read; gives it back otherwise. Room
+    /// that a session gave before its report is in the report.
+    pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
+        let Some(reading) = self.reading() else {
+            return Some(batch);
+        };
+        if reading.waiting_for.contains(&batch.session) {
+            batch.room = 0;
+        }
+        reading.settled.push(batch);
+        None
     }
 
     /// Runs again once the store is read and every session has answered or had its time.
-    fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
-        let ready = matches!(
-            &self.phase,
-            Phase::Reading { waiting_for, seeds: Some(_), .. } if waiting_for.is_empty()
-        );
-        if !ready {
-            return;
+    pub(super) fn finish(&mut self) -> Option<Recovered> {
+        let reading = self.reading()?;
+        if !reading.waiting_for.is_empty() {
+            return None;
         }
-        let Phase::Reading {
-            term,
-            arrived,
-            mut held,
-            seeds: Some(seeds),
-            settled,
-            ..
-        } = std::mem::replace(&mut self.phase, Phase::Running)
-        else {
-            return;
-        };
+        let seeds = reading.seeds.take()?;
+        let mut held = std::mem::take(&mut reading.held);
+        let settled = std::mem::take(&mut reading.settled);
         // What a session has settled since it was asked it had before.
         for batch in &settled {
             let failed = batch.failed.iter().map(|failed| failed.id);
             let ids = batch.done.iter().copied().chain(failed);
             held.extend(ids.map(|id| (id, batch.session)));
         }
-        let mut known = HashSet::with_capacity_and_hasher(seeds.len(), Default::default());
-        for seed in seeds {
-            known.insert((seed.item.id, seed.item.what));
-            match held.get(&seed.item.id) {
-                Some(session) => {
-                    self.held.insert(
-                        seed.item.id,
-                        HeldItem {
-                            session: *session,
-                            item: seed.item,
-                            probe: false,
-                        },
-                    );
-                }
-                None => self.plant(seed),
-            }
-        }
-        tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
-        let now = clock::now_ms();
-        for item in arrived {
-            if !known.contains(&(item.id, item.what())) && !held.contains_key(&item.id) {
-                self.take_in(item, now);
-            }
-        }
-        self.end_reading(term, known);
-        for batch in settled {
-            self.settle(batch, ctx);
-        }
-        if std::mem::take(&mut self.read_again) {
-            return self.recover_again(ctx);
-        }
-        self.pump(ctx);
+        let recovered = Recovered {
+            term: reading.term,
+            seeds,
+            held,
+            arrived: std::mem::take(&mut reading.arrived),
+            settled,
+        };
+        self.phase = Phase::Running;
+        Some(recovered)
+    }
+
+    /// The lists have what the reading that began with `term` has found.
+    pub(super) fn remember(&mut self, term: u64, known: Known) {
+        self.overlap = Some(Overlap::new(term, known));
     }
 
     /// Whether an item that was dispatched is not in the lists by a reading of the store. `term` is
@@ -291,44 +202,96 @@ impl Queue {
         item.term == term || self.overlap.as_ref().is_some_and(came_after)
     }
 
-    /// The reading that began with `term` is over, and has found `known`.
-    fn end_reading(&mut self, term: u64, known: HashSet<(u64, What), ahash::RandomState>) {
-        self.node.local_lease.begin_term(self.port.id);
-        self.overlap = Some(Overlap::new(term, known));
+    /// Partitions came with what waits in them, which counts from now on; false while the store is being
+    /// read: that may lack them, so it is read once more.
+    pub(super) fn adopts(&mut self, parts: Parts) -> bool {
+        if !self.is_running() {
+            self.read_again = true;
+            return false;
+        }
+        if let Some(overlap) = &mut self.overlap {
+            overlap.close(parts);
+        }
+        true
+    }
+
+    /// Whether the store is to be read once more; asked once.
+    pub(super) fn take_read_again(&mut self) -> bool {
+        std::mem::take(&mut self.read_again)
+    }
+
+    /// An item has come into the lists.
+    pub(super) fn came(&mut self, item: &Item) {
+        self.misses.forget(item.id, item.what);
+    }
+
+    pub(super) fn misses(&mut self) -> &mut Misses {
+        &mut self.misses
+    }
+
+    /// Forgets what was read, when no dispatch of that time is under way any more.
+    pub(super) fn look_after(&mut self) {
+        self.overlap.take_if(|overlap| overlap.is_over());
     }
 }
 
-/// What waits in this node's part of a queue.
-async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, StoreError> {
-    // Answers that sessions have reported are in what is read then.
-    let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
-    node.store.barrier().await?;
-    let mut seeds = Seeds::new(&node.config());
-    match &node.cluster {
-        Some(cluster) => {
-            let partitions: Vec<Partition> = node
-                .local_lease
-                .hold()
-                .parts_of(own)
-                .into_iter()
-                .map(|part| Partition { queue: own, part })
-                .collect();
-            if partitions.is_empty() {
-                return Ok(Vec::new());
-            }
-            let active = cluster.take_over(partitions).await?;
-            active.into_iter().for_each(|active| seeds.add(active));
-        }
-        None => {
-            let store = Arc::clone(&node.store);
-            let read = move || {
-                store.recover(Some(own), &mut |active| seeds.add(active))?;
-                Ok(seeds)
-            };
-            seeds = tokio::task::spawn_blocking(read)
-                .await
-                .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))?;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(sessions: impl IntoIterator<Item = u64>) -> Recovery {
+        let mut recovery = Recovery::default();
+        recovery.want(&mut Recovery::default());
+        recovery.begin(1, sessions.into_iter().collect());
+        recovery
+    }
+
+    fn settled(session: u64, id: u64) -> SettleBatch {
+        SettleBatch {
+            session,
+            done: vec![id],
+            room: 5,
+            ..SettleBatch::default()
         }
     }
-    Ok(seeds.queues.remove(&own).unwrap_or_default())
+
+    #[test]
+    fn it_ends_when_the_store_is_read_and_all_sessions_have_answered() {
+        let mut recovery = reading([7, 8]);
+        assert!(recovery.asks_store() && !recovery.asks_store(), "once");
+        assert!(recovery.reported(7, &[1, 2]));
+        recovery.read(Vec::new());
+        assert!(recovery.finish().is_none(), "a session has not answered");
+        recovery.stop_waiting();
+        let recovered = recovery.finish().expect("all is known");
+        assert_eq!(recovered.held, HashMap::from([(1, 7), (2, 7)]));
+        assert!(recovery.is_running() && !recovery.reported(8, &[]));
+    }
+
+    #[test]
+    fn what_is_settled_meanwhile_is_kept_and_was_held() {
+        let mut recovery = reading([7]);
+        assert!(recovery.settled(settled(7, 1)).is_none());
+        recovery.reported(7, &[]);
+        assert!(recovery.settled(settled(7, 2)).is_none());
+        recovery.read(Vec::new());
+        let recovered = recovery.finish().expect("all is known");
+        let rooms: Vec<u32> = (recovered.settled.iter().map(|batch| batch.room)).collect();
+        assert_eq!(rooms, [0, 5], "room before the report is in the report");
+        assert_eq!(recovered.held, HashMap::from([(1, 7), (2, 7)]));
+        assert!(recovery.settled(settled(7, 3)).is_some(), "it runs");
+    }
+
+    #[test]
+    fn a_reading_that_is_begun_again_keeps_what_was_settled() {
+        let mut before = reading([7]);
+        before.settled(settled(8, 1));
+        let mut after = Recovery::default();
+        after.want(&mut before);
+        after.begin(2, HashSet::new());
+        after.read(Vec::new());
+        let recovered = after.finish().expect("nobody is asked");
+        assert_eq!(recovered.settled.len(), 1);
+        assert_eq!(recovered.settled[0].room, 0);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::waiting::{Item, PRIORITIES, expiry_second};
+use super::item::{Item, PRIORITIES, expiry_second};
 use crate::config::{Config, Validity};
 use crate::pb::delivery::What;
 use crate::store::{Active, Stage, Store, StoreError};
@@ -27,9 +27,6 @@ pub struct Awaited {
     /// When it was handed over last, Unix milliseconds.
     pub at: i64,
 }
-
-/// What was missed, as the store had it, and in which round.
-pub(super) type Misses = HashMap<(u64, What), (Seed, u64), ahash::RandomState>;
 
 /// Everything active in the store, sorted by who has to continue it.
 #[derive(Debug, Default)]

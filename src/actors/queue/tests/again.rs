@@ -33,8 +33,8 @@ impl Handler<Forget> for Queue {
 
     fn handle(&mut self, forget: Forget, _: &mut Self::Context) {
         assert!(matches!(
-            self.remove(forget.0, None),
-            waiting::Taken::Item(_)
+            self.backlog.remove(forget.0, None),
+            backlog::Taken::Item(_)
         ));
     }
 }

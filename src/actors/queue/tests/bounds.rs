@@ -66,7 +66,8 @@ fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize)
     let step = waiting / 1000;
     let started = std::time::Instant::now();
     for id in (1..=1000).map(|one| one * step - one % 2) {
-        assert!(matches!(queue.remove(id, None), waiting::Taken::Item(item) if item.id == id));
+        let taken = queue.backlog.remove(id, None);
+        assert!(matches!(taken, backlog::Taken::Item(item) if item.id == id));
     }
     (started.elapsed(), queue.len())
 }
@@ -208,36 +209,14 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
         Arc::clone(&fixture.port),
         seeds,
     );
-    let now = clock::now_ms();
-    assert!(queue.scheduled.pop_due(now, 1_500).is_none());
-    let due = queue.scheduled.pop_due(now, 2_500);
-    assert_eq!(due.map(|item| item.id), Some(7));
-}
-
-#[actix::test]
-async fn tokens_that_live_in_time_are_lost_with_it() {
-    let fixture = fixture().await;
-    let mut queue = Queue::new(
-        Arc::clone(&fixture.context),
-        Arc::clone(&fixture.port),
-        Vec::new(),
-    );
-    queue.take_tokens(5, 0);
-    queue.drop_dead_tokens();
-    assert_eq!((queue.tokens, queue.tokens_until), (5, None), "kept");
-
-    queue.take_tokens(3, 60_000);
-    let long = queue.tokens_until.expect("an end");
-    assert_eq!(queue.tokens, 8);
-    queue.take_tokens(2, 30_000);
-    assert!(
-        queue.tokens_until.expect("an end") < long,
-        "the earlier end holds"
-    );
-    queue.take_tokens(2, 0);
-    assert!(queue.tokens_until.is_some(), "and is not forgotten");
-
-    queue.tokens_until = Some(Instant::now());
-    queue.take_tokens(4, 60_000);
-    assert_eq!(queue.tokens, 4, "the dead ones are not among them");
+    let (now, began) = (clock::now_ms(), Instant::now());
+    let waits_after = |queue: &mut Queue, ms| {
+        let at = began + Duration::from_millis(ms);
+        queue.backlog.wake_due(now, at);
+        !queue.backlog.has_empty_lists()
+    };
+    assert!(!waits_after(&mut queue, 1_500));
+    assert!(waits_after(&mut queue, 2_500));
+    let taken = queue.backlog.remove(7, None);
+    assert!(matches!(taken, backlog::Taken::Item(item) if item.id == 7));
 }

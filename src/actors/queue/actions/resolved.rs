@@ -3,15 +3,14 @@
 //! Only the queue of the resolver gets these. They leave as in a failover: a `change` row says so
 //! before the other queue has them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{AsyncContext, Context, Handler};
+use actix::{AsyncContext, Context};
 
-use super::{Item, Queue};
 use crate::actors::context::traced;
+use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::Dispatch;
-use crate::actors::runtime::timed_mailbox::measured;
+use crate::actors::queue::item::Item;
 use crate::clock;
 use crate::content::peer::{self, Way};
 use crate::domain::network;
@@ -22,17 +21,27 @@ use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 const LATER: Duration = Duration::from_millis(100);
 
 impl Queue {
-    fn resolved(&mut self, batch: ResolvedBatch, ctx: &mut Context<Self>) {
+    /// While the store is being read it is not known what was handed over: then it is looked at later.
+    pub(in crate::actors::queue) fn resolved(
+        &mut self,
+        batch: ResolvedBatch,
+        ctx: &mut Context<Self>,
+    ) {
+        if !self.recovery.is_running() {
+            ctx.notify_later(batch, LATER);
+            return;
+        }
         let at = clock::now_ms();
         let mut rows = WriteBatch::default();
         let (mut moved, mut finals) = (Vec::new(), Vec::new());
-        let local_lease = Arc::clone(&self.node.local_lease);
         for one in batch.resolved {
-            let Some(item) = self.taken_back(batch.session, &one) else {
+            let id = one.message.as_ref().map(|message| message.id);
+            let held = id.and_then(|id| self.in_flight.take_back(batch.session, id));
+            let Some(item) = held.map(|held| held.item) else {
                 continue;
             };
             // Given back although the answer was missing: whoever owns it now has it looked up.
-            if !local_lease.hold().owns(self.port.id, item.part) {
+            if !self.node.local_lease.hold().owns(self.port.id, item.part) {
                 continue;
             }
             match self.target_of(&one) {
@@ -48,19 +57,10 @@ impl Queue {
         if !finals.is_empty() {
             self.finish(WriteBatch::default(), finals, ctx);
         }
-        self.add_room(batch.session, batch.room);
+        self.sessions
+            .add_room(&self.port, batch.session, batch.room);
         self.check_released(ctx);
         self.pump(ctx);
-    }
-
-    /// The item, if this session still has it.
-    fn taken_back(&mut self, session: u64, one: &Resolved) -> Option<Item> {
-        let id = one.message.as_ref()?.id;
-        let held = self.held.get(&id)?;
-        if held.session != session {
-            return None;
-        }
-        self.held.remove(&id).map(|held| held.item)
     }
 
     /// Where it goes; `None` when it goes nowhere.
@@ -120,20 +120,6 @@ impl Queue {
             message: one.message,
             attempts: u32::from(item.attempts),
             ..Final::default()
-        }
-    }
-}
-
-measured!(Queue: ResolvedBatch);
-
-impl Handler<ResolvedBatch> for Queue {
-    type Result = ();
-
-    fn handle(&mut self, batch: ResolvedBatch, ctx: &mut Self::Context) {
-        match self.phase.running() {
-            true => self.resolved(batch, ctx),
-            // What was handed over is known only when the store is read.
-            false => drop(ctx.notify_later(batch, LATER)),
         }
     }
 }

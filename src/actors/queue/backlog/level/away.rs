@@ -1,7 +1,7 @@
 //! Blocks of a level that are out of memory, on their way there, or back. Each is one account's.
 
 use super::{Flow, Flows, Level};
-use crate::actors::queue::waiting::BLOCK;
+use crate::actors::queue::backlog::waiting::BLOCK;
 
 /// Fewer items than this stay in memory: a block out of it is not worth that.
 const LEAST_BLOCK: usize = 64;

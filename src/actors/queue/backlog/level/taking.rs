@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Flow, Item, Level, Ready, Withdrawn};
-use crate::actors::queue::waiting::{Popped, Taken};
+use crate::actors::queue::backlog::waiting::{Popped, Taken};
 
 impl Level {
     /// Takes one out by its id, quicker with its sender.

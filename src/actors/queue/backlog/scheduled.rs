@@ -5,21 +5,18 @@
 //! hour does not make them an hour longer.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
-use super::waiting::Item;
+use tokio::time::Instant;
 
-/// When an item is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Due {
-    /// Unix milliseconds.
-    TimeOfDay(i64),
-    /// Milliseconds since the queue began.
-    Pause(i64),
-}
+use crate::actors::queue::item::Item;
+use crate::clock;
 
 /// Items with the time before which they do not go.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scheduled {
+    /// Pauses are counted from here.
+    began: Instant,
     /// Of one time in order of acceptance.
     order: BTreeSet<(Due, u64)>,
     items: HashMap<u64, (Due, Item), ahash::RandomState>,
@@ -27,20 +24,55 @@ pub(super) struct Scheduled {
     of: HashMap<u32, usize, ahash::RandomState>,
 }
 
+/// When an item is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// Unix milliseconds.
+    TimeOfDay(i64),
+    /// Milliseconds since the queue began.
+    Pause(i64),
+}
+
+// === impl Scheduled ===
+
 impl Scheduled {
+    pub(super) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            order: BTreeSet::new(),
+            items: HashMap::default(),
+            of: HashMap::default(),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub(super) fn push(&mut self, item: Item, due: Due) {
+    /// Not before the time that its sender has asked for (Unix ms).
+    pub(super) fn schedule(&mut self, item: Item, at: i64) {
+        self.push(item, Due::TimeOfDay(at));
+    }
+
+    /// Not before a pause is over, which is so at this time as the wall clock is now (Unix ms). The time
+    /// may be that of another clock, or of ours before it stepped: no pause is longer than `longest`.
+    pub(super) fn pause(&mut self, item: Item, at: i64, longest: Duration) {
+        let longest = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+        let left = (at - clock::now_ms()).min(longest);
+        let due = Due::Pause(self.elapsed_ms(Instant::now()) + left);
+        self.push(item, due);
+    }
+
+    fn push(&mut self, item: Item, due: Due) {
         self.take(item.id);
         self.items.insert(item.id, (due, item));
         *self.of.entry(item.sender).or_default() += 1;
         self.order.insert((due, item.id));
     }
 
-    /// The next one whose time of day (Unix ms) or pause (milliseconds since the queue began) is over.
-    pub(super) fn pop_due(&mut self, now: i64, elapsed: i64) -> Option<Item> {
+    /// The next one whose time of day (by `now`, Unix ms) or pause (by `at`) is over.
+    pub(super) fn pop_due(&mut self, now: i64, at: Instant) -> Option<Item> {
+        let elapsed = self.elapsed_ms(at);
         let over = |first, last| self.order.range((first, 0)..=(last, u64::MAX)).next();
         let (_, id) = over(Due::TimeOfDay(i64::MIN), Due::TimeOfDay(now))
             .or_else(|| over(Due::Pause(i64::MIN), Due::Pause(elapsed)))?;
@@ -91,6 +123,10 @@ impl Scheduled {
     /// How many of each sender.
     pub(super) fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
         self.of.iter().map(|(sender, count)| (*sender, *count))
+    }
+
+    fn elapsed_ms(&self, at: Instant) -> i64 {
+        i64::try_from(at.duration_since(self.began).as_millis()).unwrap_or(i64::MAX)
     }
 
     pub(super) fn items(&self) -> impl Iterator<Item = &Item> {

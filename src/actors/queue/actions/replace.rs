@@ -7,8 +7,9 @@
 use actix::Context;
 use prost::Message as _;
 
-use super::waiting::Taken;
-use super::{Item, Queue, expiry_second};
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::Taken;
+use crate::actors::queue::item::{Item, expiry_second};
 use crate::clock;
 use crate::pb::delivery::What;
 use crate::pb::queue_command_reply::Outcome;
@@ -22,24 +23,24 @@ impl Queue {
         let Some(new) = &command.replacement else {
             return Outcome::Unspecified;
         };
-        if self.unsure.contains_key(&id) {
+        if self.in_flight.is_unsure(id) {
             return Outcome::InFlight;
         }
         // A page that is being read may bring the old body.
-        if self.reading || !self.phase.running() {
+        if self.backlog.is_reading() || !self.recovery.is_running() {
             return Outcome::NotHere;
         }
-        let item = match self.remove(id, (command.sender != 0).then_some(command.sender)) {
+        let item = match self.remove_ordered(command) {
             Taken::Item(item) if item.what == What::Message => Some(item),
             Taken::Item(item) => {
-                self.lists.push_front(item);
+                self.backlog.push_front(item);
                 return Outcome::NotHere;
             }
             // Out of memory, so it waits far back.
             Taken::Away => None,
             Taken::NotHere => return Outcome::NotHere,
         };
-        if item.is_some_and(|item| self.is_leaving(&item)) {
+        if item.is_some_and(|item| self.leaving.has(item.part)) {
             return Outcome::NotHere;
         }
         let ticket = self.node.store.write(WriteBatch {
@@ -59,17 +60,14 @@ impl Queue {
             }],
             ..WriteBatch::default()
         });
-        self.writing += 1;
-        // What is read meanwhile could be the old body of a message far back.
-        self.reading |= item.is_none();
-        let (generation, new) = (self.generation, new.clone());
-        self.run(ctx, ticket, move |queue, written, ctx| {
-            queue.writing = queue.writing.saturating_sub(1);
-            if queue.generation == generation {
-                queue.replaced(id, item, &new, written);
-                queue.pump(ctx);
-            }
-            queue.check_released(ctx);
+        if item.is_none() {
+            // What is read meanwhile could be the old body of a message far back.
+            self.backlog.begin_reading(0);
+        }
+        let new = new.clone();
+        self.write_on_lists(ctx, ticket, move |queue, written, ctx| {
+            queue.replaced(id, item, &new, written);
+            queue.pump(ctx);
         });
         Outcome::Done
     }
@@ -93,36 +91,13 @@ impl Queue {
             }
         };
         match (item, times) {
-            (Some(item), Some(times)) => self.plant_at(item, times),
-            (Some(item), None) => self.lists.push_front(item),
+            (Some(item), Some(times)) => self.backlog.set_times(item, times),
+            (Some(item), None) => self.backlog.push_front(item),
             (None, times) => {
-                self.reading = false;
+                self.backlog.end_reading();
                 if let Some(times) = times {
-                    self.replaced_afar.insert(id, times);
+                    self.backlog.set_times_afar(id, times);
                 }
-            }
-        }
-    }
-
-    fn plant_at(&mut self, item: Item, (due_at, expires): (i64, u32)) {
-        let item = Item { expires, ..item };
-        match due_at > clock::now_ms() {
-            true => self.schedule(item, due_at),
-            false => self.lists.push_front(item),
-        }
-    }
-
-    /// A block has come back into memory: what was replaced meanwhile has other times.
-    pub(super) fn settle_replaced(&mut self, level: usize) {
-        if self.replaced_afar.is_empty() {
-            return;
-        }
-        let known = &self.replaced_afar;
-        let level = self.lists.level(level);
-        let items = level.take_if(|item| known.contains_key(&item.id));
-        for (item, _) in items {
-            if let Some(times) = self.replaced_afar.remove(&item.id) {
-                self.plant_at(item, times);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What of a level is read next: bodies for those who have none, then for all.
 
 use super::{FEW, Item, Level, Listed, Message, Page, Weights};
-use crate::actors::queue::waiting::Popped;
+use crate::actors::queue::backlog::waiting::Popped;
 
 /// Most read at once for an account that has none, while there are enough of others; and, as what is
 /// read together costs less, as many as there are for each where many accounts share a page.

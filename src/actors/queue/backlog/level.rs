@@ -17,8 +17,9 @@ mod taking;
 
 use std::collections::{HashMap, VecDeque};
 
-use super::waiting::{Item, Waiting};
+use super::waiting::Waiting;
 use crate::actors::context::plan::Weights;
+use crate::actors::queue::item::Item;
 use crate::pb::Message;
 
 /// Bodies that an account may keep although the page is full of others'.

@@ -1,19 +1,22 @@
 //! Operators' and ESMEs' commands to a queue: suspend, resume, purge, move, and for one message
 //! cancel, retry, move and replace.
+//!
+//! Called by the actor. Keeps true that what a session holds is left alone, and that an item which is no
+//! message stays where it was.
 
 use std::sync::atomic::Ordering;
 
 use actix::Context;
 
-use super::Queue;
-use super::waiting::Taken;
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::Taken;
 use crate::pb::delivery::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{QueueCommand, QueueCommandReply};
 
 impl Queue {
-    pub(super) fn command(
+    pub(in crate::actors::queue) fn command(
         &mut self,
         command: &QueueCommand,
         ctx: &mut Context<Self>,
@@ -30,12 +33,12 @@ impl Queue {
             }
             Verb::Resume => {
                 self.port.suspended.store(false, Ordering::Relaxed);
-                self.hold_until = None;
+                self.tokens.end_hold();
                 self.pump(ctx);
                 reply(Outcome::Done, 1)
             }
             Verb::Purge => {
-                let count = (self.len() - self.held.len()) as u64;
+                let count = (self.len() - self.in_flight.held_len()) as u64;
                 self.purge(command.by.clone(), ctx);
                 reply(Outcome::Done, count)
             }
@@ -44,7 +47,7 @@ impl Queue {
                 reply(Outcome::Done, count)
             }
             Verb::Cancel | Verb::Retry | Verb::Move | Verb::Replace
-                if self.held.contains_key(&command.id) =>
+                if self.in_flight.is_held(command.id) =>
             {
                 reply(Outcome::InFlight, 0)
             }
@@ -54,12 +57,12 @@ impl Queue {
                     reply(Outcome::Done, 1)
                 }
                 Taken::Item(item) => {
-                    self.lists.push_front(item);
+                    self.backlog.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
                 // Out of memory, so it waits far back: it is passed over when its block comes.
                 Taken::Away => {
-                    self.gone.insert(command.id);
+                    self.backlog.skip(command.id);
                     self.cancel_spilled(command.id, &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
@@ -71,7 +74,7 @@ impl Queue {
                     reply(Outcome::Done, 1)
                 }
                 Taken::Item(item) => {
-                    self.lists.push_front(item);
+                    self.backlog.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
                 Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
@@ -79,7 +82,7 @@ impl Queue {
             Verb::Replace => reply(self.replace(command, ctx), 1),
             Verb::Retry => match self.remove_ordered(command) {
                 Taken::Item(item) => {
-                    self.lists.push_front(item);
+                    self.backlog.push_front(item);
                     self.pump(ctx);
                     reply(Outcome::Done, 1)
                 }
@@ -88,18 +91,9 @@ impl Queue {
         }
     }
 
-    /// Takes one waiting or scheduled item out of the lists, wherever it is in memory. What that costs
-    /// does not depend on how many wait. Without its sender all accounts are asked.
-    pub(super) fn remove(&mut self, id: u64, sender: Option<u32>) -> Taken {
-        match self.scheduled.take(id) {
-            Some(item) => Taken::Item(item),
-            None => self.lists.take(id, sender),
-        }
-    }
-
     /// The one that a command is about.
-    fn remove_ordered(&mut self, command: &QueueCommand) -> Taken {
+    pub(super) fn remove_ordered(&mut self, command: &QueueCommand) -> Taken {
         let sender = (command.sender != 0).then_some(command.sender);
-        self.remove(command.id, sender)
+        self.backlog.remove(command.id, sender)
     }
 }

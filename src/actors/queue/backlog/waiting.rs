@@ -1,39 +1,21 @@
 //! The ordered ids that wait in a queue, 16 octets each, with blocks that may live in the index
 //! file instead of memory.
 //!
-//! Called by the queue actor only. Order is kept: what was pushed first is popped first, spilled
+//! Called by [`super::level`] only. Order is kept: what was pushed first is popped first, spilled
 //! or not; what is pushed to the front comes before all. One item is found by its id without looking
 //! through all of them: ids that are pushed ascend, so the block tells; those that do not (retries
 //! whose time has come) are kept in a table of their own.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::pb::QueueItem;
+use crate::actors::queue::item::Item;
 use crate::pb::delivery::What;
 
-/// Priorities of messages: 0 to 3 (SMPP 3.4 §5.2.14).
-pub const PRIORITIES: usize = 4;
 /// Items of one block: the unit of spilling.
 pub const BLOCK: usize = 4096;
 const ITEM_OCTETS: usize = 16;
 /// Most that the block in which new items gather grows by.
 const GROWTH: usize = 512;
-
-/// One thing that waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item {
-    pub id: u64,
-    /// Unix seconds after which it is not sent any more.
-    pub expires: u32,
-    /// Attempts counted so far.
-    pub attempts: u16,
-    pub priority: u8,
-    pub what: What,
-    /// The partition of the queue, see [`crate::domain::partition`].
-    pub part: u8,
-    /// Whose turn it takes: not kept with the item, but by the list that it is in.
-    pub sender: u32,
-}
 
 /// An [`Item`] as it is kept, in memory and in the index file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,23 +86,6 @@ pub enum Taken {
     /// It may be in a block that is out of memory, or on its way there.
     Away,
     NotHere,
-}
-
-// === impl Item ===
-
-impl Item {
-    /// What another queue is given of it; its message and partition come with the dispatch.
-    pub fn for_another_queue(&self) -> QueueItem {
-        QueueItem {
-            id: self.id,
-            what: self.what.into(),
-            priority: u32::from(self.priority),
-            expires_at: i64::from(self.expires) * 1000,
-            attempts: u32::from(self.attempts),
-            sender: self.sender,
-            ..QueueItem::default()
-        }
-    }
 }
 
 // === impl Packed ===
@@ -473,15 +438,6 @@ pub fn items_of(octets: &[u8]) -> impl Iterator<Item = Item> {
 fn packed(octets: &[u8]) -> impl Iterator<Item = Packed> {
     let (items, _) = octets.as_chunks::<ITEM_OCTETS>();
     items.iter().map(Packed::read)
-}
-
-/// The first whole second at which a message is late: never before its time.
-pub fn expiry_second(ms: i64) -> u32 {
-    to_seconds(ms.saturating_add(999))
-}
-
-pub fn to_seconds(ms: i64) -> u32 {
-    u32::try_from(ms / 1000).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! What others see of a queue: its snapshot, and who has how much of it.
+//!
+//! Called by the timer and after whatever changes much at once. Keeps true that the port counts anew what
+//! others have counted roughly since the last time.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::Queue;
-use super::level::Level;
+use crate::actors::queue::Queue;
 use crate::clock;
 use crate::domain::id;
 use crate::pb::QueueSnapshot;
@@ -13,35 +15,31 @@ use crate::pb::QueueSnapshot;
 const COUNTED: u64 = 10_000;
 
 impl Queue {
-    pub(super) fn publish(&self) {
+    pub(in crate::actors::queue) fn publish(&self) {
         let depth = self.len() as u64;
         self.port.set_waiting(depth, self.waiting_by_sender(depth));
         self.port
             .held
-            .store(self.held.len() as u64, Ordering::Relaxed);
-        let levels = self.lists.levels();
-        let oldest = levels
-            .iter()
-            .filter_map(Level::oldest)
-            .chain(self.scheduled.first())
-            .min();
+            .store(self.in_flight.held_len() as u64, Ordering::Relaxed);
+        let levels = self.backlog.levels();
+        let scheduled = self.backlog.scheduled_len();
         self.port.snapshot.set(QueueSnapshot {
             name: self.port.name.clone(),
-            waiting: depth - (self.scheduled.len() + self.held.len() + self.unsure.len()) as u64,
-            scheduled: self.scheduled.len() as u64,
-            in_flight: (self.held.len() + self.unsure.len()) as u64,
-            ready_in_memory: self.lists.ready() as u64,
+            waiting: (self.backlog.len() - scheduled) as u64,
+            scheduled: scheduled as u64,
+            in_flight: self.in_flight.len() as u64,
+            ready_in_memory: self.backlog.ready() as u64,
             sessions: self.sessions.len() as u64,
-            room: self.sessions.iter().map(|slot| u64::from(slot.room)).sum(),
+            room: self.sessions.room(),
             suspended: self.port.suspended.load(Ordering::Relaxed),
             // Ids may be ahead of the clock.
-            oldest_at: oldest.map_or(0, |id| id::millis(id).min(clock::now_ms())),
+            oldest_at: (self.backlog.oldest()).map_or(0, |id| id::millis(id).min(clock::now_ms())),
             delivered_total: self.counters.delivered,
             failed_total: self.counters.failed,
             retried_total: self.counters.retried,
             expired_total: self.counters.expired,
             restarts: self.port.health.restarts(),
-            spilled: self.lists.spilled() as u64,
+            spilled: self.backlog.spilled() as u64,
             waiting_by_priority: levels.iter().map(|level| level.len() as u64).collect(),
             enqueued_total: self.counters.enqueued,
             granted_total: self.counters.granted,
@@ -67,11 +65,7 @@ impl Queue {
         if depth < least && depth > COUNTED {
             return counts;
         }
-        let levels = self.lists.levels().iter();
-        let waiting = levels
-            .flat_map(Level::counts)
-            .chain(self.scheduled.counts());
-        for (sender, count) in waiting {
+        for (sender, count) in self.backlog.counts() {
             *counts.entry(sender).or_default() += count as u64;
         }
         counts

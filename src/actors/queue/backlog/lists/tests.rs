@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::actors::queue::waiting::{Popped, Waiting};
+use crate::actors::queue::backlog::waiting::{Popped, Waiting};
 use crate::pb::delivery::What;
 
 const PAGE: usize = 64;

@@ -1,0 +1,117 @@
+//! Ends messages before their time: one, or all that wait, because somebody ordered it.
+//!
+//! Called by the commands; expiry ends messages by it too. Keeps true that a purge ends what waited when it
+//! began, also what is on its way back into the lists, in commits that stay small.
+
+use std::time::Duration;
+
+use actix::{AsyncContext, Context};
+use bytes::Bytes;
+
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::Withdrawn;
+use crate::actors::queue::item::Item;
+use crate::clock;
+use crate::domain::partition;
+use crate::pb::delivery::What;
+use crate::pb::{Final, MessageState};
+use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+
+/// Most messages that are ended in one step.
+const STEP: usize = 1000;
+/// Pause between two steps of a purge.
+const PURGE_EVERY: Duration = Duration::from_millis(20);
+
+impl Queue {
+    pub(super) fn cancel(&mut self, items: Vec<Item>, by: &str, ctx: &mut Context<Self>) {
+        let items = items.into_iter().map(|item| (item, None)).collect();
+        self.end(items, MessageState::Deleted, by, ctx);
+    }
+
+    pub(super) fn cancel_spilled(&mut self, id: u64, by: &str, ctx: &mut Context<Self>) {
+        let item = Item {
+            id,
+            expires: u32::MAX,
+            attempts: 0,
+            priority: 0,
+            what: What::Message,
+            part: partition::WHOLE,
+            sender: 0,
+        };
+        self.cancel(vec![item], by, ctx);
+    }
+
+    /// Ends waiting messages; a receipt is given up (told, so that it stays away), by whom its message's
+    /// history says.
+    pub(super) fn end(
+        &mut self,
+        items: Vec<Withdrawn>,
+        state: MessageState,
+        by: &str,
+        ctx: &mut Context<Self>,
+    ) {
+        let at = clock::now_ms();
+        let mut batch = WriteBatch::default();
+        let mut finals = Vec::with_capacity(items.len());
+        for (item, message) in items {
+            match item.what {
+                What::Receipt => {
+                    self.node.metrics.receipts_given_up.inc();
+                    batch.give_up(item.id, at, by);
+                }
+                What::Message => {
+                    if state == MessageState::Deleted {
+                        batch.change.push(ChangeRow {
+                            id: item.id,
+                            at,
+                            kind: ChangeKind::Cancel,
+                            queue: self.port.id,
+                            by: by.to_owned(),
+                            expires_at: 0,
+                            body: Bytes::new(),
+                        });
+                    }
+                    finals.push(Final {
+                        id: item.id,
+                        state: state.into(),
+                        at,
+                        message,
+                        attempts: u32::from(item.attempts),
+                        ..Final::default()
+                    });
+                }
+            }
+        }
+        self.finish(batch, finals, ctx);
+    }
+
+    /// Ends everything that waits, a step at a time so that commits stay small.
+    pub(super) fn purge(&mut self, by: String, ctx: &mut Context<Self>) {
+        if self.purging.replace(by).is_none() {
+            self.purge_step(ctx);
+        }
+    }
+
+    fn purge_step(&mut self, ctx: &mut Context<Self>) {
+        let Some(by) = self.purging.clone() else {
+            return;
+        };
+        if self.node.store.is_stalled() {
+            // Nothing could end.
+            ctx.run_later(PURGE_EVERY, Self::purge_step);
+            return;
+        }
+        let (items, blocks) = self.backlog.take_some(STEP);
+        self.fetch_blocks(blocks, ctx);
+        // What is on its way back into the lists is not forgotten.
+        let is_all_here = self.recovery.is_running() && self.backlog.is_all_here();
+        if items.is_empty() && is_all_here {
+            self.purging = None;
+            return;
+        }
+        if !items.is_empty() {
+            self.cancel(items, &by, ctx);
+        }
+        ctx.run_later(PURGE_EVERY, Self::purge_step);
+    }
+}

@@ -1,0 +1,70 @@
+//! Ends what has outlived its time: validity, or the wait for an answer of unknown outcome.
+//!
+//! Called by the timer; what is late when its turn comes ends by the grant. Keeps true that nothing ends
+//! while nothing can be written, and that commits stay small.
+
+use actix::Context;
+
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::{Waiter, Withdrawn};
+use crate::actors::queue::item::{Item, to_seconds};
+use crate::config::OutcomePolicy;
+use crate::pb::MessageState;
+
+/// Most messages that are ended in one step.
+const STEP: usize = 1000;
+
+impl Queue {
+    /// Ends what has outlived its validity, looking once a second. The timer's half; the other
+    /// half is at the take.
+    pub(in crate::actors::queue) fn expire(&mut self, now: i64, ctx: &mut Context<Self>) {
+        let second = to_seconds(now);
+        // Nothing could end while nothing is written; it does not go out meanwhile either.
+        if self.backlog.has_looked_for_late(second) || self.node.store.is_stalled() {
+            return;
+        }
+        let (late, blocks) = self.backlog.take_late(second);
+        for block in blocks {
+            self.fetch_block(block, Waiter::Expiry, ctx);
+        }
+        if !late.is_empty() {
+            self.expire_items(late, ctx);
+        }
+    }
+
+    pub(super) fn expire_items(&mut self, items: Vec<Withdrawn>, ctx: &mut Context<Self>) {
+        self.counters.expired += items.len() as u64;
+        self.node.metrics.expired.inc_by(items.len() as u64);
+        let mut items = items.into_iter();
+        // All that had gathered while nobody looked may be late at once.
+        while items.len() > 0 {
+            let some = items.by_ref().take(STEP).collect();
+            self.end(some, MessageState::Expired, "validity.receipts", ctx);
+        }
+    }
+
+    /// Holds a message of unknown outcome until its receipt comes or its time is over.
+    pub(in crate::actors::queue) fn wait_for_receipt(&mut self, item: Item, now: i64) {
+        self.node.metrics.outcome_unknown.inc();
+        let ttl = self.node.plan().correlation_ttl(self.port.id);
+        let until = now + ttl.as_millis() as i64;
+        self.in_flight.wait_for_receipt(item, until);
+    }
+
+    /// Ends what no answer and no receipt ever came for.
+    pub(in crate::actors::queue) fn give_up_unsure(&mut self, now: i64, ctx: &mut Context<Self>) {
+        if !self.in_flight.has_unsure() || self.node.store.is_stalled() {
+            return;
+        }
+        let late = self.in_flight.take_unanswered(now);
+        if late.is_empty() {
+            return;
+        }
+        let state = match self.node.plan().outcome_policy(self.port.id) {
+            OutcomePolicy::Fail => MessageState::Undeliverable,
+            _ => MessageState::Unknown,
+        };
+        let late = late.into_iter().map(|item| (item, None)).collect();
+        self.end(late, state, "", ctx);
+    }
+}

@@ -1,0 +1,158 @@
+//! Gives messages to the next target of their route: one that failed here, and what waits when nobody
+//! serves this queue for long.
+//!
+//! Called when a message fails for now, and by the timer. Keeps true that two targets that refuse do not
+//! pass a message to and fro: back to an earlier one it goes at its time only.
+
+use actix::Context;
+use bytes::Bytes;
+
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::{Batch, Ready};
+use crate::actors::queue::dispatch::Dispatch;
+use crate::actors::queue::item::Item;
+use crate::clock;
+use crate::pb::{Message, QueueItem};
+use crate::store::{ChangeKind, ChangeRow, StoreError, Stored, WriteBatch};
+
+/// Most messages that are moved in one step.
+const STEP: usize = 1000;
+
+impl Queue {
+    pub(super) fn has_alternative(&self) -> bool {
+        self.node.plan().has_alternative(self.port.id)
+    }
+
+    /// Another target of this message's route that could take it now.
+    fn alternative(&self, message: &Message) -> Option<u32> {
+        self.node
+            .plan()
+            .next_target(message, self.port.id, self.node.as_ref())
+    }
+
+    /// Gives a message that failed here to the next target of its route, if there is one.
+    pub(super) fn fail_over(&mut self, item: Item, due_at: i64, ctx: &mut Context<Self>) {
+        let reply = self.node.store.load(vec![item.id]);
+        self.write_on_lists(ctx, reply, move |queue, loaded, ctx| {
+            let message = loaded
+                .ok()
+                .and_then(|mut loaded| loaded.pop().flatten())
+                .map(|stored| stored.message);
+            match message {
+                Some(message) if queue.alternative(&message).is_some() => {
+                    queue.move_away(vec![(item, Box::new(message))], due_at, ctx);
+                }
+                _ => {
+                    let longest = queue.node.plan().longest_pause;
+                    queue.backlog.pause(item, due_at, longest);
+                }
+            }
+        });
+    }
+
+    /// When nobody serves this queue for long, what waits goes to the next target of its route.
+    pub(in crate::actors::queue) fn watch_failover(&mut self, ctx: &mut Context<Self>) {
+        if !self.is_unserved_for_long() {
+            return;
+        }
+        let Batch {
+            ready,
+            bare,
+            blocks,
+        } = self.backlog.take_batch(STEP);
+        self.fetch_blocks(blocks, ctx);
+        if ready.is_empty() && bare.is_empty() {
+            if !self.backlog.awaits_blocks() {
+                // Nothing that could go.
+                self.guard.count_unserved_anew();
+            }
+            return;
+        }
+        self.backlog.begin_reading(ready.len() + bare.len());
+        let ids = bare.iter().map(|item| item.id).collect();
+        let reply = self.node.store.load(ids);
+        self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
+            queue.backlog.end_reading();
+            let items = queue.with_bodies(ready, bare, loaded);
+            if queue.move_away(items, 0, ctx) == 0 {
+                // Nowhere to go for now.
+                queue.guard.count_unserved_anew();
+            }
+        });
+    }
+
+    /// Whether what waits here would go elsewhere, and has waited for somebody long enough.
+    fn is_unserved_for_long(&mut self) -> bool {
+        if self.guard.sends(&self.node, &self.port) || !self.has_alternative() {
+            self.guard.is_served_again();
+            return false;
+        }
+        let unserved_for = self.guard.unserved_for();
+        if self.node.available(self.port.id) && !self.guard.is_breaker_open() {
+            // New messages still come here: it is away for a moment only.
+            return false;
+        }
+        unserved_for >= self.node.config().queue.failover_after
+            && !self.backlog.is_reading()
+            && self.recovery.is_running()
+    }
+
+    /// Adds the bodies that were read; without them, what has none waits here again.
+    fn with_bodies(
+        &mut self,
+        mut ready: Vec<Ready>,
+        bare: Vec<Item>,
+        loaded: Result<Vec<Option<Stored>>, StoreError>,
+    ) -> Vec<Ready> {
+        match loaded {
+            Ok(loaded) => ready.extend(bare.iter().zip(loaded).filter_map(|(item, stored)| {
+                let stored = stored?;
+                let is_over = stored.fin.is_some();
+                (!is_over).then(|| (*item, Box::new(stored.message)))
+            })),
+            Err(_) => self.backlog.push_all_front(bare.into_iter()),
+        }
+        ready
+    }
+
+    /// Gives messages to other queues; those that have none come back to the front.
+    /// Back to an earlier target they go at `due_at` only: two that refuse must not pass a message
+    /// to and fro.
+    fn move_away(&mut self, items: Vec<Ready>, due_at: i64, ctx: &mut Context<Self>) -> usize {
+        let plan = self.node.plan();
+        let at = clock::now_ms();
+        let mut batch = WriteBatch::default();
+        let mut moved: Vec<(Item, Dispatch)> = Vec::new();
+        for (item, message) in items.into_iter().rev() {
+            let Some(queue) = self.alternative(&message) else {
+                self.backlog.push_front(item);
+                continue;
+            };
+            batch.change.push(ChangeRow {
+                id: item.id,
+                at,
+                kind: ChangeKind::Move,
+                queue,
+                by: self.port.name.clone(),
+                expires_at: 0,
+                body: Bytes::new(),
+            });
+            let queued = QueueItem {
+                due_at: match plan.is_later(&message, self.port.id, queue) {
+                    true => 0,
+                    false => due_at,
+                },
+                ..item.for_another_queue()
+            };
+            moved.push((item, Dispatch::new(&self.node, queue, message, queued)));
+        }
+        let count = moved.len();
+        if count == 0 {
+            return 0;
+        }
+        moved.reverse();
+        self.node.metrics.failovers.inc_by(count as u64);
+        self.pass_over(moved, batch, ctx);
+        count
+    }
+}

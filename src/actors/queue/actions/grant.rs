@@ -1,0 +1,264 @@
+//! Granting: hands what is ready to the sessions, as far as credit, tokens, the operator and the store allow.
+//!
+//! Called whenever one of these may allow more. Keeps true that what is handed out is held until it is
+//! settled, and that without *resend* an attempt is durable before its octets go out.
+
+use std::sync::atomic::Ordering;
+
+use actix::{AsyncContext, Context};
+
+use super::settle::not_sent;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::ports::QueueKind;
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::{Backlog, Withdrawn};
+use crate::actors::queue::in_flight::HeldItem;
+use crate::actors::queue::sessions::Turn;
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::content;
+use crate::pb::{DeliverBatch, Delivery, SettleBatch, TakeTokens, TakenTokens};
+use crate::store::{TryRow, WriteBatch};
+
+/// Most deliveries in one batch to one session.
+const BATCH: u32 = 256;
+
+/// What one batch may have.
+struct Allowed {
+    messages: u32,
+    tokens: u32,
+    /// Most tokens that a message costs; `None` without a rate.
+    burst: Option<u32>,
+    /// It tries whether the operator works again.
+    probing: bool,
+    /// Unix ms.
+    now: i64,
+}
+
+impl Queue {
+    /// Hands out what is ready, as far as credit and tokens allow.
+    pub(in crate::actors::queue) fn pump(&mut self, ctx: &mut Context<Self>) {
+        if !self.may_grant() {
+            return;
+        }
+        let now = clock::now_ms();
+        self.read_ahead(ctx);
+        let burst = self.burst();
+        self.tokens.drop_dead();
+        let mut quota = self.guard.quota(self.room_for_unwritten());
+        let mut expired = Vec::new();
+        while let Some(turn) = self.sessions.next() {
+            let allowed = Allowed {
+                messages: turn.room.min(BATCH).min(quota.left),
+                tokens: self.tokens.count(),
+                burst,
+                probing: quota.probing,
+                now,
+            };
+            let (deliveries, spent) = self.fill(&turn, &allowed, &mut expired);
+            if deliveries.is_empty() {
+                break;
+            }
+            let granted = deliveries.len() as u32;
+            self.counters.granted += u64::from(granted);
+            quota.left -= granted;
+            self.tokens.spend(spent);
+            self.guard.spent(&quota, granted);
+            self.sessions.granted(&turn, granted);
+            let batch = DeliverBatch {
+                queue: self.port.id,
+                deliveries,
+            };
+            if self.notes_tries() {
+                self.note_then_dispatch(turn.session, batch, now, ctx);
+            } else {
+                self.dispatch(turn.session, batch, ctx);
+            }
+        }
+        if !expired.is_empty() {
+            self.expire_items(expired, ctx);
+        }
+        if quota.left == 0 {
+            self.port.unwritten.wait();
+        }
+        if let Some(burst) = burst {
+            self.ask_tokens(quota.left, burst, ctx);
+        }
+        self.read_ahead(ctx);
+    }
+
+    /// What is handed out while the store is stalled would not be known after a crash: the timer looks
+    /// again.
+    fn may_grant(&self) -> bool {
+        self.recovery.is_running()
+            && !self.port.suspended.load(Ordering::Relaxed)
+            && !self.node.draining.load(Ordering::Relaxed)
+            && self.node.local_lease.is_valid()
+            && !self.tokens.is_on_hold()
+            && !self.node.store.is_stalled()
+    }
+
+    /// Most tokens that a message may cost: as many as there are at once. An account's rate is for what it
+    /// submits.
+    fn burst(&self) -> Option<u32> {
+        if !self.is_operator() {
+            return None;
+        }
+        let rate = self.node.plan().rate_of(self.port.id);
+        rate.map(|(_, burst)| burst)
+    }
+
+    /// How many more attempts may be unwritten.
+    fn room_for_unwritten(&self) -> u32 {
+        let windows = self.sessions.windows();
+        let commit = self.node.commit_rows();
+        self.in_flight.room(windows, commit, &self.port.unwritten)
+    }
+
+    /// Takes what is next for a session, and says how many tokens that costs.
+    fn fill(
+        &mut self,
+        turn: &Turn,
+        allowed: &Allowed,
+        expired: &mut Vec<Withdrawn>,
+    ) -> (Vec<Delivery>, u32) {
+        let most = allowed.messages as usize;
+        let mut deliveries = Vec::with_capacity(most.min(self.backlog.ready()));
+        let mut spent = 0;
+        let ownership = self.node.local_lease.hold();
+        while deliveries.len() < most {
+            let price = match allowed.burst {
+                Some(burst) => price_of_next(&mut self.backlog, burst),
+                None => 0,
+            };
+            if allowed.burst.is_some() && spent + price > allowed.tokens {
+                break;
+            }
+            let Some((item, message)) = self.backlog.pop(price.max(1)) else {
+                break;
+            };
+            // In the store, for whoever owns it.
+            if !ownership.owns(self.port.id, item.part) || self.backlog.is_skipped(item.id) {
+                continue;
+            }
+            if i64::from(item.expires) * 1000 <= allowed.now {
+                expired.push((item, Some(message)));
+                continue;
+            }
+            deliveries.push(Delivery {
+                what: item.what.into(),
+                id: item.id,
+                attempt: u32::from(item.attempts) + 1,
+                message: Some(message),
+            });
+            self.in_flight.hold(HeldItem {
+                session: turn.session,
+                item,
+                probe: allowed.probing,
+            });
+            spent += price;
+        }
+        (deliveries, spent)
+    }
+
+    /// Whether an attempt must be durable before its octets go out: without *resend*, a restart has
+    /// to know what may have reached the operator.
+    fn notes_tries(&self) -> bool {
+        self.port.kind == QueueKind::Operator
+            && self.node.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
+    }
+
+    fn dispatch(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
+        match self.port.session(session) {
+            Some(port) => post_to(
+                &port.deliver,
+                Timed::new(batch, &self.node.mailboxes.session),
+            ),
+            // It left after it was asked; what it had sent before is settled by its own word.
+            None => {
+                self.sessions.remove(session);
+                let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
+                let held = never_sent.filter(|id| self.in_flight.is_with(session, *id));
+                let failed = not_sent(held);
+                self.settle_failed(session, failed, ctx);
+            }
+        }
+    }
+
+    fn note_then_dispatch(
+        &mut self,
+        session: u64,
+        batch: DeliverBatch,
+        at: i64,
+        ctx: &mut Context<Self>,
+    ) {
+        let tries = batch
+            .deliveries
+            .iter()
+            .map(|delivery| TryRow {
+                id: delivery.id,
+                attempt: delivery.attempt,
+                at,
+                operator: self.port.id,
+            })
+            .collect();
+        let ticket = self.node.store.write(WriteBatch {
+            tries,
+            ..WriteBatch::default()
+        });
+        self.run_on_lists(ctx, ticket, move |queue, written, ctx| match written {
+            Ok(_) => queue.dispatch(session, batch, ctx),
+            Err(error) => {
+                tracing::error!(queue = %queue.port.name, %error, "attempts not noted, so not made");
+                let settled = SettleBatch {
+                    session,
+                    failed: not_sent(batch.deliveries.iter().map(|delivery| delivery.id)),
+                    room: batch.deliveries.len() as u32,
+                    ..SettleBatch::default()
+                };
+                queue.settle(settled, ctx);
+            }
+        });
+    }
+
+    fn ask_tokens(&mut self, most: u32, burst: u32, ctx: &mut Context<Self>) {
+        let room = self.sessions.room().min(self.backlog.ready() as u64);
+        let wanted = u32::try_from(room).unwrap_or(u32::MAX).min(most);
+        let wanted = match wanted {
+            0 => 0,
+            some => some.max(price_of_next(&mut self.backlog, burst)),
+        };
+        let Some(wanted) = self.tokens.ask(wanted) else {
+            return;
+        };
+        let throttle = self.node.throttle.clone();
+        let ask = TakeTokens {
+            key: self.port.id,
+            wanted,
+        };
+        let ask = Timed::new(ask, &self.node.mailboxes.throttle);
+        let reply = async move { throttle.recipient().send(ask).await };
+        self.run(ctx, reply, |queue, taken, ctx| {
+            let taken = taken.unwrap_or(TakenTokens {
+                retry_in_ms: 100,
+                ..TakenTokens::default()
+            });
+            let Some(pause) = queue.tokens.answered(&taken) else {
+                return queue.pump(ctx);
+            };
+            queue.node.metrics.throttle_waits.inc();
+            ctx.run_later(pause, |queue, ctx| {
+                queue.tokens.may_ask();
+                queue.pump(ctx);
+            });
+        });
+    }
+}
+
+/// Tokens that the next message costs: one for each short message that a handset gets, but never more than
+/// there are at once.
+fn price_of_next(backlog: &mut Backlog, burst: u32) -> u32 {
+    let next = backlog.front();
+    next.map_or(1, |(_, message)| content::segments(message).min(burst))
+}

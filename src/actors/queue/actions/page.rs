@@ -1,0 +1,190 @@
+//! Reads bodies for the front of the lists, and moves blocks of the lists out of memory and back.
+//!
+//! Called by whoever takes from the lists, and by the timer. Keeps true that what comes back from the store
+//! after it was finished, moved or handed over elsewhere is in no list.
+
+use std::time::Duration;
+
+use actix::Context;
+
+use crate::actors::context::traced;
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::{Block, Page, Waiter};
+use crate::actors::receipts::receipt;
+use crate::pb::Message;
+use crate::pb::delivery::What;
+use crate::store::{StoreError, Stored};
+
+/// Most bodies read at a time.
+const PAGE: usize = 1024;
+/// Pause after the store could not be read.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+
+impl Queue {
+    /// Reads bodies for what waits, while the page in front of a priority runs low, or an account has
+    /// none.
+    pub(in crate::actors::queue) fn read_ahead(&mut self, ctx: &mut Context<Self>) {
+        // Nobody to give them to: the bodies can stay where they are.
+        let is_enough = self.sessions.is_empty() && self.backlog.ready() > 0;
+        if self.backlog.is_reading() || is_enough {
+            return;
+        }
+        let most = self.node.config().queue.page;
+        let Some(page) = self.backlog.next_page(most, PAGE) else {
+            return;
+        };
+        for number in &page.blocks {
+            self.fetch_block((page.level, *number), Waiter::Anyone, ctx);
+        }
+        if page.items.is_empty() {
+            return;
+        }
+        let ids = page.items.iter().map(|item| item.id).collect();
+        let reply = self.node.store.load(ids);
+        self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
+            queue.page_read(page, loaded, ctx);
+            queue.pump(ctx);
+        });
+    }
+
+    fn page_read(
+        &mut self,
+        page: Page,
+        loaded: Result<Vec<Option<Stored>>, StoreError>,
+        ctx: &mut Context<Self>,
+    ) {
+        match loaded {
+            Ok(loaded) => {
+                for (item, stored) in page.items.iter().zip(loaded) {
+                    let Some(stored) = stored else { continue };
+                    if self.leaving.has(item.part) {
+                        continue;
+                    }
+                    let Some(body) = self.body_of(item.what, stored) else {
+                        continue;
+                    };
+                    self.trace_wait(item.attempts, item.what, &body, ctx);
+                    self.backlog.read(*item, Box::new(body));
+                }
+            }
+            Err(error) => {
+                tracing::error!(queue = %self.port.name, %error, "a page could not be read");
+                let stay = page.items.into_iter();
+                let stay = stay.filter(|item| !self.leaving.has(item.part));
+                self.backlog.push_all_front(stay);
+                self.tokens.hold_for(READ_AGAIN);
+            }
+        }
+        self.backlog.end_page(page.level);
+    }
+
+    /// What is handed out of a stored message; `None` when it was cancelled, finished or moved meanwhile.
+    fn body_of(&self, what: What, stored: Stored) -> Option<Message> {
+        match (what, &stored.fin) {
+            (What::Message, None) if stored.queue == self.port.id => Some(stored.message),
+            (What::Message, _) => None,
+            (What::Receipt, Some(fin)) => {
+                Some(receipt::receipt_for(&self.node, &stored.message, fin))
+            }
+            (What::Receipt, None) => None,
+        }
+    }
+
+    /// A traced message that has been tried is about to be tried again.
+    pub(in crate::actors::queue) fn trace_wait(
+        &self,
+        attempts: u16,
+        what: What,
+        message: &Message,
+        ctx: &mut Context<Self>,
+    ) {
+        if attempts == 0 || what != What::Message || traced::context_of(message).is_none() {
+            return;
+        }
+        let (node, message, queue) = (self.node(), message.clone(), self.port.id);
+        let wait = async move { traced::waited_again(&node, message, queue).await };
+        self.run(ctx, wait, |_, (), _| {});
+    }
+
+    /// Has a block read back into memory. Who waits for it goes on before anything else can take its
+    /// items away, and never when the whole queue is read again meanwhile.
+    pub(super) fn fetch_block(&mut self, block: Block, waiter: Waiter, ctx: &mut Context<Self>) {
+        let (_, number) = block;
+        if !self.backlog.ask_for_block(number, waiter) {
+            return;
+        }
+        let reply = self.node.store.read_block(self.port.id, number);
+        self.run_on_lists(ctx, reply, move |queue, octets, ctx| {
+            queue.block_read(block, octets, ctx);
+            queue.pump(ctx);
+        });
+    }
+
+    /// The same for blocks that are in the way of whoever takes from the lists.
+    pub(super) fn fetch_blocks(&mut self, blocks: Vec<Block>, ctx: &mut Context<Self>) {
+        for block in blocks {
+            self.fetch_block(block, Waiter::Anyone, ctx);
+        }
+    }
+
+    fn block_read(
+        &mut self,
+        block: Block,
+        octets: Result<Option<Vec<u8>>, StoreError>,
+        ctx: &mut Context<Self>,
+    ) {
+        let (_, number) = block;
+        let waiters = self.backlog.waiters_of(number);
+        let is_here = matches!(octets, Ok(Some(_)));
+        match octets {
+            Ok(Some(octets)) => {
+                self.backlog.fill_block(block, &octets);
+                self.forget_blocks(number..number + 1);
+            }
+            Err(error) => {
+                tracing::warn!(queue = %self.port.name, %error, "a spilled block cannot be read now");
+                self.tokens.hold_for(READ_AGAIN);
+            }
+            // The index file is derived: what it lost is read from the store again.
+            Ok(None) => {
+                tracing::warn!(queue = %self.port.name, "a spilled block is gone, reading the queue again");
+                self.recover_again(ctx);
+            }
+        }
+        for waiter in waiters {
+            match waiter {
+                Waiter::Anyone => {}
+                Waiter::Expiry => self.backlog.look_for_late_again(),
+                Waiter::Transfer(order) if is_here => drop(self.transfer_fitting(order, ctx)),
+                Waiter::Transfer(_) => {
+                    tracing::error!(queue = %self.port.name, "not all messages could be moved");
+                }
+            }
+        }
+    }
+
+    /// Forgets blocks that are in memory again, or mean nothing any more.
+    pub(in crate::actors::queue) fn forget_blocks(&self, numbers: std::ops::Range<u64>) {
+        if !numbers.is_empty() {
+            drop(self.node.store.forget_blocks(self.port.id, numbers));
+        }
+    }
+
+    /// Writes a block out of memory when the lists are longer than the limit.
+    pub(in crate::actors::queue) fn spill(&mut self, ctx: &mut Context<Self>) {
+        let memory_items = self.node.config().queue.memory_items;
+        let Some((block, octets)) = self.backlog.begin_spill(memory_items) else {
+            return;
+        };
+        let (_, number) = block;
+        let reply = self.node.store.spill_block(self.port.id, number, octets);
+        self.run_on_lists(ctx, reply, move |queue, written, ctx| {
+            if !queue.backlog.end_spill(block, written.is_ok()) {
+                queue.forget_blocks(number..number + 1);
+            }
+            if written.is_ok() {
+                queue.spill(ctx);
+            }
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! Gives messages to other queues.
+//!
+//! Called by failover, by an administrator's order, and by the resolver's answers. Keeps true that a message
+//! is in one queue only: its `change` row is durable before the other queue has it.
+
+use actix::Context;
+
+use crate::actors::context::ports::{Counted, QueueKind};
+use crate::actors::queue::Queue;
+use crate::actors::queue::dispatch::{self, Dispatch};
+use crate::actors::queue::item::Item;
+use crate::store::WriteBatch;
+
+impl Queue {
+    /// Writes that messages belong to other queues, then gives them to those.
+    pub(super) fn pass_over(
+        &mut self,
+        mut moved: Vec<(Item, Dispatch)>,
+        batch: WriteBatch,
+        ctx: &mut Context<Self>,
+    ) {
+        let node = self.node();
+        // What an actor of ours gives to other queues is made again, too.
+        let attempts = match self.port.kind {
+            QueueKind::Internal => moved.len(),
+            _ => 0,
+        };
+        let counted = Counted::new(&self.port, attempts);
+        let dispatches = moved.iter_mut().map(|(_, dispatch)| dispatch);
+        let ticket = dispatch::write(&node, batch, dispatches);
+        let generation = self.under_way.generation();
+        self.write(ctx, ticket, move |queue, written, _| {
+            drop(counted);
+            match written {
+                Ok(_) => {
+                    let count = moved.len();
+                    let dispatches = moved.into_iter().map(|(_, dispatch)| dispatch);
+                    dispatch::pass_on(&node, count, dispatches);
+                }
+                Err(error) => {
+                    tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
+                    if queue.under_way.generation() == generation {
+                        (moved.into_iter()).for_each(|(item, _)| queue.backlog.push_back(item));
+                    }
+                }
+            }
+        });
+    }
+}

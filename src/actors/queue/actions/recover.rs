@@ -1,0 +1,217 @@
+//! Starting with what the store holds, and starting again after a failure.
+//!
+//! Called when the actor starts, when its lists turn out to be wrong, and by what the store and the sessions
+//! answer. Keeps true that the store is read after results that are on their way to it, and that what
+//! sessions hold is not granted again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{AsyncContext, Context};
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::addresses::post_to;
+use crate::actors::queue::Queue;
+use crate::actors::queue::recovery::{Known, Recovered};
+use crate::actors::queue::seeds::{Seed, Seeds};
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::pb::{FlushCorrelation, Held, ReportHeld};
+use crate::store::StoreError;
+use crate::store::cluster::Partition;
+
+/// How long a session may take to say what it holds.
+const REPORT_WITHIN: Duration = Duration::from_secs(2);
+/// Pause before a database that is away is asked again.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+
+impl Queue {
+    /// Puts one recovered item where it belongs.
+    pub(in crate::actors::queue) fn plant(&mut self, seed: Seed) {
+        let Seed {
+            item,
+            due_at,
+            unsure,
+        } = seed;
+        self.recovery.came(&item);
+        let now = clock::now_ms();
+        let plan = self.node.plan();
+        let policy = plan.outcome_policy(self.port.id);
+        let longest_pause = plan.longest_pause;
+        drop(plan);
+        if unsure && policy == OutcomePolicy::Fail {
+            self.in_flight.wait_for_receipt(item, now);
+        } else if unsure && policy == OutcomePolicy::Wait {
+            self.wait_for_receipt(item, now);
+        } else if due_at > now {
+            self.backlog.postpone(item, due_at, longest_pause);
+        } else {
+            self.backlog.push_back(item);
+        }
+    }
+
+    /// Throws the lists away; gives back how it was. What is under way for them means nothing any
+    /// more, except for writes, which are waited for.
+    pub(in crate::actors::queue) fn renew(&mut self) -> Self {
+        let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
+        let mut before = std::mem::replace(self, fresh);
+        let blocks = self.backlog.begin_after(&before.backlog);
+        self.forget_blocks(blocks);
+        self.under_way.begin_after(&before.under_way);
+        std::mem::swap(&mut self.counters, &mut before.counters);
+        std::mem::swap(&mut self.guard, &mut before.guard);
+        self.guard.begin_again();
+        before
+    }
+
+    /// Throws the lists away and reads them from the store again.
+    pub(in crate::actors::queue) fn recover_again(&mut self, ctx: &mut Context<Self>) {
+        let mut before = self.renew();
+        std::mem::swap(&mut self.leaving, &mut before.leaving);
+        self.purging = before.purging.take();
+        self.recovery.want(&mut before.recovery);
+        self.begin_recovery(ctx);
+    }
+
+    /// Asks the sessions what they hold and reads the store, when a restart wants it.
+    pub(in crate::actors::queue) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
+        if !self.recovery.is_wanted() {
+            return;
+        }
+        let sessions = self.port.sessions();
+        let sessions = sessions.iter().map(|(session, _)| *session).collect();
+        let term = self.node.local_lease.begin_term(self.port.id);
+        self.recovery.begin(term, sessions);
+        self.ask_sessions(&[]);
+        let generation = self.under_way.generation();
+        ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
+            if queue.under_way.generation() == generation {
+                queue.recovery.stop_waiting();
+                queue.finish_recovery(ctx);
+            }
+        });
+        self.read_when_written(ctx);
+    }
+
+    /// Reads the store, once results that are on their way to it are there.
+    pub(super) fn read_when_written(&mut self, ctx: &mut Context<Self>) {
+        if self.under_way.is_writing() || !self.recovery.asks_store() {
+            return;
+        }
+        let reading = read_queue(self.node(), self.port.id);
+        self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
+            Ok(seeds) => {
+                queue.recovery.read(seeds);
+                queue.finish_recovery(ctx);
+            }
+            Err(error) if queue.node.cluster.is_some() => {
+                tracing::warn!(queue = %queue.port.name, %error, "the queue is read again in a moment");
+                let generation = queue.under_way.generation();
+                ctx.run_later(READ_AGAIN, move |queue, ctx| {
+                    if queue.under_way.generation() == generation {
+                        queue.recover_again(ctx);
+                    }
+                });
+            }
+            Err(error) => panic!("queue {} cannot read the store: {error}", queue.port.name),
+        });
+    }
+
+    /// Asks what the sessions hold, or to give back what they hold of partitions.
+    pub(super) fn ask_sessions(&self, give_back: &[u32]) {
+        for (_, port) in &self.port.sessions() {
+            let ask = ReportHeld {
+                queue: self.port.id,
+                give_back: give_back.to_vec(),
+            };
+            post_to(&port.report, ask);
+        }
+    }
+
+    pub(in crate::actors::queue) fn held_reported(
+        &mut self,
+        report: Held,
+        ctx: &mut Context<Self>,
+    ) {
+        let Held { session, ids, room } = report;
+        if self.recovery.reported(session, &ids) {
+            self.sessions.add_room(&self.port, session, room);
+            self.sessions.widen(session, room + ids.len() as u32);
+            self.finish_recovery(ctx);
+        }
+    }
+
+    /// Runs again once the store is read and every session has answered or had its time.
+    fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
+        let Some(recovered) = self.recovery.finish() else {
+            return;
+        };
+        let Recovered {
+            term,
+            seeds,
+            held,
+            arrived,
+            settled,
+        } = recovered;
+        let mut known: Known = HashSet::with_capacity_and_hasher(seeds.len(), Default::default());
+        for seed in seeds {
+            known.insert((seed.item.id, seed.item.what));
+            match held.get(&seed.item.id) {
+                Some(session) => self.in_flight.hold_reported(*session, seed.item),
+                None => self.plant(seed),
+            }
+        }
+        tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
+        let now = clock::now_ms();
+        for item in arrived {
+            if !known.contains(&(item.id, item.what())) && !held.contains_key(&item.id) {
+                self.take_in(item, now);
+            }
+        }
+        self.node.local_lease.begin_term(self.port.id);
+        self.recovery.remember(term, known);
+        for batch in settled {
+            self.settle(batch, ctx);
+        }
+        if self.recovery.take_read_again() {
+            return self.recover_again(ctx);
+        }
+        self.pump(ctx);
+    }
+}
+
+/// What waits in this node's part of a queue.
+async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, StoreError> {
+    // Answers that sessions have reported are in what is read then.
+    let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
+    node.store.barrier().await?;
+    let mut seeds = Seeds::new(&node.config());
+    match &node.cluster {
+        Some(cluster) => {
+            let partitions: Vec<Partition> = node
+                .local_lease
+                .hold()
+                .parts_of(own)
+                .into_iter()
+                .map(|part| Partition { queue: own, part })
+                .collect();
+            if partitions.is_empty() {
+                return Ok(Vec::new());
+            }
+            let active = cluster.take_over(partitions).await?;
+            active.into_iter().for_each(|active| seeds.add(active));
+        }
+        None => {
+            let store = Arc::clone(&node.store);
+            let read = move || {
+                store.recover(Some(own), &mut |active| seeds.add(active))?;
+                Ok(seeds)
+            };
+            seeds = tokio::task::spawn_blocking(read)
+                .await
+                .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))?;
+        }
+    }
+    Ok(seeds.queues.remove(&own).unwrap_or_default())
+}

@@ -1,0 +1,392 @@
+//! Settling: what the sessions say became of what they were given.
+//!
+//! Called by the actor with each settlement, also with those that were kept while the store was read. Keeps
+//! true that each attempt that was made leaves a row, and that its message ends, waits again, or waits for
+//! its receipt: one of these.
+
+use std::time::Duration;
+
+use actix::Context;
+
+use crate::actors::context::ports::Counted;
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::Taken;
+use crate::actors::queue::guard::Went;
+use crate::actors::queue::in_flight::HeldItem;
+use crate::actors::queue::item::Item;
+use crate::actors::receipts::final_state;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::domain::retry::Decision;
+use crate::domain::{bind, command_status};
+use crate::pb::delivery::What;
+use crate::pb::failed::Why;
+use crate::pb::{Failed, Final, Kind, MessageState, SettleBatch};
+use crate::smpp::CommandStatus;
+use crate::store::{RetryRow, SentRow, WriteBatch};
+
+/// An attempt that has failed.
+struct Attempt<'a> {
+    item: Item,
+    failure: &'a Failed,
+    /// Counted from 1.
+    number: u32,
+    /// Unix ms.
+    at: i64,
+    /// Over which it was made.
+    bind: u64,
+}
+
+/// What is to be written of a settlement.
+#[derive(Default)]
+struct Results {
+    batch: WriteBatch,
+    finals: Vec<Final>,
+}
+
+// === impl Attempt ===
+
+impl Attempt<'_> {
+    fn row(&self, operator: u32) -> SentRow {
+        SentRow {
+            id: self.item.id,
+            attempt: self.number,
+            at: self.at,
+            operator,
+            status: match self.failure.why() {
+                Why::Unknown => SentRow::NO_ANSWER,
+                _ => self.failure.status,
+            },
+            operator_message_id: bytes::Bytes::new(),
+            latency_ms: self.failure.latency_ms,
+            correlation: 0,
+            bind: self.bind,
+        }
+    }
+
+    /// When it is due after a pause, Unix ms.
+    fn due_after(&self, pause: Duration) -> i64 {
+        self.at + pause.as_millis() as i64
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    pub(in crate::actors::queue) fn settle(&mut self, batch: SettleBatch, ctx: &mut Context<Self>) {
+        self.settle_done(batch.session, &batch.done, ctx);
+        if !batch.failed.is_empty() {
+            self.settle_failed(batch.session, batch.failed, ctx);
+        }
+        if batch.room > 0 {
+            self.sessions
+                .add_room(&self.port, batch.session, batch.room);
+        }
+    }
+
+    fn settle_done(&mut self, session: u64, done: &[u64], ctx: &mut Context<Self>) {
+        let (mut arrived, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
+        for id in done {
+            match self.in_flight.settle(*id) {
+                Some(HeldItem { item, probe, .. }) => {
+                    self.guard.went(probe, Went::Well, &self.port.name);
+                    arrived.push(item);
+                }
+                None => arrived.extend(self.answered_late(*id)),
+            }
+        }
+        self.port.less_to_do(arrived.len());
+        for item in arrived {
+            self.counters.delivered += 1;
+            match item.what {
+                What::Receipt => told.push(item.id),
+                What::Message if self.is_operator() => {}
+                What::Message => delivered.push(item),
+            }
+        }
+        if !told.is_empty() {
+            self.told(told, ctx);
+        }
+        if !delivered.is_empty() {
+            self.delivered_to_account(session, delivered, ctx);
+        }
+    }
+
+    /// A late answer for something that waits again: it has arrived after all.
+    fn answered_late(&mut self, id: u64) -> Option<Item> {
+        if let Some(item) = self.in_flight.take_unsure(id) {
+            return Some(item);
+        }
+        let sender = self.in_flight.take_timed_out(id);
+        match self.backlog.remove(id, sender) {
+            Taken::Item(item) => return Some(item),
+            // Passed over when it comes back into memory.
+            Taken::Away => self.backlog.skip(id),
+            Taken::NotHere if self.backlog.is_reading() => self.backlog.skip(id),
+            Taken::NotHere => {}
+        }
+        None
+    }
+
+    /// An account has these receipts.
+    fn told(&mut self, told: Vec<u64>, ctx: &mut Context<Self>) {
+        self.node.metrics.receipts_told.inc_by(told.len() as u64);
+        let counted = Counted::new(&self.port, told.len());
+        let ticket = self.node.store.write(WriteBatch {
+            told,
+            ..WriteBatch::default()
+        });
+        self.run(ctx, ticket, move |queue, written, _| {
+            drop(counted);
+            if let Err(error) = written {
+                tracing::error!(queue = %queue.port.name, %error, "told rows not written; these receipts will be repeated after a restart");
+            }
+        });
+    }
+
+    /// deliver_sm_resp with ESME_ROK from an account: an MO message has arrived; an MT message is
+    /// in the hands of the peer.
+    fn delivered_to_account(&mut self, session: u64, items: Vec<Item>, ctx: &mut Context<Self>) {
+        let node = self.node();
+        let queue = self.port.id;
+        let by = bind::number(node.ids.node(), session);
+        let at = clock::now_ms();
+        let counted = Counted::new(&self.port, items.len());
+        let work = async move {
+            // Until these rows are durable, or cannot be.
+            let _counted = counted;
+            let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
+            let Some(loaded) = final_state::load(&node, ids).await else {
+                return;
+            };
+            let mut batch = WriteBatch::default();
+            let mut finals = Vec::with_capacity(items.len());
+            for (item, stored) in items.iter().zip(loaded) {
+                let Some(stored) = stored else { continue };
+                let state = match stored.message.kind() {
+                    Kind::Mo => MessageState::Delivered,
+                    Kind::Mt => MessageState::Accepted,
+                };
+                batch.sent.push(SentRow {
+                    id: item.id,
+                    attempt: u32::from(item.attempts) + 1,
+                    at,
+                    operator: queue,
+                    status: 0,
+                    operator_message_id: bytes::Bytes::new(),
+                    latency_ms: 0,
+                    correlation: 0,
+                    bind: by,
+                });
+                finals.push(Final {
+                    id: item.id,
+                    state: state.into(),
+                    at,
+                    message: Some(Box::new(stored.message)),
+                    operator: queue,
+                    attempts: u32::from(item.attempts) + 1,
+                    ..Final::default()
+                });
+            }
+            final_state::write(&node, batch, finals).await;
+        };
+        self.write(ctx, work, |_, (), _| {});
+    }
+
+    pub(super) fn settle_failed(
+        &mut self,
+        session: u64,
+        failed: Vec<Failed>,
+        ctx: &mut Context<Self>,
+    ) {
+        let at = clock::now_ms();
+        let bind = bind::number(self.node.ids.node(), session);
+        let mut results = Results::default();
+        // Back to the front in reverse, so that their order stays.
+        for failure in failed.iter().rev() {
+            let item = match failure.late {
+                true => self.refused_after_all(failure),
+                false => self.failed(session, failure),
+            };
+            let Some(item) = item else { continue };
+            let attempt = Attempt {
+                item,
+                failure,
+                number: u32::from(item.attempts) + 1,
+                at,
+                bind,
+            };
+            match failure.why() {
+                Why::NotSent => self.backlog.push_front(item),
+                Why::Status => self.refused(&attempt, &mut results, ctx),
+                Why::Unknown => self.unanswered(&attempt, &mut results),
+            }
+        }
+        let Results { batch, finals } = results;
+        if !batch.is_empty() || !finals.is_empty() {
+            self.finish(batch, finals, ctx);
+        }
+    }
+
+    /// The item, if this session still has it.
+    fn failed(&mut self, session: u64, failure: &Failed) -> Option<Item> {
+        let HeldItem { item, probe, .. } = self.in_flight.take_back(session, failure.id)?;
+        if self.guard.is_watching() {
+            let plan = self.node.plan();
+            let verdict = Went::by(failure, plan.retry_of(self.port.id));
+            self.guard.went(probe, verdict, &self.port.name);
+        }
+        Some(item)
+    }
+
+    /// What was to wait for its receipt was refused: none will come, and the status says what to do. A
+    /// message that is sent again meanwhile has the answers of its further attempts.
+    fn refused_after_all(&mut self, failure: &Failed) -> Option<Item> {
+        let item = self.in_flight.take_unsure(failure.id)?;
+        self.node.metrics.late_answers.inc();
+        Some(item)
+    }
+
+    /// No answer came, so nobody knows what became of it.
+    fn unanswered(&mut self, attempt: &Attempt, results: &mut Results) {
+        let item = attempt.item;
+        if item.what == What::Receipt {
+            // It is repeated until it is acknowledged, whatever the policy.
+            self.in_flight.remember_timed_out(&item);
+            return self.backlog.push_front(item);
+        }
+        let policy = self.node.plan().outcome_policy(self.port.id);
+        if policy == OutcomePolicy::Wait {
+            results.batch.sent.push(attempt.row(self.port.id));
+            return self.wait_for_receipt(item, attempt.at);
+        }
+        self.node.metrics.outcome_unknown.inc();
+        self.in_flight.remember_timed_out(&item);
+        if policy == OutcomePolicy::Fail {
+            return self.fail(attempt, MessageState::Undeliverable, String::new(), results);
+        }
+        let again = self.try_again(attempt, attempt.at, results);
+        self.backlog.push_front(again);
+    }
+
+    /// The peer has refused it: for good, for now, or because it is sent too much.
+    fn refused(&mut self, attempt: &Attempt, results: &mut Results, ctx: &mut Context<Self>) {
+        let status = attempt.failure.status;
+        let plan = self.node.plan();
+        let decision = plan.retry_of(self.port.id).decide(status, attempt.number);
+        drop(plan);
+        match decision {
+            Decision::Throttled { after } => self.throttled(attempt, after),
+            Decision::Temporary { after } => self.refused_for_now(attempt, after, results, ctx),
+            Decision::Permanent if attempt.item.what == What::Receipt => {
+                // The account refuses its receipt for good: asking again would never end.
+                self.counters.failed += 1;
+                self.node.metrics.receipts_refused.inc();
+                let reason = format!("refused with {}", command_status::display(status));
+                results.batch.give_up(attempt.item.id, attempt.at, &reason);
+            }
+            Decision::Permanent => {
+                self.fail(attempt, MessageState::Rejected, status.to_string(), results);
+            }
+        }
+    }
+
+    /// The operator is sent too much. Where there is a pace, all others go on at it.
+    fn throttled(&mut self, attempt: &Attempt, after: Duration) {
+        self.node.metrics.throttled_by_operator.inc();
+        let status = attempt.failure.status;
+        let plan = self.node.plan();
+        let sent = self.counters.granted;
+        let is_paced = self.guard.slow_down(&plan, &self.port, status, sent);
+        let is_throttled = status == CommandStatus::ESME_RTHROTTLED.0;
+        if after.is_zero() {
+            self.backlog.push_front(attempt.item);
+        } else if is_throttled && !is_paced {
+            self.tokens.hold_for(after);
+            self.backlog.push_front(attempt.item);
+        } else {
+            let until = attempt.due_after(after);
+            self.backlog.pause(attempt.item, until, plan.longest_pause);
+        }
+    }
+
+    fn refused_for_now(
+        &mut self,
+        attempt: &Attempt,
+        after: Duration,
+        results: &mut Results,
+        ctx: &mut Context<Self>,
+    ) {
+        let due_at = attempt.due_after(after);
+        let again = self.try_again(attempt, due_at, results);
+        if again.what == What::Message && self.has_alternative() {
+            self.fail_over(again, due_at, ctx);
+        } else if again.what == What::Message && after.is_zero() {
+            self.backlog.push_front(again);
+        } else {
+            let longest = self.node.plan().longest_pause;
+            self.backlog.pause(again, due_at, longest);
+        }
+    }
+
+    /// Notes that another attempt follows at `due_at`; gives back what waits for it. Of receipts no
+    /// attempts are written.
+    fn try_again(&mut self, attempt: &Attempt, due_at: i64, results: &mut Results) -> Item {
+        self.counters.retried += 1;
+        self.node.metrics.retries.inc();
+        if attempt.item.what == What::Message {
+            results.batch.sent.push(attempt.row(self.port.id));
+            results.batch.retry.push(RetryRow {
+                id: attempt.item.id,
+                due_at,
+                attempts: attempt.number,
+            });
+        }
+        Item {
+            attempts: attempt.number.min(u32::from(u16::MAX)) as u16,
+            ..attempt.item
+        }
+    }
+
+    /// The message ends by this attempt.
+    fn fail(
+        &mut self,
+        attempt: &Attempt,
+        state: MessageState,
+        error: String,
+        results: &mut Results,
+    ) {
+        self.counters.failed += 1;
+        results.batch.sent.push(attempt.row(self.port.id));
+        results.finals.push(Final {
+            id: attempt.item.id,
+            state: state.into(),
+            error: error.into(),
+            at: attempt.at,
+            message: None,
+            operator: self.port.id,
+            attempts: attempt.number,
+            ..Final::default()
+        });
+    }
+
+    /// A session is gone. What it had sent it has settled before, as unknown where no answer came;
+    /// what is still held here was granted while it left, and was never sent.
+    pub(in crate::actors::queue) fn session_down(&mut self, session: u64, ctx: &mut Context<Self>) {
+        self.sessions.remove(session);
+        let failed = not_sent(self.in_flight.held_by(session));
+        if !failed.is_empty() {
+            self.settle_failed(session, failed, ctx);
+        }
+    }
+}
+
+/// These were handed out and never made.
+pub(super) fn not_sent(ids: impl Iterator<Item = u64>) -> Vec<Failed> {
+    let failed = ids.map(|id| Failed {
+        id,
+        why: Why::NotSent.into(),
+        ..Failed::default()
+    });
+    failed.collect()
+}

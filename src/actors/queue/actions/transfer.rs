@@ -1,0 +1,162 @@
+//! Moves waiting messages to another queue because an operator ordered it: one, or all that fit a
+//! filter, a step at a time so that commits stay small.
+//!
+//! What a session holds, what is of unknown outcome, and receipts stay where they are. Keeps true that
+//! a message is in one queue only: its `change` row is written before the other queue has it.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use actix::Context;
+use bytes::Bytes;
+
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::Waiter;
+use crate::actors::queue::dispatch::Dispatch;
+use crate::actors::queue::item::Item;
+use crate::actors::queue::transfer_order::TransferOrder;
+use crate::clock;
+use crate::pb::{Message, QueueCommand};
+use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+
+/// Messages moved in one transaction.
+const STEP: usize = 1000;
+
+impl Queue {
+    /// Begins to move what waits and fits; says how many messages of those in memory may.
+    pub(super) fn transfer(&mut self, command: &QueueCommand, ctx: &mut Context<Self>) -> u64 {
+        let order = TransferOrder::of_all(command, self.backlog.next_block());
+        self.transfer_fitting(Rc::new(order), ctx)
+    }
+
+    /// Moves one message that was taken out of the lists.
+    pub(super) fn transfer_one(
+        &mut self,
+        item: Item,
+        command: &QueueCommand,
+        ctx: &mut Context<Self>,
+    ) {
+        let order = TransferOrder::of_one(command);
+        self.transfer_items(vec![item], Rc::new(order), ctx);
+    }
+
+    /// Moves what fits of what is in memory, then what is out of it, a block at a time; says how many may.
+    pub(super) fn transfer_fitting(
+        &mut self,
+        order: Rc<TransferOrder>,
+        ctx: &mut Context<Self>,
+    ) -> u64 {
+        if order.sender == 0 {
+            let items = self.backlog.take_if(|item| order.fits(item));
+            let count = items.len() as u64;
+            self.transfer_items(items, order, ctx);
+            return count;
+        }
+        // Who sent a message is in the store: they stay where they are until that is known.
+        let mut candidates = Vec::new();
+        self.backlog.take_if(|item| {
+            if order.fits(item) {
+                candidates.push(item.id);
+            }
+            false
+        });
+        let count = candidates.len() as u64;
+        self.find_senders(candidates, HashSet::new(), order, ctx);
+        count
+    }
+
+    /// Looks a step of candidates up; after the last one, those of the sender are moved.
+    fn find_senders(
+        &mut self,
+        mut candidates: Vec<u64>,
+        mut found: HashSet<u64>,
+        order: Rc<TransferOrder>,
+        ctx: &mut Context<Self>,
+    ) {
+        if candidates.is_empty() {
+            let items = self.backlog.take_if(|item| found.contains(&item.id));
+            return self.transfer_items(items, order, ctx);
+        }
+        let rest = candidates.split_off(candidates.len().min(STEP));
+        let reply = self.node.store.load(candidates);
+        self.run_on_lists(ctx, reply, move |queue, loaded, ctx| match loaded {
+            Ok(loaded) => {
+                let theirs = loaded.into_iter().flatten();
+                let theirs = theirs.filter(|stored| stored.message.sender == order.sender);
+                found.extend(theirs.map(|stored| stored.message.id));
+                queue.find_senders(rest, found, order, ctx);
+            }
+            Err(error) => {
+                tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
+            }
+        });
+    }
+
+    /// Moves a step of messages, then the next; after the last one, what is out of memory is read.
+    fn transfer_items(
+        &mut self,
+        mut items: Vec<Item>,
+        order: Rc<TransferOrder>,
+        ctx: &mut Context<Self>,
+    ) {
+        if items.is_empty() {
+            return self.transfer_block(order, ctx);
+        }
+        let rest = items.split_off(items.len().min(STEP));
+        let reply = self
+            .node
+            .store
+            .load(items.iter().map(|item| item.id).collect());
+        self.write_on_lists(ctx, reply, move |queue, loaded, ctx| match loaded {
+            Ok(loaded) => {
+                let loaded = items.into_iter().zip(loaded).filter_map(|(item, stored)| {
+                    let stored = stored?;
+                    stored.fin.is_none().then_some((item, stored.message))
+                });
+                queue.transfer_loaded(loaded.collect(), &order, ctx);
+                queue.transfer_items(rest, order, ctx);
+            }
+            Err(error) => {
+                tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
+                for item in items.into_iter().chain(rest) {
+                    queue.backlog.push_back(item);
+                }
+            }
+        });
+    }
+
+    fn transfer_loaded(
+        &mut self,
+        loaded: Vec<(Item, Message)>,
+        order: &TransferOrder,
+        ctx: &mut Context<Self>,
+    ) {
+        let at = clock::now_ms();
+        let mut batch = WriteBatch::default();
+        let mut moved = Vec::with_capacity(loaded.len());
+        for (item, message) in loaded {
+            batch.change.push(ChangeRow {
+                id: item.id,
+                at,
+                kind: ChangeKind::Move,
+                queue: order.to,
+                by: order.by.clone(),
+                expires_at: 0,
+                body: Bytes::new(),
+            });
+            let queued = item.for_another_queue();
+            let dispatch = Dispatch::new(&self.node, order.to, Box::new(message), queued);
+            moved.push((item, dispatch));
+        }
+        if !moved.is_empty() {
+            self.pass_over(moved, batch, ctx);
+        }
+    }
+
+    /// Has one block read back into memory; [`Queue::transfer_fitting`] goes on with what is in it.
+    fn transfer_block(&mut self, order: Rc<TransferOrder>, ctx: &mut Context<Self>) {
+        if let Some(block) = self.backlog.block_below(order.blocks_below) {
+            self.fetch_block(block, Waiter::Transfer(order), ctx);
+        }
+    }
+}

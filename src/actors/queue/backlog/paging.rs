@@ -1,0 +1,135 @@
+//! Bodies that are read for the front of the lists, and blocks that are written out of memory and back.
+//!
+//! Called by the actions that ask the store. Each begins here and ends here: a page, a block that goes, a
+//! block that comes.
+
+use super::{Backlog, Block, Level, Waiter};
+use crate::actors::queue::item::{Item, PRIORITIES};
+use crate::pb::Message;
+
+/// Items that are to be read next, and blocks that are in the way of more.
+pub struct Page {
+    pub level: usize,
+    pub items: Vec<Item>,
+    pub blocks: Vec<u64>,
+}
+
+// === impl Backlog ===
+
+impl Backlog {
+    /// Whether a page is being read.
+    pub fn is_reading(&self) -> bool {
+        self.reading.is_some()
+    }
+
+    /// So many items that were taken out are being read; with none, only the bodies of others must not
+    /// be read meanwhile. [`Backlog::end_reading`] follows.
+    pub fn begin_reading(&mut self, items: usize) {
+        self.reading = Some(items);
+    }
+
+    pub fn end_reading(&mut self) {
+        self.reading = None;
+    }
+
+    /// Takes out what is to be read next: bodies for what waits, while the page in front of a priority
+    /// runs low, or an account has none. [`Backlog::end_page`] follows when there are items.
+    pub fn next_page(&mut self, page: usize, most: usize) -> Option<Page> {
+        let (level, mut next) = self.lists.next_page(page, most)?;
+        next.blocks.retain(|number| !self.blocks.is_asked(*number));
+        if !self.gone.is_empty() {
+            next.items.retain(|item| !self.gone.remove(&item.id));
+        }
+        match next.items.is_empty() {
+            true => self.lists.level(level).end_reading(),
+            false => self.reading = Some(next.items.len()),
+        }
+        Some(Page {
+            level,
+            items: next.items,
+            blocks: next.blocks,
+        })
+    }
+
+    /// One of a page has come.
+    pub fn read(&mut self, item: Item, message: Box<Message>) {
+        self.lists.read(item, message);
+    }
+
+    /// All of a page have come, or were given back by [`Backlog::push_front`].
+    pub fn end_page(&mut self, level: usize) {
+        self.reading = None;
+        self.lists.level(level).end_reading();
+    }
+
+    /// A block to be written out of memory, when more than so many items are there: its level, number and
+    /// octets. [`Backlog::end_spill`] follows.
+    pub fn begin_spill(&mut self, memory_items: usize) -> Option<(Block, Vec<u8>)> {
+        let in_memory = self.levels().iter().map(Level::in_memory_len);
+        if self.blocks.is_leaving() || in_memory.sum::<usize>() <= memory_items {
+            return None;
+        }
+        let number = self.blocks.next();
+        let (level, octets) = (0..PRIORITIES)
+            .find_map(|level| Some((level, self.lists.level(level).leave(number)?)))?;
+        self.blocks.begin_leaving();
+        Some(((level, number), octets))
+    }
+
+    /// The block is out of memory; or it stays, not `written`. False when nobody will read it.
+    pub fn end_spill(&mut self, (level, number): Block, written: bool) -> bool {
+        self.blocks.end_leaving();
+        self.lists.level(level).spilled_as(number, !written)
+    }
+
+    /// Whether the block has to be read for this one: nobody else has asked for it yet.
+    pub fn ask_for_block(&mut self, number: u64, waiter: Waiter) -> bool {
+        self.blocks.ask(number, waiter)
+    }
+
+    /// Those who wait for a block that has been read, or cannot be.
+    pub fn waiters_of(&mut self, number: u64) -> Vec<Waiter> {
+        self.blocks.came(number)
+    }
+
+    /// A block has been read; what was replaced in it meanwhile has other times.
+    pub fn fill_block(&mut self, (level, number): Block, octets: &[u8]) {
+        self.lists.level(level).filled(number, octets);
+        if self.replaced_afar.is_empty() {
+            return;
+        }
+        let known = &self.replaced_afar;
+        let level = self.lists.level(level);
+        let items = level.take_if(|item| known.contains_key(&item.id));
+        for (item, _) in items {
+            if let Some(times) = self.replaced_afar.remove(&item.id) {
+                self.set_times(item, times);
+            }
+        }
+    }
+
+    /// Whether neither a page nor a block is on its way back into the lists.
+    pub fn is_all_here(&self) -> bool {
+        !self.is_reading() && self.blocks.is_idle()
+    }
+
+    /// Whether a block is on its way back.
+    pub fn awaits_blocks(&self) -> bool {
+        !self.blocks.is_idle()
+    }
+
+    /// The number of the next block that goes out of memory: all that are there have lower ones.
+    pub fn next_block(&self) -> u64 {
+        self.blocks.next()
+    }
+
+    /// A block that is out of memory, of those below a number.
+    pub fn block_below(&self, number: u64) -> Option<Block> {
+        let mut levels = self.levels().iter().enumerate();
+        levels.find_map(|(at, level)| {
+            // Every block holds something that expires before the end of time.
+            let block = level.spilled_expired(u32::MAX)?;
+            (block < number).then_some((at, block))
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! Partitions on their way to another node, and who waits until nothing of them is under way here.
+//!
+//! Used by the actions that hand partitions over and read for them. Keeps true that nothing of such a
+//! partition comes into a list again, and that no partition is given away while a session holds something
+//! of it.
+
+use tokio::sync::oneshot;
+
+use super::partition_set::Parts;
+
+#[derive(Default)]
+pub(super) struct Leaving {
+    parts: Parts,
+    waiters: Vec<(Parts, oneshot::Sender<()>)>,
+}
+
+// === impl Leaving ===
+
+impl Leaving {
+    pub(super) fn has(&self, part: u8) -> bool {
+        self.parts.has(part)
+    }
+
+    /// All of them.
+    pub(super) fn parts(&self) -> Parts {
+        self.parts
+    }
+
+    /// Whether nobody waits for any of them to be free.
+    pub(super) fn is_settled(&self) -> bool {
+        self.waiters.is_empty()
+    }
+
+    /// These leave; the answer comes when nothing of them is under way.
+    pub(super) fn leave(&mut self, parts: Parts) -> oneshot::Receiver<()> {
+        self.parts.add(parts);
+        let (waiter, released) = oneshot::channel();
+        self.waiters.push((parts, waiter));
+        released
+    }
+
+    /// These have come back.
+    pub(super) fn stay(&mut self, parts: Parts) {
+        self.parts.remove(parts);
+    }
+
+    /// Those who waited for partitions of which sessions hold nothing any more.
+    pub(super) fn take_free(&mut self, held: Parts) -> Vec<oneshot::Sender<()>> {
+        let free = self.waiters.extract_if(.., |(parts, _)| !parts.meets(held));
+        free.map(|(_, waiter)| waiter).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_free_when_no_session_holds_anything_of_it() {
+        let mut leaving = Leaving::default();
+        let _one = leaving.leave(Parts::of([1]));
+        let _two = leaving.leave(Parts::of([2, 3]));
+        assert_eq!(leaving.take_free(Parts::of([3, 4])).len(), 1);
+        assert!(!leaving.is_settled() && leaving.has(1));
+        assert_eq!(leaving.take_free(Parts::default()).len(), 1);
+        assert!(leaving.is_settled());
+        leaving.stay(Parts::of([1]));
+        assert!(!leaving.has(1) && leaving.has(2));
+    }
+}

@@ -1,0 +1,133 @@
+//! The sessions that serve a queue, and the room that each has given: its credit.
+//!
+//! Used by the actions that grant and settle. Keeps true that no session is given more than it has room
+//! for, and that sessions with room take turns.
+
+use crate::actors::context::ports::QueuePort;
+
+#[derive(Default)]
+pub(super) struct Sessions {
+    slots: Vec<Slot>,
+    /// Where the next grant begins, so that sessions share evenly.
+    turn: usize,
+}
+
+struct Slot {
+    session: u64,
+    room: u32,
+    /// The most that it has had room for.
+    window: u32,
+}
+
+/// A session that can be given so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) session: u64,
+    pub(super) room: u32,
+    at: usize,
+}
+
+// === impl Sessions ===
+
+impl Sessions {
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// A session can take so many more; one that retires does not come back by that.
+    pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
+        let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
+        if let Some(slot) = slot {
+            slot.room += room;
+            slot.window = slot.window.max(slot.room);
+        } else if port.session(session).is_some_and(|port| !port.retiring) {
+            self.slots.push(Slot {
+                session,
+                room,
+                window: room,
+            });
+        }
+    }
+
+    /// The session takes so many at once, as it has reported.
+    pub(super) fn widen(&mut self, session: u64, window: u32) {
+        let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
+        if let Some(slot) = slot {
+            slot.window = slot.window.max(window);
+        }
+    }
+
+    pub(super) fn remove(&mut self, session: u64) {
+        self.slots.retain(|slot| slot.session != session);
+    }
+
+    /// The next session with room.
+    pub(super) fn next(&self) -> Option<Turn> {
+        let count = self.slots.len();
+        let mut places = (0..count).map(|step| (self.turn + step) % count);
+        let at = places.find(|at| self.slots[*at].room > 0)?;
+        let Slot { session, room, .. } = self.slots[at];
+        Some(Turn { session, room, at })
+    }
+
+    /// The session has been given so many; the next one follows.
+    pub(super) fn granted(&mut self, turn: &Turn, granted: u32) {
+        self.slots[turn.at].room -= granted;
+        self.turn = turn.at + 1;
+    }
+
+    /// What all of them have room for.
+    pub(super) fn room(&self) -> u64 {
+        self.slots.iter().map(|slot| u64::from(slot.room)).sum()
+    }
+
+    /// What all of them take at once.
+    pub(super) fn windows(&self) -> u64 {
+        self.slots.iter().map(|slot| u64::from(slot.window)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions(rooms: &[u32]) -> Sessions {
+        let slots = (1..).zip(rooms).map(|(session, room)| Slot {
+            session,
+            room: *room,
+            window: *room,
+        });
+        Sessions {
+            slots: slots.collect(),
+            turn: 0,
+        }
+    }
+
+    #[test]
+    fn sessions_with_room_take_turns_until_none_has_any() {
+        let mut sessions = sessions(&[2, 0, 1]);
+        let mut given = Vec::new();
+        while let Some(turn) = sessions.next() {
+            given.push((turn.session, turn.room));
+            sessions.granted(&turn, 1);
+        }
+        assert_eq!(given, [(1, 2), (3, 1), (1, 1)]);
+        assert_eq!((sessions.room(), sessions.windows()), (0, 3));
+    }
+
+    #[test]
+    fn a_session_that_is_gone_gets_nothing_and_counts_for_nothing() {
+        let mut sessions = sessions(&[5, 7]);
+        sessions.widen(2, 9);
+        sessions.remove(1);
+        assert_eq!(
+            (sessions.len(), sessions.room(), sessions.windows()),
+            (1, 7, 9)
+        );
+        assert_eq!(sessions.next().map(|turn| turn.session), Some(2));
+    }
+}

@@ -1,0 +1,142 @@
+//! How fast a queue may grant: tokens that Throttle has given it, and a pause in which it grants nothing.
+//!
+//! Used by the action that grants. Keeps true that a token is used once and in its time, and that Throttle
+//! is asked once at a time: one timer per pause, not one per message.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::pb::TakenTokens;
+
+#[derive(Default)]
+pub(super) struct Tokens {
+    /// Granted and not used yet.
+    count: u32,
+    /// They are lost then: a limit that nodes share counts them for this moment only.
+    until: Option<Instant>,
+    /// Throttle has been asked, or has said when to ask again.
+    is_asking: bool,
+    /// Nothing is granted before this.
+    hold_until: Option<Instant>,
+}
+
+// === impl Tokens ===
+
+impl Tokens {
+    /// Those that can be used now.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(super) fn spend(&mut self, spent: u32) {
+        self.count -= spent;
+    }
+
+    /// How many to ask for when so many are wanted; nobody asks again before [`Tokens::answered`].
+    pub(super) fn ask(&mut self, wanted: u32) -> Option<u32> {
+        if self.is_asking || wanted <= self.count {
+            return None;
+        }
+        self.is_asking = true;
+        Some(wanted - self.count)
+    }
+
+    /// Throttle has answered; without any tokens, it says when to ask again: then the caller calls
+    /// [`Tokens::may_ask`].
+    pub(super) fn answered(&mut self, taken: &TakenTokens) -> Option<Duration> {
+        self.is_asking = taken.granted == 0;
+        self.add(taken.granted, taken.valid_ms);
+        let pause = Duration::from_millis(u64::from(taken.retry_in_ms.max(1)));
+        self.is_asking.then_some(pause)
+    }
+
+    /// The pause is over.
+    pub(super) fn may_ask(&mut self) {
+        self.is_asking = false;
+    }
+
+    /// Adds tokens to those that are left. Those of different moments end with the first of them.
+    fn add(&mut self, granted: u32, valid_ms: u32) {
+        self.drop_dead();
+        if granted == 0 {
+            return;
+        }
+        let until =
+            (valid_ms > 0).then(|| Instant::now() + Duration::from_millis(u64::from(valid_ms)));
+        self.until = match self.until {
+            Some(before) if self.count > 0 => Some(until.map_or(before, |until| until.min(before))),
+            _ => until,
+        };
+        self.count += granted;
+    }
+
+    /// Forgets those whose time is over.
+    pub(super) fn drop_dead(&mut self) {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            self.count = 0;
+            self.until = None;
+        }
+    }
+
+    /// Nothing is granted for a while: the operator said so, or the store cannot be read.
+    pub(super) fn hold_for(&mut self, pause: Duration) {
+        self.hold_until = Some(Instant::now() + pause);
+    }
+
+    pub(super) fn is_on_hold(&self) -> bool {
+        self.hold_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    pub(super) fn end_hold(&mut self) {
+        self.hold_until = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_live_in_time_are_lost_with_it() {
+        let mut tokens = Tokens::default();
+        tokens.add(5, 0);
+        tokens.drop_dead();
+        assert_eq!((tokens.count, tokens.until), (5, None), "kept");
+
+        tokens.add(3, 60_000);
+        let long = tokens.until.expect("an end");
+        assert_eq!(tokens.count, 8);
+        tokens.add(2, 30_000);
+        assert!(
+            tokens.until.expect("an end") < long,
+            "the earlier end holds"
+        );
+        tokens.add(2, 0);
+        assert!(tokens.until.is_some(), "and is not forgotten");
+
+        tokens.until = Some(Instant::now());
+        tokens.add(4, 60_000);
+        assert_eq!(tokens.count, 4, "the dead ones are not among them");
+    }
+
+    #[test]
+    fn throttle_is_asked_once_at_a_time_for_what_is_missing() {
+        let mut tokens = Tokens::default();
+        let answer = |granted| TakenTokens {
+            granted,
+            retry_in_ms: 7,
+            ..TakenTokens::default()
+        };
+        assert_eq!(tokens.ask(5), Some(5));
+        assert_eq!(tokens.ask(5), None, "it has not answered yet");
+        assert_eq!(tokens.answered(&answer(3)), None);
+        assert_eq!(tokens.ask(3), None, "there are as many");
+        assert_eq!(tokens.ask(5), Some(2));
+        let pause = tokens.answered(&answer(0));
+        assert_eq!(pause, Some(Duration::from_millis(7)));
+        assert_eq!(tokens.ask(5), None, "it has said when");
+        tokens.may_ask();
+        assert_eq!(tokens.ask(5), Some(2));
+    }
+}

@@ -1,0 +1,84 @@
+//! What a queue has asked the store for and has no answer to yet.
+//!
+//! Used by the actor, which runs that work. Keeps true that an answer is never taken for lists that were
+//! thrown away since it was asked for, and that whoever must wait for writes can: the next reading of the
+//! store, and partitions that leave.
+
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    /// Changes when the lists are thrown away.
+    generation: u64,
+    /// That of the local lease in which the lists were filled.
+    lease: u64,
+    /// Results that are being written.
+    writes: usize,
+}
+
+// === impl UnderWay ===
+
+impl UnderWay {
+    /// Nothing yet, for lists that are filled in this generation of the local lease.
+    pub(super) fn new(lease: u64) -> Self {
+        Self {
+            lease,
+            ..Self::default()
+        }
+    }
+
+    /// The lists are thrown away: earlier answers mean nothing, but writes are still waited for.
+    pub(super) fn begin_after(&mut self, earlier: &Self) {
+        self.generation = earlier.generation + 1;
+        self.writes = earlier.writes;
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(super) fn lease(&self) -> u64 {
+        self.lease
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        self.writes > 0
+    }
+
+    pub(super) fn begin_write(&mut self) {
+        self.writes += 1;
+    }
+
+    pub(super) fn end_write(&mut self) {
+        self.writes = self.writes.saturating_sub(1);
+    }
+
+    /// The actor has failed: what it ran has gone with it.
+    pub(super) fn drop_writes(&mut self) {
+        self.writes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_lists_wait_for_the_writes_of_the_old_ones() {
+        let mut before = UnderWay::new(3);
+        before.begin_write();
+        let mut after = UnderWay::new(4);
+        after.begin_after(&before);
+        assert_ne!(after.generation(), before.generation());
+        assert_eq!((after.lease(), after.is_writing()), (4, true));
+        after.end_write();
+        assert!(!after.is_writing());
+    }
+
+    #[test]
+    fn a_write_that_went_with_the_actor_is_not_waited_for() {
+        let mut under_way = UnderWay::new(1);
+        under_way.begin_write();
+        under_way.drop_writes();
+        under_way.end_write();
+        assert!(!under_way.is_writing());
+    }
+}
