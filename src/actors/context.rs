@@ -4,7 +4,9 @@
 //! state in its own room. Imports `runtime` only.
 
 pub mod addresses;
+pub mod item;
 pub mod local_lease;
+pub mod messages;
 pub mod node;
 pub mod plan;
 pub mod ports;

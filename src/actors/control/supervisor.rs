@@ -7,13 +7,13 @@ use std::sync::Arc;
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::item::Seed;
 use crate::actors::context::plan::{ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE};
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::egress::operator_session::SlotOptions;
 use crate::actors::egress::test_target::{Behaviour, TestTarget};
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::multipart::assembly::Assembly;
-use crate::actors::queue::seeds::Seed;
 use crate::actors::queue::{self, Queue};
 use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::config::{BindKind, Operator};

@@ -13,10 +13,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::item::Seed;
+use crate::actors::context::messages::{Compare, Compared, Missed};
 use crate::actors::context::ports::QueuePort;
 use crate::actors::queue::items_of;
-use crate::actors::queue::messages::{Compare, Compared, Missed};
-use crate::actors::queue::seeds::{Seed, Seeds};
+use crate::actors::queue::seeds::Seeds;
 use crate::clock;
 use crate::domain::{id, partition};
 use crate::pb::FlushCorrelation;

@@ -9,11 +9,10 @@ use std::collections::HashMap;
 
 use actix::Context;
 
+use crate::actors::context::item::{Item, Seed};
+use crate::actors::context::messages::{Compared, Missed};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Level;
-use crate::actors::queue::item::Item;
-use crate::actors::queue::messages::{Compared, Missed};
-use crate::actors::queue::seeds::Seed;
 
 impl Queue {
     /// Those that are in no list in memory; `None` while some may be on their way into one.
