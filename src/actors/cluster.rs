@@ -25,6 +25,7 @@ use actix::{
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
+use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::ports::QueueKind;
@@ -42,6 +43,8 @@ const EXIT_NUMBER: i32 = 70;
 
 pub struct Cluster {
     node: Arc<NodeContext>,
+    /// Its blocks are those of one membership.
+    balance: Arc<Balance>,
     store: Arc<dyn ClusterStore>,
     supervisor: SupervisorAddress,
     /// Carries out what other nodes order here.
@@ -108,6 +111,7 @@ impl Cluster {
     /// `me`: the membership from [`ClusterStore::join`].
     pub fn new(
         node: Arc<NodeContext>,
+        balance: Arc<Balance>,
         store: Arc<dyn ClusterStore>,
         supervisor: SupervisorAddress,
         admin: Recipient<Order>,
@@ -118,6 +122,7 @@ impl Cluster {
             card: card(&node.config()),
             lease: node.config().cluster.lease,
             node,
+            balance,
             store,
             supervisor,
             admin,
@@ -268,7 +273,7 @@ impl Cluster {
             match joined {
                 Ok(Ok(me)) if me.node == cluster.me.node => {
                     tracing::info!(node = me.node, epoch = me.epoch, "joined again");
-                    cluster.node.balance.join(me.epoch);
+                    cluster.balance.join(me.epoch);
                     cluster.me = me;
                     cluster.next_beat = Instant::now();
                 }
@@ -428,6 +433,7 @@ impl Supervised for Cluster {
         self.stand_back("the cluster actor restarts");
         let fresh = Self::new(
             Arc::clone(&self.node),
+            Arc::clone(&self.balance),
             Arc::clone(&self.store),
             self.supervisor.clone(),
             self.admin.clone(),

@@ -256,7 +256,16 @@ async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [R
         &actix::Arbiter::current(),
         Health::new("cluster"),
         escalate,
-        move || Cluster::new(context, store, supervisor.into(), admin.recipient(), ME),
+        move || {
+            Cluster::new(
+                context,
+                Arc::default(),
+                store,
+                supervisor.into(),
+                admin.recipient(),
+                ME,
+            )
+        },
     );
     (shelf, node, slots)
 }
