@@ -5,6 +5,14 @@
 //! compare-and-set and read from the store ([`work`]); what exceeds our share is drained and given
 //! back ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds
 //! nothing any more, sends nothing any more, and begins anew when the database answers again.
+//!
+//! In this room, too: [`figures`], what a node says of itself with each beat; `counts`, the accounts'
+//! unfinished messages over all nodes; and [`registry`], the actor that tells Redis which binds there are.
+//!
+//! In come the view of the database, hints of other nodes, and `LeaveCluster` of `app`; out go claims and beats
+//! to the database, Adopt-, Release- and DisownPartitions to queues, `SlotsChanged` to the Supervisor, and
+//! `Order` of other nodes to Admin. Imports `context`, `billing` (blocks are those of one membership) and
+//! `queue`.
 
 mod counts;
 pub mod figures;

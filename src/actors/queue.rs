@@ -34,6 +34,9 @@
 //!
 //! Credit, tokens and what is in flight are parts of their own rather than one: each bounds a grant by
 //! itself, and they change at different times. What happens, with which parts, is in `actions`.
+//!
+//! In this room, for others: [`dispatch`], items on their way into a queue of whichever node, and [`seeds`],
+//! what the store has for queues. Imports `runtime`, `context` and `receipts`.
 
 mod actions;
 mod backlog;

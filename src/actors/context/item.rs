@@ -1,7 +1,7 @@
 //! One thing that waits in a queue: a message or a receipt, without its body.
 //!
-//! Known to every part of the queue, and to those who read the store for it and hand it what they found. Keeps true that no item ends
-//! before its message expires: the time is rounded up to a whole second.
+//! Known to every part of the queue, and to those who read the store for it and hand it what they found.
+//! Keeps true that no item ends before its message expires: the time is rounded up to a whole second.
 
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
