@@ -1,4 +1,53 @@
-//! The actors: who there is, and who sends what to whom.
+//! The actors: which rooms there are, who lives there, and who sends what to whom.
+//!
+//! # Rooms
+//!
+//! A room is a folder; it imports lower rooms only (`tests/architecture/rooms.rs` says which). Its first file
+//! says who lives there, what comes in and what goes out.
+//!
+//! ```text
+//! control      Supervisor, Admin, Follower, Janitor: what is ordered, and upkeep
+//! cluster      Cluster, Registry: this node among the others
+//! egress       OperatorSession, TestTarget, Throttle: the side of operators
+//! ingress      Listener, Outbind, EsmeSession, Ingest: the side of accounts
+//! orders       cancel, replace, move: orders about messages that wait
+//! multipart    Assembly: texts of several messages
+//! queue        Queue: what waits for one destination
+//! receipts     Correlation, Receipts: how messages end, and who hears of it
+//! billing      BlockReclaimer: balances and quotas     ┐
+//! routing      Resolver: policy, networks, addresses   ├ beside each other
+//! session      what sessions of both sides do          ┘
+//! context      what every actor holds: store, plan, addresses, snapshots
+//! runtime      supervision, mailboxes, sockets, locks
+//! ```
+//!
+//! What a feature keeps is in its room. Those who use it get it from `app`, which builds it once.
+//!
+//! # The way of a message
+//!
+//! ```text
+//! ingress   EsmeSession ──SubmitBatch──▶ Ingest ──write──▶ store
+//!                                          │ Enqueue
+//! queue                                    ▼
+//!                                    Queue of the operator
+//!                                          │ DeliverBatch, by Credit;  SettleBatch back
+//! egress                                   ▼
+//!                                   OperatorSession ⇄ operator
+//!                                          │ SentBatch, then ReceiptBatch
+//! receipts                                 ▼
+//!                                     Correlation ──write──▶ store;  ReceiptReply ─→ OperatorSession
+//!                                          │ FinalBatch
+//!                                          ▼
+//!                                      Receipts
+//!                                          │ Enqueue
+//! queue                                    ▼
+//!                                    Queue of the account
+//!                                          │ DeliverBatch, by Credit;  SettleBatch back
+//! ingress                                  ▼
+//!                                     EsmeSession ⇄ ESME
+//! ```
+//!
+//! # Actors
 //!
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
@@ -14,6 +63,7 @@
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
+//!  ├─ Cluster                      lease and shares;  partitions ─→ Queue, SlotsChanged ─→ Supervisor
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
 //!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
 //!  ├─ BlockReclaimer               gives blocks of balances and quotas back that nobody spends
@@ -24,7 +74,7 @@
 //! Threads: sessions and Ingest on the session arbiters (one per core), everything else on the
 //! core arbiter, the store on threads of its own. Messages between actors are the structs of
 //! `proto/smsc/v1`; on the data path each is a batch. Everything observable is a snapshot that its
-//! actor publishes ([`ports::Published`]); the admin API and the tests read the same one.
+//! actor publishes ([`context::ports::Published`]); the admin API and the tests read the same one.
 //!
 //! Mailbox sizes are the `MAILBOX` constants of the actors. They bound batches, not messages;
 //! credit and windows bound the messages inside.

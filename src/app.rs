@@ -24,11 +24,11 @@ use crate::actors::cluster::Cluster;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::control::admin::Admin;
-use crate::actors::control::settings;
+use crate::actors::control::settings::Configuration;
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::ingress::duplicates;
-use crate::actors::routing::policy;
-use crate::actors::routing::resolver;
+use crate::actors::ingress::ingest::Intake;
+use crate::actors::routing::resolver::{self, Networks};
 use crate::actors::runtime::supervise::Escalate;
 use crate::app::bootstrap::Bootstrap;
 use crate::app::starter::Starter;
@@ -49,6 +49,7 @@ const EXIT_ESCALATED: u8 = 70;
 /// A running SMSC.
 pub struct App {
     pub node: Arc<NodeContext>,
+    configuration: Arc<Configuration>,
     pub supervisor: Addr<Supervisor>,
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
@@ -86,9 +87,9 @@ pub async fn start(
     let (cluster, membership) = (opened.cluster.clone(), opened.membership);
     let (start, seeds) = Starter::new(opened, metrics, core.handle(), escalate)?;
     let node = Arc::clone(&start.node);
-    prepare(&node, &config).await?;
+    prepare(&start.intake, &config).await?;
 
-    start.data_path(
+    let records = start.data_path(
         &config,
         open_redis(&config)?,
         seeds.slots,
@@ -97,7 +98,7 @@ pub async fn start(
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues);
-    let admin = start.admin(supervisor.clone().into());
+    let admin = start.admin(supervisor.clone().into(), records);
     let member = match (cluster, membership) {
         (Some(cluster), Some(me)) => {
             Some(start.member(cluster, me, supervisor.clone().into(), admin.clone()))
@@ -105,7 +106,7 @@ pub async fn start(
         _ => None,
     };
     start.listeners(&config, &lanes)?;
-    let (http, live) = serve_http(&node, &config, admin_token, admin, registry)?;
+    let (http, live) = serve_http(&start, &config, admin_token, admin, registry)?;
     arbiters.push(core);
     tracing::info!(
         smpp = ?listened(&config),
@@ -115,6 +116,7 @@ pub async fn start(
     );
     Ok(App {
         node,
+        configuration: start.configuration,
         supervisor,
         member,
         http,
@@ -126,12 +128,13 @@ pub async fn start(
 }
 
 /// Data that must be read before the first submission.
-async fn prepare(node: &Arc<NodeContext>, config: &Config) -> anyhow::Result<()> {
-    check_resolver(node, config)?;
-    let opt_outs = policy::refresh(node).await;
+async fn prepare(intake: &Arc<Intake>, config: &Config) -> anyhow::Result<()> {
+    check_resolver(&intake.networks, config)?;
+    let opt_outs = intake.policy.refresh(&intake.node).await;
     opt_outs.context("the opt-out lists")?;
-    let for_guard = Arc::clone(node);
-    let restored = tokio::task::spawn_blocking(move || duplicates::restore(&for_guard)).await?;
+    let for_guard = Arc::clone(intake);
+    let restore = move || duplicates::restore(&for_guard.node, &for_guard.duplicates);
+    let restored = tokio::task::spawn_blocking(restore).await?;
     if let Err(error) = restored {
         tracing::warn!(%error, "duplicates of what was submitted before the start are not recognised");
     }
@@ -140,7 +143,7 @@ async fn prepare(node: &Arc<NodeContext>, config: &Config) -> anyhow::Result<()>
 
 /// Serves the admin API where this node has that role, and health and metrics everywhere.
 fn serve_http(
-    node: &Arc<NodeContext>,
+    start: &Starter,
     config: &Config,
     token: SecretString,
     admin: Addr<Admin>,
@@ -153,7 +156,7 @@ fn serve_http(
     }
     let certificate = doors::certificate(&config.http)?;
     if let Some(certificate) = &certificate {
-        node.certificates.serve("http", certificate);
+        start.node.certificates.serve("http", certificate);
     }
     let registry = Arc::new(registry);
     actix::spawn(http::metrics::push::run(
@@ -163,7 +166,7 @@ fn serve_http(
     ));
     let served = http::Served {
         token,
-        access: Arc::clone(&node.access),
+        access: Arc::clone(&start.access),
         admin,
         registry,
         live: Arc::clone(&live),
@@ -202,9 +205,9 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
 
 /// Reads the table of networks, so that no message comes before it. A service that is away stops no
 /// start.
-fn check_resolver(node: &NodeContext, config: &Config) -> anyhow::Result<()> {
+fn check_resolver(networks: &Networks, config: &Config) -> anyhow::Result<()> {
     resolver::Service::new(&config.resolver).map_err(anyhow::Error::msg)?;
-    let table = node.networks.refresh(&config.resolver);
+    let table = networks.refresh(&config.resolver);
     table
         .map_err(anyhow::Error::msg)
         .context("resolver.table")?;
@@ -268,7 +271,9 @@ impl App {
         };
         let read = tokio::task::spawn_blocking(move || Config::load(Some(&file))).await;
         let reloaded = match read {
-            Ok(Ok(file)) => settings::reload(&self.node, file)
+            Ok(Ok(file)) => self
+                .configuration
+                .reload(file)
                 .await
                 .map_err(anyhow::Error::from),
             Ok(Err(error)) => Err(error.into()),

@@ -5,6 +5,14 @@
 //! compare-and-set and read from the store ([`work`]); what exceeds our share is drained and given
 //! back ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds
 //! nothing any more, sends nothing any more, and begins anew when the database answers again.
+//!
+//! In this room, too: [`figures`], what a node says of itself with each beat; `counts`, the accounts'
+//! unfinished messages over all nodes; and [`registry`], the actor that tells Redis which binds there are.
+//!
+//! In come the view of the database, hints of other nodes, and `LeaveCluster` of `app`; out go claims and beats
+//! to the database, Adopt-, Release- and DisownPartitions to queues, `SlotsChanged` to the Supervisor, and
+//! `Order` of other nodes to Admin. Imports `context`, `billing` (blocks are those of one membership) and
+//! `queue`.
 
 mod counts;
 pub mod figures;
@@ -25,6 +33,7 @@ use actix::{
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
+use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::ports::QueueKind;
@@ -42,6 +51,8 @@ const EXIT_NUMBER: i32 = 70;
 
 pub struct Cluster {
     node: Arc<NodeContext>,
+    /// Its blocks are those of one membership.
+    balance: Arc<Balance>,
     store: Arc<dyn ClusterStore>,
     supervisor: SupervisorAddress,
     /// Carries out what other nodes order here.
@@ -108,6 +119,7 @@ impl Cluster {
     /// `me`: the membership from [`ClusterStore::join`].
     pub fn new(
         node: Arc<NodeContext>,
+        balance: Arc<Balance>,
         store: Arc<dyn ClusterStore>,
         supervisor: SupervisorAddress,
         admin: Recipient<Order>,
@@ -118,6 +130,7 @@ impl Cluster {
             card: card(&node.config()),
             lease: node.config().cluster.lease,
             node,
+            balance,
             store,
             supervisor,
             admin,
@@ -268,7 +281,7 @@ impl Cluster {
             match joined {
                 Ok(Ok(me)) if me.node == cluster.me.node => {
                     tracing::info!(node = me.node, epoch = me.epoch, "joined again");
-                    cluster.node.balance.join(me.epoch);
+                    cluster.balance.join(me.epoch);
                     cluster.me = me;
                     cluster.next_beat = Instant::now();
                 }
@@ -428,6 +441,7 @@ impl Supervised for Cluster {
         self.stand_back("the cluster actor restarts");
         let fresh = Self::new(
             Arc::clone(&self.node),
+            Arc::clone(&self.balance),
             Arc::clone(&self.store),
             self.supervisor.clone(),
             self.admin.clone(),

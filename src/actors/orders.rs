@@ -1,8 +1,11 @@
 //! Orders about messages that wait, of administrators and of the ESMEs that sent them.
 //!
+//! - [`message`]: one message: cancel, retry, move, replace;
+//! - [`transfer`]: all that wait in a queue, moved to another one.
+//!
 //! In come orders of the Admin actor, of other nodes through it, and of the sessions of ESMEs; out go
 //! commands to the queues that hold the messages, here or through the store to another node. Imports
-//! `context` and `queue`; the rooms of ESMEs and of administrators import it.
+//! `context`: queues are reached by their addresses.
 
 pub mod message;
 pub mod transfer;

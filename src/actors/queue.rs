@@ -34,15 +34,16 @@
 //!
 //! Credit, tokens and what is in flight are parts of their own rather than one: each bounds a grant by
 //! itself, and they change at different times. What happens, with which parts, is in `actions`.
+//!
+//! In this room, for others: [`dispatch`], items on their way into a queue of whichever node, and [`seeds`],
+//! what the store has for queues. Imports `runtime`, `context` and `receipts`.
 
 mod actions;
 mod backlog;
 pub mod dispatch;
 mod guard;
 mod in_flight;
-mod item;
 mod leaving;
-pub mod messages;
 mod misses;
 mod overlap;
 mod partition_set;
@@ -63,19 +64,18 @@ use actix::{
 use tokio::time::Instant;
 
 pub use self::backlog::items_of;
-pub use self::item::Item;
 
 use self::backlog::Backlog;
 use self::guard::{Guard, Load};
 use self::in_flight::InFlight;
 use self::leaving::Leaving;
-use self::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use self::recovery::Recovery;
-use self::seeds::Seed;
 use self::sessions::Sessions;
 use self::tokens::Tokens;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
+use crate::actors::context::item::{Item, Seed};
+use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;

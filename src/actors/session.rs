@@ -1,4 +1,12 @@
-//! What sessions of both sides do: deliveries within a window, data_sm, permits of binds.
+//! What sessions of both sides do: those of ESMEs and those of operators.
+//!
+//! - [`outgoing`]: deliveries of a queue, sent within the window and settled in batches;
+//! - [`data_sm`]: the operation that carries a message without the fields of submit_sm;
+//! - [`bind_permits`]: the binds that an account may have.
+//!
+//! In come `DeliverBatch` of a queue and answers of the peer; out go `Credit` and `SettleBatch` to that queue,
+//! and permits of the store. Holds no actor: sessions do this as part of themselves. Imports `runtime` and
+//! `context`.
 
 pub mod bind_permits;
 pub mod data_sm;

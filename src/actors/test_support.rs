@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::actors::context::plan::Plan;
 use crate::actors::context::{NodeContext, NodeParts};
-use crate::actors::control::settings::settle;
+use crate::actors::control::settings::{Configuration, settle};
 use crate::actors::egress::throttle;
 use crate::actors::receipts::{self, correlation};
+use crate::actors::routing::policy::PolicyState;
 use crate::actors::runtime::supervise;
 use crate::config::{Account, Config, Operator, Route};
 use crate::domain::id::IdGenerator;
@@ -20,6 +21,7 @@ use crate::telemetry::traces::Traces;
 /// The context of a process without actors, for the account `test` and the operator `up`, which has `binds`.
 pub struct TestNode {
     pub context: Arc<NodeContext>,
+    pub configuration: Arc<Configuration>,
     pub operator: u32,
     pub account: u32,
     _folder: tempfile::TempDir,
@@ -84,13 +86,15 @@ pub async fn node_with(
         metrics: Arc::clone(&metrics),
         traces: Traces::off(&metrics),
         plan,
-        settings: state,
         correlation: correlation.into(),
         receipts: receipts.into(),
         throttle: throttle.into(),
     });
+    let policy = Arc::new(PolicyState::new(&context.config().policy));
+    let configuration = Configuration::new(Arc::clone(&context), state, policy);
     TestNode {
         context,
+        configuration,
         operator,
         account,
         _folder: folder,

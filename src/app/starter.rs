@@ -11,23 +11,26 @@ use anyhow::Context as _;
 
 use super::bootstrap::Bootstrap;
 use super::{CONTROL_MAILBOX, doors};
-use crate::actors::billing::balance::BlockReclaimer;
+use crate::actors::billing::balance::{Balance, BlockReclaimer};
 use crate::actors::cluster::registry::Registry as SessionRegistry;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::context::addresses::SupervisorAddress;
+use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
+use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
 use crate::actors::control::janitor::Janitor;
-use crate::actors::control::settings::Follower;
+use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::throttle::{self, Throttle};
-use crate::actors::ingress::ingest::{self, Ingest};
+use crate::actors::ingress::gate::Gate;
+use crate::actors::ingress::ingest::{self, Ingest, Intake};
 use crate::actors::ingress::listener::{Connections, Door, Listener, take_port};
 use crate::actors::ingress::outbind::Outbind;
-use crate::actors::queue::seeds::{Awaited, Seed};
-use crate::actors::receipts::cdr::Cdr;
-use crate::actors::receipts::correlation::{self, Correlation};
+use crate::actors::receipts::cdr::{Cdr, Records};
+use crate::actors::receipts::correlation::{self, Awaited, Correlation};
 use crate::actors::receipts::{self, Receipts};
+use crate::actors::routing::policy::PolicyState;
 use crate::actors::routing::resolver::{self, Resolver};
 use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
 use crate::config::Config;
@@ -46,6 +49,11 @@ pub(super) type Lanes = Vec<(ArbiterHandle, Addr<Ingest>)>;
 /// Starts actors on the core arbiter.
 pub(super) struct Starter {
     pub(super) node: Arc<NodeContext>,
+    pub(super) configuration: Arc<Configuration>,
+    /// What messages are accepted with: the state of several rooms.
+    pub(super) intake: Arc<Intake>,
+    gate: Arc<Gate>,
+    pub(super) access: Arc<Access>,
     core: ArbiterHandle,
     escalate: Escalate,
 }
@@ -98,16 +106,20 @@ impl Starter {
             metrics,
             traces,
             plan: opened.plan,
-            settings: opened.settings,
             correlation: correlation.into(),
             receipts: receipts.into(),
             throttle: throttle.into(),
         });
         node.unfinished.set(opened.seeds.unfinished);
+        let balance = Balance::default();
         match opened.membership {
-            Some(me) => node.balance.join(me.epoch),
-            None => node.balance.load(&opened.purses),
+            Some(me) => balance.join(me.epoch),
+            None => balance.load(&opened.purses),
         }
+        let policy = Arc::new(PolicyState::new(&node.config().policy));
+        let configuration =
+            Configuration::new(Arc::clone(&node), opened.settings, Arc::clone(&policy));
+        let intake = Intake::new(Arc::clone(&node), policy, Arc::default(), Arc::new(balance));
         let correlation = CorrelationSeeds {
             sent: opened.seeds.sent,
             parked: opened.parked,
@@ -119,6 +131,10 @@ impl Starter {
         };
         let start = Self {
             node,
+            configuration,
+            intake: Arc::new(intake),
+            gate: Arc::default(),
+            access: Arc::default(),
             core,
             escalate,
         };
@@ -168,46 +184,46 @@ impl Starter {
         addr
     }
 
-    /// What messages pass besides queues and sessions.
+    /// What messages pass besides queues and sessions; gives the files of call detail records, where there
+    /// are any.
     pub(super) fn data_path(
         &self,
         config: &Config,
         redis: Option<Arc<Redis>>,
         slots: Slots,
         CorrelationSeeds { sent, parked }: CorrelationSeeds,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Option<Records>> {
         if let Some(redis) = redis.clone() {
-            self.node.policy.limiter.share(Arc::clone(&redis));
-            self.node.duplicates.share(Arc::clone(&redis));
+            self.intake.policy.limiter.share(Arc::clone(&redis));
+            self.intake.duplicates.share(Arc::clone(&redis));
             self.control("registry", |node| SessionRegistry::new(node, redis));
         }
         let (_, slot) = supervise::slot(resolver::MAILBOX);
-        let for_resolver = redis.clone();
+        let (networks, for_resolver) = (Arc::clone(&self.intake.networks), redis.clone());
         self.actor("resolver", slot, |node, _| {
-            Resolver::new(node, for_resolver)
+            Resolver::new(node, networks, for_resolver)
         });
         self.actor("throttle", slots.throttle, |node, health| {
             Throttle::new(node, health, redis)
         });
         let cdr = Cdr::start(config)
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
-        if let Some(cdr) = &cdr {
-            // There is one per process.
-            let _ = self.node.records.set(cdr.records());
-        }
+        let records = cdr.as_ref().map(Cdr::records);
         self.actor("receipts", slots.receipts, move |node, _| {
             Receipts::new(node, cdr)
         });
         self.actor("correlation", slots.correlation, move |node, health| {
             Correlation::new(node, health, sent, parked)
         });
-        Ok(())
+        Ok(records)
     }
 
     /// Periodic upkeep of the node.
     pub(super) fn upkeep(&self) {
-        self.control("balance", BlockReclaimer::new);
-        self.control("janitor", Janitor::new);
+        let balance = Arc::clone(&self.intake.balance);
+        self.control("balance", |node| BlockReclaimer::new(node, balance));
+        let configuration = Arc::clone(&self.configuration);
+        self.control("janitor", |node| Janitor::new(node, configuration));
     }
 
     /// The threads of sessions.
@@ -216,7 +232,8 @@ impl Starter {
         let lane = |(number, arbiter): (usize, &Arbiter)| {
             let (ingest, slot) = supervise::slot(ingest::MAILBOX);
             let (handle, name) = (arbiter.handle(), format!("ingest {number}"));
-            self.actor_on(&handle, &name, slot, |node, _| Ingest::new(node));
+            let intake = Arc::clone(&self.intake);
+            self.actor_on(&handle, &name, slot, |_, _| Ingest::new(intake));
             (handle, ingest)
         };
         let lanes = arbiters.iter().enumerate().map(lane).collect();
@@ -239,9 +256,10 @@ impl Starter {
         // Queues first: no submission may arrive before they exist.
         root.apply();
         let supervisor = self.control("supervisor", move |_| root);
-        let settings = &self.node.settings;
-        settings.set_supervisor(supervisor.clone().into());
-        self.control("follower", Follower::new);
+        let configuration = Arc::clone(&self.configuration);
+        let address = supervisor.clone().into();
+        configuration.state.set_supervisor(address);
+        self.control("follower", |_| Follower::new(configuration));
         supervisor
     }
 
@@ -254,8 +272,9 @@ impl Starter {
         admin: Addr<Admin>,
     ) -> Addr<Cluster> {
         let (addr, slot) = supervise::slot(cluster::MAILBOX);
+        let balance = Arc::clone(&self.intake.balance);
         self.actor("cluster", slot, move |node, _| {
-            Cluster::new(node, cluster, supervisor, admin.recipient(), me)
+            Cluster::new(node, balance, cluster, supervisor, admin.recipient(), me)
         });
         addr
     }
@@ -279,17 +298,26 @@ impl Starter {
                     alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
                 };
                 let (lanes, connections) = (lanes.clone(), connections.clone());
+                let gate = Arc::clone(&self.gate);
                 self.control(&format!("listener {address}"), move |node| {
-                    Listener::new(node, door, socket, lanes, connections)
+                    Listener::new(node, gate, door, socket, lanes, connections)
                 });
             }
         }
-        let lanes = lanes.clone();
-        self.control("outbind", move |node| Outbind::new(node, lanes));
+        let (lanes, gate) = (lanes.clone(), Arc::clone(&self.gate));
+        self.control("outbind", move |node| Outbind::new(node, gate, lanes));
         Ok(())
     }
 
-    pub(super) fn admin(&self, supervisor: SupervisorAddress) -> Addr<Admin> {
-        self.control("admin", move |node| Admin::new(node, supervisor))
+    pub(super) fn admin(
+        &self,
+        supervisor: SupervisorAddress,
+        records: Option<Records>,
+    ) -> Addr<Admin> {
+        let (configuration, access) = (Arc::clone(&self.configuration), Arc::clone(&self.access));
+        let intake = Arc::clone(&self.intake);
+        self.control("admin", move |node| {
+            Admin::new(node, supervisor, configuration, access, intake, records)
+        })
     }
 }

@@ -3,7 +3,54 @@
 use std::collections::BTreeSet;
 
 /// The rooms from the lowest to the highest, each with those that it may import.
-const ROOMS: &[(&str, &[&str])] = &[("runtime", &[]), ("context", &["runtime"])];
+const ROOMS: &[(&str, &[&str])] = &[
+    ("runtime", &[]),
+    ("context", &["runtime"]),
+    ("billing", &["context"]),
+    ("routing", &["runtime", "context"]),
+    ("session", &["runtime", "context"]),
+    ("receipts", &["runtime", "context", "routing"]),
+    ("queue", &["runtime", "context", "receipts"]),
+    ("multipart", &["runtime", "context", "receipts", "queue"]),
+    ("orders", &["context"]),
+    (
+        "ingress",
+        &[
+            "runtime",
+            "context",
+            "billing",
+            "routing",
+            "session",
+            "receipts",
+            "queue",
+            "multipart",
+            "orders",
+        ],
+    ),
+    (
+        "egress",
+        &[
+            "runtime", "context", "routing", "session", "receipts", "ingress",
+        ],
+    ),
+    ("cluster", &["context", "billing", "queue"]),
+    (
+        "control",
+        &[
+            "runtime",
+            "context",
+            "billing",
+            "routing",
+            "session",
+            "receipts",
+            "queue",
+            "multipart",
+            "orders",
+            "ingress",
+            "egress",
+        ],
+    ),
+];
 
 #[test]
 fn rooms_import_only_lower_ones() {

@@ -1,5 +1,7 @@
 //! The cluster actor over a cluster that answers when the test wants it to.
 
+mod counts;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
@@ -256,7 +258,16 @@ async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [R
         &actix::Arbiter::current(),
         Health::new("cluster"),
         escalate,
-        move || Cluster::new(context, store, supervisor.into(), admin.recipient(), ME),
+        move || {
+            Cluster::new(
+                context,
+                Arc::default(),
+                store,
+                supervisor.into(),
+                admin.recipient(),
+                ME,
+            )
+        },
     );
     (shelf, node, slots)
 }
@@ -440,25 +451,6 @@ async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
     let (done, result) = step.await;
     assert!(result.is_err() && node.has(slot));
     assert!(done.binds_came, "nobody would be told, now or later");
-}
-
-#[tokio::test(start_paused = true)]
-async fn caps_are_corrected_by_what_two_counts_find() {
-    let pause = Duration::from_secs(3);
-    let shelf = Shelf::default();
-    lock(&shelf.state).found = [vec![(1, -300), (2, 7)], vec![(1, 0), (2, 9)]].into();
-    let began = Instant::now();
-    let took = counts::correct(&shelf, &[1, 2], pause).await;
-    assert_eq!(
-        began.elapsed(),
-        pause,
-        "nodes had time to say what they knew"
-    );
-    assert_eq!(took, Ok(Duration::ZERO), "waiting is not counting");
-    assert_eq!(lock(&shelf.state).corrected, [(2, 7)]);
-    // Nothing is wrong: nothing is waited for.
-    let took = counts::correct(&shelf, &[1, 2], pause).await;
-    assert_eq!((took, began.elapsed()), (Ok(Duration::ZERO), pause));
 }
 
 #[actix::test]

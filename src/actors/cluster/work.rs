@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueuePort;
-use crate::actors::queue::messages::AdoptPartitions;
 use crate::actors::queue::seeds::Seeds;
 use crate::pb::QueueItem;
 use crate::store::cluster::Partition;

@@ -5,8 +5,8 @@
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
 
+use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::plan::MakeQueues;
-use crate::actors::queue::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::pb::{
     Credit, DisownPartitions, Enqueue, FinalBatch, FlushCorrelation, ForgetParked, Held,

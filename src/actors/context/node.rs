@@ -1,15 +1,16 @@
 //! What every actor holds: the store, the plan, the other actors' addresses, counters.
 //!
-//! Built once by `app`; only the plan and the set of queues change while the process runs.
+//! Built once by `app`; only the plan and the set of queues change while the process runs. Here is what
+//! every room needs: what one feature keeps is in the room of that feature, and reaches those who use it
+//! through their constructors.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::time::Instant;
 
-use crate::actors::billing::balance::Balance;
 use crate::actors::context::addresses::{
     CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
 };
@@ -18,14 +19,6 @@ use crate::actors::context::plan::{Plan, Targets};
 use crate::actors::context::ports::{BindBoard, Published, QueuePort};
 use crate::actors::context::target_health::Availability;
 use crate::actors::context::unfinished::Unfinished;
-use crate::actors::control::access::Access;
-use crate::actors::control::settings::ConfigState;
-use crate::actors::ingress::bind_guard::BindGuard;
-use crate::actors::ingress::duplicates::Duplicates;
-use crate::actors::ingress::verifier::Verifier;
-use crate::actors::receipts::cdr::Records;
-use crate::actors::routing::policy::PolicyState;
-use crate::actors::routing::resolver::Networks;
 use crate::actors::runtime::certificates::Certificates;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::Health;
@@ -33,8 +26,6 @@ use crate::actors::runtime::timed_mailbox::{Mailboxes, Timed};
 use crate::config::Config;
 use crate::content::peer::references::References;
 use crate::domain::ByQueue;
-use crate::domain::account::Passwords;
-use crate::domain::circle::Circles;
 use crate::domain::id::{Ahead, IdGenerator};
 use crate::domain::partition;
 use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, SentBatch, ThrottleSnapshot};
@@ -51,27 +42,12 @@ pub struct NodeContext {
     /// The same store, when other nodes use it too.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub local_lease: Arc<LocalLease>,
-    /// The store's configuration, as this node has it.
-    pub settings: ConfigState,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     pub mailboxes: Mailboxes,
-    pub passwords: Arc<Passwords>,
-    pub verifier: Verifier,
-    pub bind_guard: BindGuard,
-    /// Tokens of the admin API.
-    pub access: Arc<Access>,
     pub binds: BindBoard,
-    /// What this node knows of numbers' networks.
-    pub networks: Networks,
-    /// Limits between addresses.
-    pub policy: PolicyState,
     pub certificates: Certificates,
-    /// What operators brought lately that went on to others.
-    pub circles: Mutex<Circles>,
-    /// What was submitted lately by accounts with `duplicate_window`.
-    pub duplicates: Duplicates,
     pub correlation: CorrelationAddress,
     pub receipts: ReceiptsAddress,
     pub throttle: ThrottleAddress,
@@ -85,10 +61,6 @@ pub struct NodeContext {
     queues: ArcSwap<ByQueue<Arc<QueuePort>>>,
     /// Compared with the accounts' caps.
     pub unfinished: Unfinished,
-    /// What accounts may spend.
-    pub balance: Balance,
-    /// The files of call detail records, where there are any.
-    pub records: OnceLock<Records>,
     references: Mutex<References>,
     /// When it was last said that no ids can be given.
     said_ahead: Mutex<Option<Instant>>,
@@ -103,7 +75,6 @@ pub struct NodeParts {
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     pub plan: Plan,
-    pub settings: ConfigState,
     pub correlation: CorrelationAddress,
     pub receipts: ReceiptsAddress,
     pub throttle: ThrottleAddress,
@@ -120,13 +91,11 @@ impl NodeContext {
             metrics,
             traces,
             plan,
-            settings,
             correlation,
             receipts,
             throttle,
         } = parts;
         traces.configure(&plan.config.telemetry);
-        let passwords = Arc::new(Passwords::new());
         Arc::new(Self {
             store,
             local_lease: Arc::new(match &cluster {
@@ -134,21 +103,12 @@ impl NodeContext {
                 None => LocalLease::alone(),
             }),
             cluster,
-            settings,
             ids,
             mailboxes: Mailboxes::new(&metrics),
             metrics,
             traces,
-            verifier: Verifier::new(Arc::clone(&passwords)),
-            passwords,
-            bind_guard: BindGuard::default(),
-            access: Arc::default(),
             binds: BindBoard::default(),
-            networks: Networks::default(),
-            policy: PolicyState::new(&plan.config.policy),
             certificates: Certificates::default(),
-            circles: Mutex::default(),
-            duplicates: Duplicates::default(),
             correlation,
             receipts,
             throttle,
@@ -159,8 +119,6 @@ impl NodeContext {
             plan: ArcSwap::from_pointee(plan),
             queues: ArcSwap::default(),
             unfinished: Unfinished::default(),
-            balance: Balance::default(),
-            records: OnceLock::new(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),
         })
@@ -215,7 +173,6 @@ impl NodeContext {
     /// The queues of a plan exist before it is set.
     pub fn set_plan(&self, plan: Arc<Plan>) {
         self.traces.configure(&plan.config.telemetry);
-        self.policy.configure(&plan.config.policy);
         self.plan.store(plan);
     }
 

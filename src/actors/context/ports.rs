@@ -16,10 +16,10 @@ use tokio::time::Instant;
 
 use crate::actors::context::addresses::{QueueAddress, Takes, post_to};
 use crate::actors::context::local_lease::LocalLease;
+use crate::actors::context::messages::AttemptsWritten;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::target_health::TargetHealth;
 use crate::actors::context::unwritten::Unwritten;
-use crate::actors::queue::messages::AttemptsWritten;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::runtime::timed_mailbox::Timed;

@@ -29,8 +29,11 @@ use actix::{
 use crate::actors::billing::balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
-use crate::actors::control::access::REFRESH;
+use crate::actors::control::access::{Access, REFRESH};
+use crate::actors::control::settings::Configuration;
+use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
+use crate::actors::receipts::cdr::Records;
 use crate::clock;
 use crate::pb::{
     AddCredits, AddToken, AddedCredits, AddedToken, AuditList, BalanceView, BindList,
@@ -56,6 +59,13 @@ const WATCH_EVERY: Duration = Duration::from_millis(500);
 pub struct Admin {
     node: Arc<NodeContext>,
     supervisor: SupervisorAddress,
+    configuration: Arc<Configuration>,
+    /// Tokens of the admin API.
+    access: Arc<Access>,
+    /// Failed messages are sent again through it.
+    intake: Arc<Intake>,
+    /// The files of call detail records, where there are any.
+    records: Option<Records>,
     restarts: RestartWatch,
 }
 
@@ -63,17 +73,28 @@ pub struct Admin {
 
 impl Admin {
     /// An Admin that looks at the actors of `node`.
-    pub fn new(node: Arc<NodeContext>, supervisor: SupervisorAddress) -> Self {
+    pub fn new(
+        node: Arc<NodeContext>,
+        supervisor: SupervisorAddress,
+        configuration: Arc<Configuration>,
+        access: Arc<Access>,
+        intake: Arc<Intake>,
+        records: Option<Records>,
+    ) -> Self {
         Self {
             node,
             supervisor,
+            configuration,
+            access,
+            intake,
+            records,
             restarts: RestartWatch::default(),
         }
     }
 
     fn refresh_tokens(&self, ctx: &mut Context<Self>) {
-        let node = Arc::clone(&self.node);
-        let work = async move { access::refresh(&node, &node.access).await };
+        let (node, access) = (Arc::clone(&self.node), Arc::clone(&self.access));
+        let work = async move { access::refresh(&node, &access).await };
         ctx.spawn(work.into_actor(self));
     }
 }
@@ -150,8 +171,8 @@ impl Handler<CollectSnapshots> for Admin {
 
     fn handle(&mut self, ask: CollectSnapshots, _: &mut Self::Context) -> Self::Result {
         let node: NodeSnapshot = match ask.whole {
-            true => whole::node(&self.node),
-            false => snapshots::node(&self.node),
+            true => whole::node(&self.node, &self.intake.balance),
+            false => snapshots::node(&self.node, &self.intake.balance),
         };
         MessageResult(node)
     }
@@ -177,7 +198,13 @@ impl Handler<EraseSubscriber> for Admin {
     type Result = ResponseFuture<Result<ErasedMessages, Refusal>>;
 
     fn handle(&mut self, ask: EraseSubscriber, _: &mut Self::Context) -> Self::Result {
-        Box::pin(messages::erase(Arc::clone(&self.node), ask))
+        let known = Arc::clone(&self.intake.networks);
+        Box::pin(messages::erase(
+            Arc::clone(&self.node),
+            known,
+            self.records.clone(),
+            ask,
+        ))
     }
 }
 
@@ -186,7 +213,13 @@ impl Handler<Order> for Admin {
     type Result = ();
 
     fn handle(&mut self, order: Order, _: &mut Self::Context) {
-        actix::spawn(command::execute(Arc::clone(&self.node), order));
+        let configuration = Arc::clone(&self.configuration);
+        actix::spawn(command::execute(
+            Arc::clone(&self.node),
+            configuration,
+            self.records.clone(),
+            order,
+        ));
     }
 }
 
@@ -234,7 +267,11 @@ impl Handler<AddToken> for Admin {
     type Result = ResponseFuture<Result<AddedToken, Refusal>>;
 
     fn handle(&mut self, order: AddToken, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::add(Arc::clone(&self.node), order))
+        Box::pin(access::add(
+            Arc::clone(&self.node),
+            Arc::clone(&self.access),
+            order,
+        ))
     }
 }
 
@@ -242,7 +279,11 @@ impl Handler<RemoveToken> for Admin {
     type Result = ResponseFuture<Result<RemovedToken, Refusal>>;
 
     fn handle(&mut self, order: RemoveToken, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::remove(Arc::clone(&self.node), order))
+        Box::pin(access::remove(
+            Arc::clone(&self.node),
+            Arc::clone(&self.access),
+            order,
+        ))
     }
 }
 
@@ -274,7 +315,8 @@ impl Handler<AddCredits> for Admin {
     type Result = ResponseFuture<Result<AddedCredits, Refusal>>;
 
     fn handle(&mut self, order: AddCredits, _: &mut Self::Context) -> Self::Result {
-        Box::pin(balance::add(Arc::clone(&self.node), order))
+        let balance = Arc::clone(&self.intake.balance);
+        Box::pin(balance::add(Arc::clone(&self.node), balance, order))
     }
 }
 
@@ -316,10 +358,24 @@ macro_rules! carried_out {
     )*};
 }
 
+impl Handler<ReplayMessage> for Admin {
+    type Result = ResponseFuture<Result<Replayed, Refusal>>;
+
+    fn handle(&mut self, order: ReplayMessage, _: &mut Self::Context) -> Self::Result {
+        Box::pin(replay::one(Arc::clone(&self.intake), order))
+    }
+}
+
+impl Handler<ReplayMessages> for Admin {
+    type Result = ResponseFuture<Result<ReplayReport, Refusal>>;
+
+    fn handle(&mut self, order: ReplayMessages, _: &mut Self::Context) -> Self::Result {
+        Box::pin(replay::many(Arc::clone(&self.intake), order))
+    }
+}
+
 carried_out! {
     ListFailed => MessageList, failed::list;
-    ReplayMessage => Replayed, replay::one;
-    ReplayMessages => ReplayReport, replay::many;
     ListUnmatched => UnmatchedList, unmatched::list;
     MatchReceipt => MessageView, unmatched::settle;
     DropReceipt => Commanded, unmatched::drop_one;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use crate::actors::context::NodeContext;
+use crate::actors::control::settings::Configuration;
 use crate::clock;
 use crate::domain::id;
 use crate::store::Reply;
@@ -24,6 +25,7 @@ const ERASE: usize = 10_000;
 
 pub struct Janitor {
     node: Arc<NodeContext>,
+    configuration: Arc<Configuration>,
     /// Of comparing the store with the queues.
     rounds: u64,
 }
@@ -31,13 +33,17 @@ pub struct Janitor {
 // === impl Janitor ===
 
 impl Janitor {
-    pub fn new(node: Arc<NodeContext>) -> Self {
-        Self { node, rounds: 0 }
+    pub fn new(node: Arc<NodeContext>, configuration: Arc<Configuration>) -> Self {
+        Self {
+            node,
+            configuration,
+            rounds: 0,
+        }
     }
 
     /// Compares the store with the queues now and then, for ever.
     fn compare_later(&mut self, ctx: &mut Context<Self>) {
-        let node = Arc::clone(&self.node);
+        let (node, configuration) = (Arc::clone(&self.node), Arc::clone(&self.configuration));
         self.rounds += 1;
         let round = self.rounds;
         let work = async move {
@@ -45,7 +51,7 @@ impl Janitor {
             if !node.local_lease.is_valid() {
                 return;
             }
-            match compare::compare(&node, round).await {
+            match compare::compare(&node, &configuration.state, round).await {
                 Ok(put_back) => tracing::debug!(put_back, "store and queues compared"),
                 Err(error) => tracing::warn!(%error, "store and queues could not be compared"),
             }

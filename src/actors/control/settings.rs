@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::remote_command;
-use crate::actors::routing::policy;
+use crate::actors::routing::policy::PolicyState;
 use crate::clock;
 use crate::config::{Config, ConfigError, Keyring, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
@@ -37,7 +37,6 @@ pub use crate::store::settings::{Setting, Settings, SettingsVersion};
 pub use config_change::{Condition, ConfigChange};
 pub use error::SettingsError;
 use error::TRIES;
-pub use kept::reseal;
 pub use state::ConfigState;
 
 /// How often a node asks for the version, should it have missed that there is a new one.
@@ -47,6 +46,14 @@ pub struct Settled {
     /// The file with the store's accounts, operators, routes and policy.
     pub config: Arc<Config>,
     pub state: ConfigState,
+}
+
+/// The store's configuration, as this node works with it.
+pub struct Configuration {
+    node: Arc<NodeContext>,
+    pub state: ConfigState,
+    /// Told of each plan that is applied.
+    policy: Arc<PolicyState>,
 }
 
 /// What a change came to.
@@ -155,69 +162,230 @@ fn write(
         .is_some())
 }
 
-// === following ===
+// === impl Configuration ===
 
-/// Brings this node's plan in line with the store; `anyway` also when the version is the same.
-///
-/// # Errors
-/// What the store holds cannot be read or used here: the plan stays as it is.
-pub async fn follow(node: &Arc<NodeContext>, anyway: bool) -> Result<(), SettingsError> {
-    let state = &node.settings;
-    let _turn = state.turn.lock().await;
-    let version = node.store.settings_version().await?;
-    if !anyway && version == state.applied() {
-        return Ok(());
+impl Configuration {
+    /// `policy` follows what is applied.
+    pub fn new(node: Arc<NodeContext>, state: ConfigState, policy: Arc<PolicyState>) -> Arc<Self> {
+        Arc::new(Self {
+            node,
+            state,
+            policy,
+        })
     }
-    let settings = match state.read(node.store.as_ref()).await {
-        Err(error @ SettingsError::Sealed(_)) => return Err(state.in_trouble(version, error)),
-        read => read?,
-    };
-    let resources = settings.resources();
-    let built = blocking({
-        let (node, resources) = (Arc::clone(node), resources.clone());
-        move || {
-            let candidate = node.settings.file.load().with_resources(&resources);
-            if !candidate.problems.is_empty() {
-                return Err(SettingsError::Invalid(candidate.problems));
-            }
-            Ok(Plan::build(
-                Arc::new(candidate.config),
-                node.store.as_ref(),
-            )?)
+
+    /// What the store holds, with passwords in clear.
+    ///
+    /// # Errors
+    /// See [`ConfigState::read`].
+    pub async fn read(&self) -> Result<Settings, SettingsError> {
+        self.state.read(self.node.store.as_ref()).await
+    }
+
+    /// Versions of the store, see [`ConfigState::history`].
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn history(
+        &self,
+        which: (u64, u64, usize),
+    ) -> Result<Vec<SettingsVersion>, SettingsError> {
+        self.state.history(self.node.store.as_ref(), which).await
+    }
+
+    /// Seals every password of the store and its history with the first key; says in how many bodies.
+    ///
+    /// # Errors
+    /// There is no key; the key of a password is gone; the store does not answer.
+    pub async fn reseal(&self, by: &str) -> Result<u64, SettingsError> {
+        let keys = self.state.keys.load_full();
+        kept::reseal(self.node.store.as_ref(), &keys, by).await
+    }
+
+    /// Brings this node's plan in line with the store; `anyway` also when the version is the same.
+    ///
+    /// # Errors
+    /// What the store holds cannot be read or used here: the plan stays as it is.
+    pub async fn follow(self: &Arc<Self>, anyway: bool) -> Result<(), SettingsError> {
+        let (node, state) = (&self.node, &self.state);
+        let _turn = state.turn.lock().await;
+        let version = node.store.settings_version().await?;
+        if !anyway && version == state.applied() {
+            return Ok(());
         }
-    });
-    let plan = match built.await {
-        Ok(plan) => plan,
-        Err(error) => return Err(state.in_trouble(settings.version, error)),
-    };
-    let plan = Arc::new(plan);
-    // As soon as the plan is there messages are routed by it, and must find their queues.
-    state.make_queues(&plan, None).await?;
-    node.set_plan(plan);
-    state.applied.store(settings.version, Ordering::Relaxed);
-    state.trouble.store(None);
-    state.tell_supervisor().await;
-    tracing::info!(version = settings.version, "configuration applied");
-    Ok(())
-}
-
-/// Takes a file that was read again, for everything but accounts, operators, routes and policy.
-///
-/// # Errors
-/// The store cannot be read, or its configuration does not go with this file.
-pub async fn reload(node: &Arc<NodeContext>, file: Config) -> Result<(), SettingsError> {
-    let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
-    let keys_before = node.settings.keys.swap(Arc::new(keys));
-    let before = node.settings.file.swap(Arc::new(file));
-    if let Err(error) = follow(node, true).await {
-        node.settings.file.store(before);
-        node.settings.keys.store(keys_before);
-        return Err(error);
+        let settings = match state.read(node.store.as_ref()).await {
+            Err(error @ SettingsError::Sealed(_)) => return Err(state.in_trouble(version, error)),
+            read => read?,
+        };
+        let resources = settings.resources();
+        let built = blocking({
+            let (this, resources) = (Arc::clone(self), resources.clone());
+            move || {
+                let candidate = this.state.file.load().with_resources(&resources);
+                if !candidate.problems.is_empty() {
+                    return Err(SettingsError::Invalid(candidate.problems));
+                }
+                Ok(Plan::build(
+                    Arc::new(candidate.config),
+                    this.node.store.as_ref(),
+                )?)
+            }
+        });
+        let plan = match built.await {
+            Ok(plan) => plan,
+            Err(error) => return Err(state.in_trouble(settings.version, error)),
+        };
+        let plan = Arc::new(plan);
+        // As soon as the plan is there messages are routed by it, and must find their queues.
+        state.make_queues(&plan, None).await?;
+        self.policy.configure(&plan.config.policy);
+        node.set_plan(plan);
+        state.applied.store(settings.version, Ordering::Relaxed);
+        state.trouble.store(None);
+        state.tell_supervisor().await;
+        tracing::info!(version = settings.version, "configuration applied");
+        Ok(())
     }
-    let settings = node.settings.read(node.store.as_ref()).await?;
-    node.settings
-        .tell_difference(settings.version, &settings.resources());
-    Ok(())
+
+    /// Takes a file that was read again, for everything but accounts, operators, routes and policy.
+    ///
+    /// # Errors
+    /// The store cannot be read, or its configuration does not go with this file.
+    pub async fn reload(self: &Arc<Self>, file: Config) -> Result<(), SettingsError> {
+        let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
+        let keys_before = self.state.keys.swap(Arc::new(keys));
+        let before = self.state.file.swap(Arc::new(file));
+        if let Err(error) = self.follow(true).await {
+            self.state.file.store(before);
+            self.state.keys.store(keys_before);
+            return Err(error);
+        }
+        let settings = self.read().await?;
+        self.state
+            .tell_difference(settings.version, &settings.resources());
+        Ok(())
+    }
+
+    /// Carries a configuration change out, here and on the other nodes; with `dry_run` only says what it would do.
+    ///
+    /// # Errors
+    /// See [`SettingsError`]; then nothing has changed.
+    pub async fn change(
+        self: &Arc<Self>,
+        config_change: ConfigChange,
+        condition: Condition,
+        dry_run: bool,
+        by: &str,
+    ) -> Result<Changed, SettingsError> {
+        let config_change = Arc::new(config_change);
+        for _ in 0..TRIES {
+            let settings = self.read().await?;
+            condition.check(
+                config_change.version_of(&settings),
+                &config_change.to_string(),
+            )?;
+            let newer = match config_change.as_ref() {
+                ConfigChange::Rollback(version) => {
+                    let newer = (*version, u64::MAX, usize::MAX);
+                    self.history(newer).await?
+                }
+                _ => Vec::new(),
+            };
+            let version = settings.version;
+            let tag = config_change.version_of(&settings).unwrap_or(version);
+            let checked = blocking({
+                let (this, config_change) = (Arc::clone(self), Arc::clone(&config_change));
+                move || {
+                    let before = settings.resources();
+                    let after = config_change.apply(&settings, &newer)?;
+                    // What the history has was looked at when it came.
+                    if !matches!(*config_change, ConfigChange::Rollback(_)) {
+                        this.state.check_files(&before, &after)?;
+                    }
+                    this.state.check_sealing(&after)?;
+                    let changes = difference(&before, &after);
+                    let candidate = this.state.file.load().with_resources(&after);
+                    match candidate.problems.is_empty() {
+                        true => Ok((changes, candidate.warnings)),
+                        false => Err(SettingsError::Invalid(candidate.problems)),
+                    }
+                }
+            });
+            let (changes, warnings) = checked.await?;
+            let mut changed = Changed {
+                version,
+                tag,
+                changes,
+                warnings,
+            };
+            if dry_run || changed.changes.is_empty() {
+                return Ok(changed);
+            }
+            let what = config_change.what(&changed.changes);
+            let edit = Edit {
+                expected: version,
+                at: clock::now_ms(),
+                who: by.to_owned(),
+                what: what.clone(),
+                changes: changed.changes.clone(),
+            };
+            let edit = kept::seal(&self.state.keys.load(), edit);
+            let Some(version) = self.node.store.edit_settings(edit).await? else {
+                continue;
+            };
+            (changed.version, changed.tag) = (version, version);
+            tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
+            // The others first: they need not wait until this node has rebuilt its plan.
+            let told = What::Settings(SettingsChanged { version });
+            if let Err(refusal) = remote_command::to_others(&self.node, told).await {
+                tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
+            }
+            if let Err(error) = self.follow(false).await {
+                changed.warnings.push(Problem {
+                    key: String::new(),
+                    message: format!("written, but not applied on this node yet: {error}"),
+                    origin: None,
+                });
+            }
+            return Ok(changed);
+        }
+        Err(SettingsError::Busy)
+    }
+
+    /// Compares the store with this node's file as it is now.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the file is not in order.
+    pub async fn compare(&self) -> Result<Comparison, SettingsError> {
+        let settings = self.read().await?;
+        let path = self.state.path.clone();
+        let file = match path.clone() {
+            None => self.state.file.load_full(),
+            Some(path) => {
+                let load = move || {
+                    Config::load(Some(&path)).map_err(|error| match error {
+                        ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
+                        other => SettingsError::Invalid(vec![Problem {
+                            key: path.display().to_string(),
+                            message: other.to_string(),
+                            origin: None,
+                        }]),
+                    })
+                };
+                Arc::new(blocking(load).await?)
+            }
+        };
+        let compared = path.is_some() && !file.has_no_resources();
+        Ok(Comparison {
+            version: settings.version,
+            file: path.map(|path| path.display().to_string()),
+            compared,
+            changes: match compared {
+                true => difference(&settings.resources(), &file.resources()),
+                false => Vec::new(),
+            },
+        })
+    }
 }
 
 async fn blocking<T: Send + 'static>(
@@ -228,14 +396,16 @@ async fn blocking<T: Send + 'static>(
         .unwrap_or_else(|error| Err(StoreError::Failed(error.to_string()).into()))
 }
 
+// === following ===
+
 /// Looks for versions that this node was not told of.
 pub struct Follower {
-    node: Arc<NodeContext>,
+    configuration: Arc<Configuration>,
 }
 
 impl Follower {
-    pub fn new(node: Arc<NodeContext>) -> Self {
-        Self { node }
+    pub fn new(configuration: Arc<Configuration>) -> Self {
+        Self { configuration }
     }
 }
 
@@ -244,11 +414,11 @@ impl Actor for Follower {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(LOOK_EVERY, |follower, ctx| {
-            let node = Arc::clone(&follower.node);
+            let configuration = Arc::clone(&follower.configuration);
             let look = async move {
-                // Said by `follow` when it is new; a database that is away is somebody else's word.
-                let _ = follow(&node, false).await;
-                let _ = policy::refresh(&node).await;
+                // Said by it when it is new; a database that is away is somebody else's word.
+                let _ = configuration.follow(false).await;
+                let _ = configuration.policy.refresh(&configuration.node).await;
             };
             // The next look waits for this one.
             ctx.wait(look.into_actor(follower));
@@ -257,129 +427,6 @@ impl Actor for Follower {
 }
 
 impl Supervised for Follower {}
-
-// === changing ===
-
-/// Carries a configuration change out, here and on the other nodes; with `dry_run` only says what it would do.
-///
-/// # Errors
-/// See [`SettingsError`]; then nothing has changed.
-pub async fn change(
-    node: &Arc<NodeContext>,
-    config_change: ConfigChange,
-    condition: Condition,
-    dry_run: bool,
-    by: &str,
-) -> Result<Changed, SettingsError> {
-    let config_change = Arc::new(config_change);
-    for _ in 0..TRIES {
-        let settings = node.settings.read(node.store.as_ref()).await?;
-        condition.check(
-            config_change.version_of(&settings),
-            &config_change.to_string(),
-        )?;
-        let newer = match config_change.as_ref() {
-            ConfigChange::Rollback(version) => {
-                let newer = (*version, u64::MAX, usize::MAX);
-                node.settings.history(node.store.as_ref(), newer).await?
-            }
-            _ => Vec::new(),
-        };
-        let version = settings.version;
-        let tag = config_change.version_of(&settings).unwrap_or(version);
-        let checked = blocking({
-            let (node, config_change) = (Arc::clone(node), Arc::clone(&config_change));
-            move || {
-                let before = settings.resources();
-                let after = config_change.apply(&settings, &newer)?;
-                // What the history has was looked at when it came.
-                if !matches!(*config_change, ConfigChange::Rollback(_)) {
-                    node.settings.check_files(&before, &after)?;
-                }
-                node.settings.check_sealing(&after)?;
-                let changes = difference(&before, &after);
-                let candidate = node.settings.file.load().with_resources(&after);
-                match candidate.problems.is_empty() {
-                    true => Ok((changes, candidate.warnings)),
-                    false => Err(SettingsError::Invalid(candidate.problems)),
-                }
-            }
-        });
-        let (changes, warnings) = checked.await?;
-        let mut changed = Changed {
-            version,
-            tag,
-            changes,
-            warnings,
-        };
-        if dry_run || changed.changes.is_empty() {
-            return Ok(changed);
-        }
-        let what = config_change.what(&changed.changes);
-        let edit = Edit {
-            expected: version,
-            at: clock::now_ms(),
-            who: by.to_owned(),
-            what: what.clone(),
-            changes: changed.changes.clone(),
-        };
-        let edit = kept::seal(&node.settings.keys.load(), edit);
-        let Some(version) = node.store.edit_settings(edit).await? else {
-            continue;
-        };
-        (changed.version, changed.tag) = (version, version);
-        tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
-        // The others first: they need not wait until this node has rebuilt its plan.
-        let told = What::Settings(SettingsChanged { version });
-        if let Err(refusal) = remote_command::to_others(node, told).await {
-            tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
-        }
-        if let Err(error) = follow(node, false).await {
-            changed.warnings.push(Problem {
-                key: String::new(),
-                message: format!("written, but not applied on this node yet: {error}"),
-                origin: None,
-            });
-        }
-        return Ok(changed);
-    }
-    Err(SettingsError::Busy)
-}
-
-/// Compares the store with this node's file as it is now.
-///
-/// # Errors
-/// The store cannot be read, or the file is not in order.
-pub async fn compare(node: &Arc<NodeContext>) -> Result<Comparison, SettingsError> {
-    let settings = node.settings.read(node.store.as_ref()).await?;
-    let path = node.settings.path.clone();
-    let file = match path.clone() {
-        None => node.settings.file.load_full(),
-        Some(path) => {
-            let load = move || {
-                Config::load(Some(&path)).map_err(|error| match error {
-                    ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
-                    other => SettingsError::Invalid(vec![Problem {
-                        key: path.display().to_string(),
-                        message: other.to_string(),
-                        origin: None,
-                    }]),
-                })
-            };
-            Arc::new(blocking(load).await?)
-        }
-    };
-    let compared = path.is_some() && !file.has_no_resources();
-    Ok(Comparison {
-        version: settings.version,
-        file: path.map(|path| path.display().to_string()),
-        compared,
-        changes: match compared {
-            true => difference(&settings.resources(), &file.resources()),
-            false => Vec::new(),
-        },
-    })
-}
 
 /// Body of a whole configuration: one list of resources of each kind.
 pub type Lists = Vec<(Kind, Vec<Value>)>;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::item::Seed;
 use crate::actors::context::plan::{ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE};
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::egress::operator_session::SlotOptions;
 use crate::actors::egress::test_target::{Behaviour, TestTarget};
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::multipart::assembly::Assembly;
-use crate::actors::queue::seeds::Seed;
 use crate::actors::queue::{self, Queue};
 use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::config::{BindKind, Operator};
@@ -276,14 +276,15 @@ impl Handler<PlanChanged> for Supervisor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::control::settings::{self, Condition, ConfigChange};
+    use crate::actors::control::settings::{Condition, ConfigChange};
     use crate::actors::test_support;
     use crate::domain::settings::{Key, Kind};
 
     #[actix::test]
     async fn a_plan_is_nobodys_before_its_queues_exist() {
-        let node = test_support::node(1, None).await;
-        let node = Arc::clone(&node.context);
+        let test_node = test_support::node(1, None).await;
+        let node = Arc::clone(&test_node.context);
+        let configuration = &test_node.configuration;
         let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
         let core = actix::Arbiter::current();
         let (ingest, _) = supervise::slot(1);
@@ -294,7 +295,7 @@ mod tests {
         slot.start(&core, Health::new("supervisor"), escalate, move || {
             Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
         });
-        node.settings.set_supervisor(addr.into());
+        configuration.state.set_supervisor(addr.into());
         for number in 0..20 {
             // Routes to it come in the same version; a thread of Ingest may see the plan at any moment.
             let name = format!("more-{number}");
@@ -316,8 +317,8 @@ mod tests {
             let key = Key::new(Kind::Operator, name);
             let config_change = ConfigChange::Put { key, given };
             let changed =
-                settings::change(&node, config_change, Condition::default(), false, "a test").await;
-            changed.expect("changed");
+                configuration.change(config_change, Condition::default(), false, "a test");
+            changed.await.expect("changed");
             let watched = tokio::task::spawn_blocking(|| watching.join());
             let is_there = watched.await.expect("no panic").expect("no panic");
             assert!(

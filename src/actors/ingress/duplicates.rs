@@ -44,7 +44,7 @@ const COUNTS: &[u16] = &[
 
 /// The right and the duty to say what became of a submission. Dropped without a word, it was refused.
 pub struct Claim {
-    node: Arc<NodeContext>,
+    duplicates: Arc<Duplicates>,
     key: Key,
     window: Duration,
     outcome: watch::Sender<Option<Outcome>>,
@@ -79,7 +79,8 @@ impl Admitted {
     /// Takes the duplicates out of a batch that has passed all other checks. For an account without
     /// `duplicate_window` this is one comparison.
     pub async fn of(
-        node: &Arc<NodeContext>,
+        node: &NodeContext,
+        duplicates: &Arc<Duplicates>,
         sender: u32,
         is_group: bool,
         checked: &mut Vec<(u32, Box<Message>)>,
@@ -96,9 +97,9 @@ impl Admitted {
             };
             let name = plan.name_of(sender);
             let keys: Vec<Key> = checked.iter().map(|(_, one)| key_of(name, one)).collect();
-            (answer, look(node, &keys, account.duplicate_window))
+            (answer, look(duplicates, &keys, account.duplicate_window))
         };
-        shared::ask(node, &mut found).await;
+        shared::ask(duplicates, &node.metrics, &mut found).await;
         let mut admitted = Self {
             answer,
             ..Self::default()
@@ -163,10 +164,13 @@ impl Admitted {
 }
 
 /// What is known of each submission of a batch: nothing, so that it is claimed, or its first.
-fn look(node: &Arc<NodeContext>, keys: &[Key], window: Duration) -> Vec<Result<Box<Claim>, First>> {
-    let guard = &node.duplicates;
-    let now = guard.now();
-    let mut state = lock(&guard.state);
+fn look(
+    duplicates: &Arc<Duplicates>,
+    keys: &[Key],
+    window: Duration,
+) -> Vec<Result<Box<Claim>, First>> {
+    let now = duplicates.now();
+    let mut state = lock(&duplicates.state);
     let look = |&key: &Key| {
         if let Some(id) = state.recent.find(key, now) {
             return Err(First::Known(Ok(id)));
@@ -177,7 +181,7 @@ fn look(node: &Arc<NodeContext>, keys: &[Key], window: Duration) -> Vec<Result<B
         let (outcome, later) = watch::channel(None);
         state.pending.insert(key, later);
         Ok(Box::new(Claim {
-            node: Arc::clone(node),
+            duplicates: Arc::clone(duplicates),
             key,
             window,
             outcome,
@@ -210,7 +214,7 @@ impl Claim {
 
     fn settle(&self, outcome: Outcome, note: impl FnOnce(&mut State)) {
         {
-            let mut state = lock(&self.node.duplicates.state);
+            let mut state = lock(&self.duplicates.state);
             state.pending.remove(&self.key);
             note(&mut state);
         }
@@ -225,16 +229,20 @@ impl Drop for Claim {
             self.settle(Err(CommandStatus::ESME_RSYSERR), |_| {});
         }
         if self.marked && !matches!(told, Some(Ok(_))) {
-            shared::withdraw(&self.node, self.key);
+            shared::withdraw(&self.duplicates, self.key);
         }
     }
 }
 
 /// Messages were stored, under these ids: whoever submits one of them again gets told so.
-pub fn accepted(node: &NodeContext, claims: impl Iterator<Item = (Box<Claim>, u64)>) {
+pub fn accepted(
+    node: &NodeContext,
+    duplicates: &Duplicates,
+    claims: impl Iterator<Item = (Box<Claim>, u64)>,
+) {
     let mut marks = Vec::new();
     for (claim, id) in claims {
-        let now = node.duplicates.now();
+        let now = duplicates.now();
         let until = now.saturating_add(millis(claim.window));
         let most = node.plan().config.smpp.duplicate_entries;
         claim.settle(Ok(id), |state| {
@@ -244,7 +252,7 @@ pub fn accepted(node: &NodeContext, claims: impl Iterator<Item = (Box<Claim>, u6
             marks.push((claim.key, id, claim.window));
         }
     }
-    shared::publish(node, marks);
+    shared::publish(duplicates, marks);
 }
 
 /// Reads what was accepted within the longest window of any account: the newest rows first, no more
@@ -252,7 +260,7 @@ pub fn accepted(node: &NodeContext, claims: impl Iterator<Item = (Box<Claim>, u6
 ///
 /// # Errors
 /// The store cannot be read; what was read is kept.
-pub fn restore(node: &NodeContext) -> Result<(), StoreError> {
+pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreError> {
     let plan = node.full_plan();
     let windows = plan.accounts().map(|one| one.config.duplicate_window);
     let longest = windows.max().unwrap_or_default();
@@ -292,10 +300,9 @@ pub fn restore(node: &NodeContext) -> Result<(), StoreError> {
     if left == 0 {
         tracing::warn!("smpp.duplicate_entries is too small for what was submitted lately");
     }
-    let guard = &node.duplicates;
     let most = plan.config.smpp.duplicate_entries;
-    let now = guard.now();
-    let mut state = lock(&guard.state);
+    let now = duplicates.now();
+    let mut state = lock(&duplicates.state);
     for (key, id, lasts) in found.into_iter().rev() {
         state.keep((key, id, now + lasts), now, most, &node.metrics);
     }

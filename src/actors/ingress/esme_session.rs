@@ -28,6 +28,7 @@ use self::operations::Operation;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::BindPort;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Ingest, Submit};
 use crate::actors::ingress::listener::Admitted;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, keep};
@@ -64,6 +65,7 @@ const LINGER: Duration = Duration::from_millis(500);
 
 pub struct EsmeSession {
     node: Arc<NodeContext>,
+    gate: Arc<Gate>,
     ingest: Addr<Ingest>,
     wire: Option<Wire>,
     /// The ESME, also behind a load balancer that announces it.
@@ -107,6 +109,7 @@ pub struct EsmeSession {
 impl EsmeSession {
     pub fn new(
         node: Arc<NodeContext>,
+        gate: Arc<Gate>,
         ingest: Addr<Ingest>,
         wire: Wire,
         peer: SocketAddr,
@@ -145,6 +148,7 @@ impl EsmeSession {
         };
         Self {
             node,
+            gate,
             ingest,
             certificate: wire.certificate(),
             wire: Some(wire),
@@ -174,6 +178,7 @@ impl EsmeSession {
     /// A session on a connection that we have made: it begins with outbind.
     pub fn calling(
         node: Arc<NodeContext>,
+        gate: Arc<Gate>,
         ingest: Addr<Ingest>,
         socket: tokio::net::TcpStream,
         peer: SocketAddr,
@@ -181,7 +186,7 @@ impl EsmeSession {
     ) -> Self {
         let system_id = Bytes::copy_from_slice(node.config().smpp.system_id.as_bytes());
         let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
-        let mut session = Self::new(node, ingest, Wire::Plain(socket), peer, None, None);
+        let mut session = Self::new(node, gate, ingest, Wire::Plain(socket), peer, None, None);
         session.outbind = Some(Outbind {
             system_id,
             password,
@@ -420,7 +425,7 @@ impl Linked for EsmeSession {
                 Ok(None) => break,
                 Err(bad) => {
                     let hint = life::what_it_may_be(octets);
-                    if self.node.bind_guard.may_log(self.peer.ip()) {
+                    if self.gate.bind_guard.may_log(self.peer.ip()) {
                         tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     }
                     self.write(|core, out| core.on_bad_length(bad, out));

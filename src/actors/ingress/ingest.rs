@@ -7,6 +7,7 @@
 mod accepted;
 mod admission;
 mod check;
+mod intake;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
 
 pub use self::accepted::Accepted;
 pub use self::check::alphabet_of;
+pub use self::intake::Intake;
 
 use self::admission::Admission;
 use crate::actors::context::NodeContext;
@@ -26,7 +28,7 @@ use crate::smpp::DeliverSm;
 pub const MAILBOX: usize = 4096;
 
 pub struct Ingest {
-    node: Arc<NodeContext>,
+    intake: Arc<Intake>,
 }
 
 /// A batch on its way to Ingest. Not in the table of messages of `proto`: the answer carries more than a
@@ -40,15 +42,15 @@ impl actix::Message for Submit {
 // === impl Ingest ===
 
 impl Ingest {
-    pub fn new(node: Arc<NodeContext>) -> Self {
-        Self { node }
+    pub fn new(intake: Arc<Intake>) -> Self {
+        Self { intake }
     }
 }
 
 /// Accepts a batch, stage by stage; what a stage refuses does not reach the next one. Every submission is
 /// answered; the accepted ones only after the commit.
-pub async fn accept(node: Arc<NodeContext>, batch: SubmitBatch) -> Accepted {
-    let (mut admission, submissions) = Admission::begin(node, batch);
+pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
+    let (mut admission, submissions) = Admission::begin(intake, batch);
     let mut checked = admission.check(submissions).await;
     admission.screen(&mut checked).await;
     admission.take_duplicates_out(&mut checked).await;
@@ -88,6 +90,6 @@ impl Handler<Submit> for Ingest {
     type Result = ResponseFuture<Accepted>;
 
     fn handle(&mut self, Submit(batch): Submit, _: &mut Self::Context) -> Self::Result {
-        Box::pin(accept(Arc::clone(&self.node), batch))
+        Box::pin(accept(Arc::clone(&self.intake), batch))
     }
 }

@@ -23,6 +23,7 @@ pub use self::connections::{Admitted, Connections};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::PERIOD;
 use crate::actors::ingress::esme_session::EsmeSession;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::runtime::link::{Wire, tune};
 use crate::domain::allow::AllowList;
@@ -62,6 +63,7 @@ pub struct Door {
 
 pub struct Listener {
     node: Arc<NodeContext>,
+    gate: Arc<Gate>,
     door: Arc<Door>,
     /// Bound before the actors start, so that a taken port is an error of the start.
     socket: std::net::TcpListener,
@@ -75,6 +77,7 @@ pub struct Listener {
 impl Listener {
     pub fn new(
         node: Arc<NodeContext>,
+        gate: Arc<Gate>,
         door: Door,
         socket: std::net::TcpListener,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
@@ -82,6 +85,7 @@ impl Listener {
     ) -> Self {
         Self {
             node,
+            gate,
             door: Arc::new(door),
             socket,
             lanes,
@@ -99,13 +103,18 @@ impl Listener {
             return;
         };
         // Behind a load balancer it is not known yet where it comes from.
-        if self.door.proxy_from.is_none() && !self.door.lets_in(&self.node, &mut admitted, peer) {
+        if self.door.proxy_from.is_none()
+            && !self
+                .door
+                .lets_in(&self.node, &self.gate, &mut admitted, peer)
+        {
             return;
         }
         tune(&socket, &config.smpp);
         let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
         self.next += 1;
-        let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
+        let (node, gate) = (Arc::clone(&self.node), Arc::clone(&self.gate));
+        let ingest = ingest.clone();
         // The socket is registered with the reactor of the thread that will serve it.
         let Ok(socket) = socket.into_std() else {
             return;
@@ -117,13 +126,22 @@ impl Listener {
             };
             if door.is_open() {
                 let wire = Wire::Plain(socket);
-                EsmeSession::new(node, ingest, wire, peer, door.alphabet, Some(admitted)).start();
+                EsmeSession::new(
+                    node,
+                    gate,
+                    ingest,
+                    wire,
+                    peer,
+                    door.alphabet,
+                    Some(admitted),
+                )
+                .start();
             } else {
                 actix::spawn(async move {
-                    let passed = door.pass(&node, &mut admitted, socket, peer).await;
+                    let passed = door.pass(&node, &gate, &mut admitted, socket, peer).await;
                     if let Some((wire, peer)) = passed {
                         let alphabet = door.alphabet;
-                        EsmeSession::new(node, ingest, wire, peer, alphabet, Some(admitted))
+                        EsmeSession::new(node, gate, ingest, wire, peer, alphabet, Some(admitted))
                             .start();
                     }
                 });
@@ -176,6 +194,7 @@ impl Door {
     async fn pass(
         &self,
         node: &NodeContext,
+        gate: &Gate,
         admitted: &mut Admitted,
         socket: TcpStream,
         peer: SocketAddr,
@@ -184,7 +203,7 @@ impl Door {
         let entrance = async {
             let mut socket = socket;
             let peer = entrance::announced(self, &mut socket, peer).await?;
-            if self.proxy_from.is_some() && !self.lets_in(node, admitted, peer) {
+            if self.proxy_from.is_some() && !self.lets_in(node, gate, admitted, peer) {
                 return Ok(None);
             }
             let wire = entrance::enter(self, socket).await?;
@@ -201,7 +220,7 @@ impl Door {
             Some(reason) => {
                 let label = ReasonLabel { reason };
                 node.metrics.connections_failed.get_or_create(&label).inc();
-                if node.bind_guard.may_log(peer.ip()) {
+                if gate.bind_guard.may_log(peer.ip()) {
                     tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
                 }
             }
@@ -211,14 +230,20 @@ impl Door {
 
     /// Whether there is room for one more that has not bound, from where this one comes, and then for
     /// one more at all.
-    fn lets_in(&self, node: &NodeContext, admitted: &mut Admitted, peer: SocketAddr) -> bool {
+    fn lets_in(
+        &self,
+        node: &NodeContext,
+        gate: &Gate,
+        admitted: &mut Admitted,
+        peer: SocketAddr,
+    ) -> bool {
         let config = node.config();
         let most = config.smpp.max_unbound_per_address();
         let has_room = admitted.come_from(peer.ip(), most);
         if !has_room {
             let label = ReasonLabel { reason: "crowded" };
             node.metrics.connections_failed.get_or_create(&label).inc();
-            if node.bind_guard.may_log(peer.ip()) {
+            if gate.bind_guard.may_log(peer.ip()) {
                 tracing::warn!(listener = %self.name, %peer, most, "connection refused: too many from this address have not bound");
             }
             return false;
@@ -236,7 +261,7 @@ impl Actor for Listener {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.listen(ctx);
-        ctx.run_interval(PERIOD, |listener, _| listener.node.bind_guard.sum_up());
+        ctx.run_interval(PERIOD, |listener, _| listener.gate.bind_guard.sum_up());
     }
 }
 

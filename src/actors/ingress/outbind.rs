@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::esme_session::EsmeSession;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::runtime::supervise::jitter;
 
@@ -35,6 +36,7 @@ const PAUSES: [Duration; 5] = [
 
 pub struct Outbind {
     node: Arc<NodeContext>,
+    gate: Arc<Gate>,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     /// By account: calls without a receiver so far, and when the next one may be made.
     calls: HashMap<u32, (usize, Instant)>,
@@ -44,9 +46,14 @@ pub struct Outbind {
 // === impl Outbind ===
 
 impl Outbind {
-    pub fn new(node: Arc<NodeContext>, lanes: Vec<(ArbiterHandle, Addr<Ingest>)>) -> Self {
+    pub fn new(
+        node: Arc<NodeContext>,
+        gate: Arc<Gate>,
+        lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+    ) -> Self {
         Self {
             node,
+            gate,
             lanes,
             calls: HashMap::new(),
             turn: 0,
@@ -120,11 +127,14 @@ impl Outbind {
                     };
                     tracing::info!(%system_id, %address, "outbind");
                     let (arbiter, ingest) = &act.lanes[lane];
-                    let (node, ingest) = (Arc::clone(&act.node), ingest.clone());
+                    let (node, gate) = (Arc::clone(&act.node), Arc::clone(&act.gate));
+                    let ingest = ingest.clone();
                     // The socket is registered with the reactor of the thread that will serve it.
                     arbiter.spawn_fn(move || {
                         if let Ok(socket) = TcpStream::from_std(socket) {
-                            EsmeSession::calling(node, ingest, socket, peer, password).start();
+                            let session =
+                                EsmeSession::calling(node, gate, ingest, socket, peer, password);
+                            session.start();
                         }
                     });
                 }),

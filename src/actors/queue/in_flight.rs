@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::item::Item;
 use super::partition_set::Parts;
+use crate::actors::context::item::Item;
 use crate::actors::context::unwritten::{Pace, Unwritten};
 
 /// Most attempts without an answer whose sender is remembered.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::seeds::Seed;
+use crate::actors::context::item::Seed;
 use crate::pb::delivery::What;
 
 /// As the store had it, and in which round.

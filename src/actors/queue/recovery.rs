@@ -7,11 +7,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::item::Item;
 use super::misses::Misses;
 use super::overlap::Overlap;
 use super::partition_set::Parts;
-use super::seeds::Seed;
+use crate::actors::context::item::{Item, Seed};
 use crate::pb::delivery::What;
 use crate::pb::{QueueItem, SettleBatch};
 

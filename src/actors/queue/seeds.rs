@@ -2,31 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::item::{Item, PRIORITIES, expiry_second};
+use crate::actors::context::item::{Item, PRIORITIES, Seed, expiry_second};
+use crate::actors::receipts::correlation::Awaited;
 use crate::config::{Config, Validity};
 use crate::pb::delivery::What;
 use crate::store::{Active, Stage, Store, StoreError};
-
-/// One waiting item found in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seed {
-    pub item: Item,
-    /// Unix milliseconds, 0 for now.
-    pub due_at: i64,
-    /// It may have reached the destination already.
-    pub unsure: bool,
-}
-
-/// A message that waits for its receipt.
-#[derive(Debug, Clone)]
-pub struct Awaited {
-    pub id: u64,
-    pub operator: u32,
-    /// The operator's message id.
-    pub theirs: bytes::Bytes,
-    /// When it was handed over last, Unix milliseconds.
-    pub at: i64,
-}
 
 /// Everything active in the store, sorted by who has to continue it.
 #[derive(Debug, Default)]
@@ -66,14 +46,7 @@ impl Seeds {
             *self.unfinished.entry(active.sender).or_default() += 1;
         }
         if let Stage::Sent { at, ids } = active.stage {
-            let id = active.id;
-            self.sent
-                .extend(ids.into_iter().map(|(operator, theirs)| Awaited {
-                    id,
-                    operator,
-                    theirs,
-                    at,
-                }));
+            self.sent.extend(Awaited::of(active.id, at, ids));
             return;
         }
         let (queue, what, unsure) = match active.stage {

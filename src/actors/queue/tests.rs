@@ -7,9 +7,9 @@ use std::sync::Mutex;
 
 use actix::{Addr, Recipient};
 
-use super::messages::AdoptPartitions;
 use super::*;
 use crate::actors::context::addresses::post_to;
+use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::{Counted, SessionPort};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, Escalate};

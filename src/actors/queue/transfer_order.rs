@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::item::Item;
+use crate::actors::context::item::Item;
 use crate::domain::id;
 use crate::pb::QueueCommand;
 use crate::pb::delivery::What;

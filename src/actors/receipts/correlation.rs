@@ -7,6 +7,7 @@
 //! then parked durably, answered, and tried again on each new id. One about a message that is final is
 //! answered and counted: a final state stays, and its sender hears of it once.
 
+mod awaited;
 mod forget;
 mod forms;
 mod index;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 use tokio::time::Instant;
 
+pub use self::awaited::Awaited;
 pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
 use self::index::{Entry, Form, Index, Key};
@@ -31,7 +33,6 @@ use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::Counted;
 use crate::actors::context::traced;
-use crate::actors::queue::seeds::Awaited;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::parts;
 use crate::actors::runtime::supervise::Health;

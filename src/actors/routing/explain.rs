@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, Targets};
 use crate::actors::context::target_health::Availability;
+use crate::actors::routing::resolver::Networks;
 use crate::config::{Route, Sharing};
 use crate::domain::address;
 use crate::domain::route::{Question, RouteTable, expression_matches};
@@ -83,7 +84,7 @@ pub struct Target {
 }
 
 /// Explains the decision for a message of an account, or for one that an operator brings.
-pub fn explain(node: &NodeContext, ask: &ExplainRoute) -> Explanation {
+pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> Explanation {
     let ExplainRoute {
         to,
         from,
@@ -103,7 +104,7 @@ pub fn explain(node: &NodeContext, ask: &ExplainRoute) -> Explanation {
             .filter(|id| plan.operator(*id).is_some()),
         false => plan.account(account).map(|account| account.id),
     };
-    let (network, looked_up) = network_of(node, &plan, (to, from, sender), network);
+    let (network, looked_up) = network_of(networks, &plan, (to, from, sender), network);
     let asked = Question {
         destination,
         source,
@@ -214,7 +215,7 @@ fn why(route: &Route, best: &Route) -> String {
 
 /// The network that is routed by, and whether a message would wait for it.
 fn network_of(
-    node: &NodeContext,
+    networks: &Networks,
     plan: &Plan,
     (to, from, sender): (&str, &str, Option<u32>),
     given: &str,
@@ -226,7 +227,7 @@ fn network_of(
         network: given.to_owned(),
         ..Message::default()
     };
-    let looked_up = plan.wants_network(&message) && !node.networks.tell(plan, &mut message);
+    let looked_up = plan.wants_network(&message) && !networks.tell(plan, &mut message);
     (message.network, looked_up)
 }
 

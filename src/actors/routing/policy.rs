@@ -1,20 +1,20 @@
 //! Who may send what to whom, as ingest asks: refusals with their count, and limits.
 //!
-//! The rules are in [`crate::domain::policy`], compiled by the plan. [`check`] judges one message by
-//! its addresses; [`screen`] takes the tokens of limits for a batch, and hears what subscribers say by
-//! keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a choice
+//! The rules are in [`crate::domain::policy`], compiled by the plan. [`PolicyState::check`] judges one
+//! message by its addresses; [`PolicyState::screen`] takes the tokens of limits for a batch, and hears what
+//! subscribers say by keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a choice
 //! to get no more messages is in the store before its message is answered.
 
 mod limiter;
 mod opt_outs;
-mod state;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{AccountPlan, Plan};
 use crate::clock;
+use crate::config;
 use crate::content;
 use crate::domain::address::{mask, normalise};
 use crate::domain::policy::Reason;
@@ -25,228 +25,256 @@ use crate::store::opt_out::OptOutRow;
 
 pub use limiter::{Bucket, Limiter};
 pub use opt_outs::OptOuts;
-pub use state::PolicyState;
 
 /// A line about refusals at most so often, in milliseconds; the metric counts each of them.
 const SAY_EVERY: i64 = 10_000;
 
-/// Whether an account may send a message, by the addresses that it has now.
-///
-/// # Errors
-/// The status to refuse it with.
-pub fn check(
-    node: &NodeContext,
-    account: &AccountPlan,
-    message: &Message,
-) -> Result<(), CommandStatus> {
-    let verdict = match &account.policy {
-        None => Ok(()),
-        Some(policy) => policy.check(&message.source, &message.destination),
-    };
-    let opted_out = || {
-        let opt_outs = &node.policy.opt_outs;
-        opt_outs.has(&account.config.system_id, &message.destination)
-    };
-    match verdict {
-        Ok(()) if opted_out() => Err(Reason::OptedOut),
-        verdict => verdict,
-    }
-    .map_err(|reason| refuse(node, account, message, reason))
+/// What a node keeps beside the plan to judge by: buckets of limits, and the opt-out lists.
+#[derive(Default)]
+pub struct PolicyState {
+    pub limiter: Limiter,
+    pub opt_outs: OptOuts,
+    /// When a refusal was in the log last, and how many were not since.
+    said_at: AtomicI64,
+    unsaid: AtomicU64,
 }
 
-/// Puts a number on an opt-out list or takes it off: durable, and known here, when this is done.
-///
-/// # Errors
-/// The store does not answer.
-pub async fn opt(
-    node: &NodeContext,
-    account: String,
-    number: String,
-    out: bool,
-    by: String,
-) -> Result<bool, StoreError> {
-    let row = OptOutRow {
-        account,
-        number,
-        out,
-        at: clock::now_ms(),
-        who: by,
-        ..OptOutRow::default()
-    };
-    let changed = node.store.set_opt_out(row).await?;
-    refresh(node).await?;
-    Ok(changed)
-}
+// === impl PolicyState ===
 
-/// Reads what changed on the opt-out lists.
-///
-/// # Errors
-/// The store does not answer; what was known stays known.
-pub async fn refresh(node: &NodeContext) -> Result<(), StoreError> {
-    let opt_outs = &node.policy.opt_outs;
-    opt_outs.refresh(node.store.as_ref()).await?;
-    node.metrics.opt_outs.set(opt_outs.count() as i64);
-    Ok(())
-}
+impl PolicyState {
+    pub fn new(config: &config::Policy) -> Self {
+        let state = Self::default();
+        state.configure(config);
+        state
+    }
 
-/// A last look at what was checked: limits, then texts that are keywords. What is refused goes from
-/// `checked` to the result, with its status.
-pub async fn screen(
-    node: &NodeContext,
-    sender: u32,
-    checked: &mut Vec<(u32, Box<Message>)>,
-) -> Vec<(u32, CommandStatus)> {
-    let plan = node.full_plan();
-    let mut refused = take_tokens(node, &plan, sender, checked).await;
-    if !plan.keywords().is_empty() {
-        let heard = hear(node, &plan, sender, checked).await;
-        if let Err((error, sequences)) = heard {
-            // It comes again: a choice that was answered must not be lost.
-            tracing::error!(%error, "an opt-out could not be written; its message is refused");
-            checked.retain(|(sequence, _)| {
-                let lost = sequences.contains(sequence);
-                if lost {
-                    node.release(sender);
-                    refused.push((*sequence, CommandStatus::ESME_RSYSERR));
-                }
-                !lost
-            });
-        }
+    /// Brings it in line with the configuration: told with each plan that is applied.
+    pub fn configure(&self, config: &config::Policy) {
+        self.limiter.resize(config.limit_addresses);
     }
-    refused
-}
 
-/// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
-/// whose choice was not written.
-async fn hear(
-    node: &NodeContext,
-    plan: &Plan,
-    sender: u32,
-    checked: &[(u32, Box<Message>)],
-) -> Result<(), (StoreError, Vec<u32>)> {
-    let mut choices = checked.iter().filter_map(|(sequence, message)| {
-        if message.kind() != Kind::Mo || message.source.is_empty() {
-            return None;
+    /// Whether an account may send a message, by the addresses that it has now.
+    ///
+    /// # Errors
+    /// The status to refuse it with.
+    pub fn check(
+        &self,
+        node: &NodeContext,
+        account: &AccountPlan,
+        message: &Message,
+    ) -> Result<(), CommandStatus> {
+        let verdict = match &account.policy {
+            None => Ok(()),
+            Some(policy) => policy.check(&message.source, &message.destination),
+        };
+        let opted_out = || {
+            self.opt_outs
+                .has(&account.config.system_id, &message.destination)
+        };
+        match verdict {
+            Ok(()) if opted_out() => Err(Reason::OptedOut),
+            verdict => verdict,
         }
-        let account = plan.mo_account(&message.destination)?;
-        let account = &plan.account_by_id(account)?.config.system_id;
-        let out = plan.keywords().choice(&content::text_of(message)?)?;
-        Some((*sequence, account, &message.source, out))
-    });
-    while let Some((sequence, account, source, out)) = choices.next() {
-        let number = String::from_utf8_lossy(normalise(source)).into_owned();
-        let word = if out { "opt-out" } else { "opt-in" };
-        let by = format!("{word} keyword by {}", node.name_of(sender));
-        if let Err(error) = opt(node, account.clone(), number, out, by).await {
-            let rest = choices.map(|(sequence, ..)| sequence);
-            return Err((error, std::iter::once(sequence).chain(rest).collect()));
-        }
+        .map_err(|reason| self.refuse(node, account, message, reason))
     }
-    Ok(())
-}
 
-/// Takes the tokens of limits for what was checked, in order.
-async fn take_tokens(
-    node: &NodeContext,
-    plan: &Plan,
-    sender: u32,
-    checked: &mut Vec<(u32, Box<Message>)>,
-) -> Vec<(u32, CommandStatus)> {
-    let account = match plan.account_by_id(sender) {
-        Some(account) if !plan.limits().is_empty() => account,
-        _ => return Vec::new(),
-    };
-    let mut buckets: Vec<Bucket> = Vec::new();
-    let mut places: HashMap<(usize, Box<[u8]>), usize> = HashMap::new();
-    // For each message, the buckets that it needs tokens of, and how many of each.
-    let mut needs: Vec<Vec<(usize, u32)>> = Vec::with_capacity(checked.len());
-    for (_, message) in checked.iter() {
-        let mut own = Vec::new();
-        for (rule, limit) in plan.limits().iter().enumerate() {
-            let Some(address) = limit.bucket_of(sender, &message.source, &message.destination)
-            else {
-                continue;
-            };
-            let place = *places.entry((rule, address.into())).or_insert_with(|| {
-                buckets.push(Bucket::new(limit, address));
-                buckets.len() - 1
-            });
-            // A text of more parts than there are ever tokens at once costs all of them.
-            let price = content::segments(message).min(limit.burst);
-            buckets[place].wanted = buckets[place].wanted.saturating_add(price);
-            own.push((place, price));
-        }
-        needs.push(own);
+    /// Puts a number on an opt-out list or takes it off: durable, and known here, when this is done.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn opt(
+        &self,
+        node: &NodeContext,
+        account: String,
+        number: String,
+        out: bool,
+        by: String,
+    ) -> Result<bool, StoreError> {
+        let row = OptOutRow {
+            account,
+            number,
+            out,
+            at: clock::now_ms(),
+            who: by,
+            ..OptOutRow::default()
+        };
+        let changed = node.store.set_opt_out(row).await?;
+        self.refresh(node).await?;
+        Ok(changed)
     }
-    if buckets.is_empty() {
-        return Vec::new();
+
+    /// Reads what changed on the opt-out lists.
+    ///
+    /// # Errors
+    /// The store does not answer; what was known stays known.
+    pub async fn refresh(&self, node: &NodeContext) -> Result<(), StoreError> {
+        self.opt_outs.refresh(node.store.as_ref()).await?;
+        node.metrics.opt_outs.set(self.opt_outs.count() as i64);
+        Ok(())
     }
-    let mut left = node.policy.limiter.take(&buckets).await;
-    let mut closed = vec![false; buckets.len()];
-    let mut refused = Vec::new();
-    let mut needs = needs.into_iter();
-    checked.retain(|(sequence, message)| {
-        let own = needs.next().unwrap_or_default();
-        let mut paid = true;
-        for &(place, price) in &own {
-            // What follows is not let past: parts of one text stay together.
-            closed[place] |= left[place] < price;
-            paid &= !closed[place];
+
+    /// A last look at what was checked: limits, then texts that are keywords. What is refused goes from
+    /// `checked` to the result, with its status.
+    pub async fn screen(
+        &self,
+        node: &NodeContext,
+        sender: u32,
+        checked: &mut Vec<(u32, Box<Message>)>,
+    ) -> Vec<(u32, CommandStatus)> {
+        let plan = node.full_plan();
+        let mut refused = self.take_tokens(node, &plan, sender, checked).await;
+        if !plan.keywords().is_empty() {
+            let heard = self.hear(node, &plan, sender, checked).await;
+            if let Err((error, sequences)) = heard {
+                // It comes again: a choice that was answered must not be lost.
+                tracing::error!(%error, "an opt-out could not be written; its message is refused");
+                checked.retain(|(sequence, _)| {
+                    let lost = sequences.contains(sequence);
+                    if lost {
+                        node.release(sender);
+                        refused.push((*sequence, CommandStatus::ESME_RSYSERR));
+                    }
+                    !lost
+                });
+            }
         }
-        if paid {
-            own.iter().for_each(|&(place, price)| left[place] -= price);
+        refused
+    }
+
+    /// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
+    /// whose choice was not written.
+    async fn hear(
+        &self,
+        node: &NodeContext,
+        plan: &Plan,
+        sender: u32,
+        checked: &[(u32, Box<Message>)],
+    ) -> Result<(), (StoreError, Vec<u32>)> {
+        let mut choices = checked.iter().filter_map(|(sequence, message)| {
+            if message.kind() != Kind::Mo || message.source.is_empty() {
+                return None;
+            }
+            let account = plan.mo_account(&message.destination)?;
+            let account = &plan.account_by_id(account)?.config.system_id;
+            let out = plan.keywords().choice(&content::text_of(message)?)?;
+            Some((*sequence, account, &message.source, out))
+        });
+        while let Some((sequence, account, source, out)) = choices.next() {
+            let number = String::from_utf8_lossy(normalise(source)).into_owned();
+            let word = if out { "opt-out" } else { "opt-in" };
+            let by = format!("{word} keyword by {}", node.name_of(sender));
+            if let Err(error) = self.opt(node, account.clone(), number, out, by).await {
+                let rest = choices.map(|(sequence, ..)| sequence);
+                return Err((error, std::iter::once(sequence).chain(rest).collect()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the tokens of limits for what was checked, in order.
+    async fn take_tokens(
+        &self,
+        node: &NodeContext,
+        plan: &Plan,
+        sender: u32,
+        checked: &mut Vec<(u32, Box<Message>)>,
+    ) -> Vec<(u32, CommandStatus)> {
+        let account = match plan.account_by_id(sender) {
+            Some(account) if !plan.limits().is_empty() => account,
+            _ => return Vec::new(),
+        };
+        let mut buckets: Vec<Bucket> = Vec::new();
+        let mut places: HashMap<(usize, Box<[u8]>), usize> = HashMap::new();
+        // For each message, the buckets that it needs tokens of, and how many of each.
+        let mut needs: Vec<Vec<(usize, u32)>> = Vec::with_capacity(checked.len());
+        for (_, message) in checked.iter() {
+            let mut own = Vec::new();
+            for (rule, limit) in plan.limits().iter().enumerate() {
+                let Some(address) = limit.bucket_of(sender, &message.source, &message.destination)
+                else {
+                    continue;
+                };
+                let place = *places.entry((rule, address.into())).or_insert_with(|| {
+                    buckets.push(Bucket::new(limit, address));
+                    buckets.len() - 1
+                });
+                // A text of more parts than there are ever tokens at once costs all of them.
+                let price = content::segments(message).min(limit.burst);
+                buckets[place].wanted = buckets[place].wanted.saturating_add(price);
+                own.push((place, price));
+            }
+            needs.push(own);
+        }
+        if buckets.is_empty() {
+            return Vec::new();
+        }
+        let mut left = self.limiter.take(&buckets).await;
+        let mut closed = vec![false; buckets.len()];
+        let mut refused = Vec::new();
+        let mut needs = needs.into_iter();
+        checked.retain(|(sequence, message)| {
+            let own = needs.next().unwrap_or_default();
+            let mut paid = true;
+            for &(place, price) in &own {
+                // What follows is not let past: parts of one text stay together.
+                closed[place] |= left[place] < price;
+                paid &= !closed[place];
+            }
+            if paid {
+                own.iter().for_each(|&(place, price)| left[place] -= price);
+            } else {
+                node.release(sender);
+                let status = self.refuse(node, account, message, Reason::OverLimit);
+                refused.push((*sequence, status));
+            }
+            paid
+        });
+        for (bucket, unused) in buckets.iter_mut().zip(left) {
+            bucket.wanted = unused;
+        }
+        buckets.retain(|bucket| bucket.wanted > 0);
+        if !buckets.is_empty() {
+            self.limiter.give_back(&buckets).await;
+        }
+        refused
+    }
+
+    /// Counts a refusal and says its status.
+    fn refuse(
+        &self,
+        node: &NodeContext,
+        account: &AccountPlan,
+        message: &Message,
+        reason: Reason,
+    ) -> CommandStatus {
+        let name = &account.config.system_id;
+        node.metrics.policy_refused(name, reason);
+        let now = clock::now_ms();
+        let before = self.said_at.load(Ordering::Relaxed);
+        let mine = now - before >= SAY_EVERY
+            && self
+                .said_at
+                .compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if mine {
+            tracing::warn!(
+                account = %name,
+                reason = reason.as_str(),
+                from = %mask(&message.source),
+                to = %mask(&message.destination),
+                others = self.unsaid.swap(0, Ordering::Relaxed),
+                "refused by policy"
+            );
         } else {
-            node.release(sender);
-            let status = refuse(node, account, message, Reason::OverLimit);
-            refused.push((*sequence, status));
+            self.unsaid.fetch_add(1, Ordering::Relaxed);
         }
-        paid
-    });
-    for (bucket, unused) in buckets.iter_mut().zip(left) {
-        bucket.wanted = unused;
-    }
-    buckets.retain(|bucket| bucket.wanted > 0);
-    if !buckets.is_empty() {
-        node.policy.limiter.give_back(&buckets).await;
-    }
-    refused
-}
-
-/// Counts a refusal and says its status.
-fn refuse(
-    node: &NodeContext,
-    account: &AccountPlan,
-    message: &Message,
-    reason: Reason,
-) -> CommandStatus {
-    let name = &account.config.system_id;
-    node.metrics.policy_refused(name, reason);
-    let state = &node.policy;
-    let now = clock::now_ms();
-    let before = state.said_at.load(Ordering::Relaxed);
-    let mine = now - before >= SAY_EVERY
-        && state
-            .said_at
-            .compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok();
-    if mine {
-        tracing::warn!(
-            account = %name,
-            reason = reason.as_str(),
-            from = %mask(&message.source),
-            to = %mask(&message.destination),
-            others = state.unsaid.swap(0, Ordering::Relaxed),
-            "refused by policy"
-        );
-    } else {
-        state.unsaid.fetch_add(1, Ordering::Relaxed);
-    }
-    match reason {
-        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
-        Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
-            CommandStatus::ESME_RINVDSTADR
+        match reason {
+            Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
+            Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
+                CommandStatus::ESME_RINVDSTADR
+            }
+            Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
+            Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
         }
-        Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
-        Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
     }
 }

@@ -54,6 +54,7 @@ type Number = Box<[u8]>;
 
 pub struct Resolver {
     node: Arc<NodeContext>,
+    networks: Arc<Networks>,
     redis: Option<Arc<Redis>>,
     /// As the queue knows us.
     session: u64,
@@ -84,11 +85,12 @@ struct Waiting {
 
 impl Resolver {
     /// `redis`: where answers are shared, if anywhere.
-    pub fn new(node: Arc<NodeContext>, redis: Option<Arc<Redis>>) -> Self {
+    pub fn new(node: Arc<NodeContext>, networks: Arc<Networks>, redis: Option<Arc<Redis>>) -> Self {
         let mut resolver = Self {
             session: node.binds.next_session(),
             config: node.config().resolver.clone(),
             node,
+            networks,
             redis,
             queue: None,
             service: None,
@@ -144,8 +146,8 @@ impl Resolver {
         if std::mem::replace(&mut self.looking, true) {
             return;
         }
-        let (node, config) = (Arc::clone(&self.node), self.config.clone());
-        let look = tokio::task::spawn_blocking(move || node.networks.refresh(&config));
+        let (networks, config) = (Arc::clone(&self.networks), self.config.clone());
+        let look = tokio::task::spawn_blocking(move || networks.refresh(&config));
         ctx.spawn(look.into_actor(self).map(|looked, resolver, _| {
             resolver.looking = false;
             let error = match looked {
@@ -221,7 +223,7 @@ impl Resolver {
         let plan = node.plan();
         let (mut resolved, mut fresh) = (Vec::new(), Vec::new());
         for mut message in messages {
-            if node.networks.tell(&plan, &mut message) {
+            if self.networks.tell(&plan, &mut message) {
                 let origin = match message.network.is_empty() {
                     true => "nobody knows it",
                     false => "known",
@@ -349,11 +351,11 @@ impl Resolver {
     }
 
     fn answered(&mut self, number: &Number, network: Arc<str>, life: Duration, from: &str) {
-        self.node.networks.keep(number, &network, life);
+        self.networks.keep(number, &network, life);
         let Some(waiting) = self.waiting.remove(number) else {
             return;
         };
-        let settled = self.node.networks.settle(&network, number);
+        let settled = self.networks.settle(&network, number);
         let origin = match (network.is_empty(), settled.is_empty()) {
             (false, _) => from.to_owned(),
             (true, false) => format!("table; not ported, {from}"),
@@ -386,7 +388,7 @@ impl Resolver {
             .inc_by(messages.len() as u64);
         let network = match refuses {
             true => String::new(),
-            false => self.node.networks.of_range(&number),
+            false => self.networks.of_range(&number),
         };
         let origin = match network.is_empty() {
             true => "no answer",
@@ -442,7 +444,8 @@ impl Supervised for Resolver {
                 session: self.session,
             });
         }
-        *self = Self::new(Arc::clone(&self.node), self.redis.take());
+        let (node, networks) = (Arc::clone(&self.node), Arc::clone(&self.networks));
+        *self = Self::new(node, networks, self.redis.take());
     }
 }
 

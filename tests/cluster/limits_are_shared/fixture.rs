@@ -97,9 +97,9 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).unwrap());
         let settled = settle(config, None, store.as_ref()).unwrap();
         let plan = Plan::build(settled.config, store.as_ref()).unwrap();
-        (store, plan, settled.state)
+        (store, plan)
     });
-    let (store, plan, state) = building.await.unwrap();
+    let (store, plan) = building.await.unwrap();
     let operator = plan.operators().next().unwrap().id;
     let account = plan.account("test").unwrap().id;
     let (correlation, _) = supervise::slot::<correlation::Correlation>(correlation::MAILBOX);
@@ -113,7 +113,6 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
         metrics: Arc::clone(&metrics),
         traces: Traces::off(&metrics),
         plan,
-        settings: state,
         correlation: correlation.into(),
         receipts: receipts.into(),
         throttle: throttle.clone().into(),

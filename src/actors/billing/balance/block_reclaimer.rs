@@ -1,7 +1,7 @@
 //! The block reclaimer: once a second it looks at all purses, and gives back the blocks that nobody spends.
 //!
 //! Runs on the core arbiter under `supervise`. It holds nothing: what it looks at is in
-//! [`Balance`](super::Balance). Where no account is charged it does nothing.
+//! [`Balance`]. Where no account is charged it does nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
-use super::Held;
+use super::{Balance, Held};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::price::{Purse, day_of};
@@ -23,6 +23,7 @@ const FORGET_EVERY: u32 = 600;
 
 pub struct BlockReclaimer {
     node: Arc<NodeContext>,
+    balance: Arc<Balance>,
     looking: bool,
     looks: u32,
 }
@@ -30,9 +31,10 @@ pub struct BlockReclaimer {
 // === impl BlockReclaimer ===
 
 impl BlockReclaimer {
-    pub fn new(node: Arc<NodeContext>) -> Self {
+    pub fn new(node: Arc<NodeContext>, balance: Arc<Balance>) -> Self {
         Self {
             node,
+            balance,
             looking: false,
             looks: 0,
         }
@@ -40,16 +42,16 @@ impl BlockReclaimer {
 
     fn look(&mut self, ctx: &mut Context<Self>) {
         // Of an account that is not charged any more, blocks may still be here.
-        let has_blocks = self.node.cluster.is_some() && !self.node.balance.purses.load().is_empty();
+        let has_blocks = self.node.cluster.is_some() && !self.balance.purses.load().is_empty();
         if self.looking || !(has_blocks || self.node.plan().charges()) {
             return;
         }
         self.looking = true;
         self.looks = self.looks.wrapping_add(1);
         let forget = self.looks % FORGET_EVERY == 1 && self.node.local_lease.is_janitor();
-        let node = Arc::clone(&self.node);
+        let (node, balance) = (Arc::clone(&self.node), Arc::clone(&self.balance));
         let work = async move {
-            if let Err(error) = look(&node, forget).await {
+            if let Err(error) = look(&node, &balance, forget).await {
                 tracing::warn!(%error, "balances are not looked at now");
             }
         };
@@ -60,16 +62,15 @@ impl BlockReclaimer {
     }
 }
 
-async fn look(node: &NodeContext, forget: bool) -> Result<(), StoreError> {
+async fn look(node: &NodeContext, balance: &Balance, forget: bool) -> Result<(), StoreError> {
     let today = day_of(clock::now_ms());
-    let balance = &node.balance;
     if let Some(cluster) = &node.cluster {
         let purses = balance.purses.load_full();
         for (purse, held) in purses.iter() {
             let spent = held.spent.swap(0, Ordering::Relaxed);
             held.recent.store(spent, Ordering::Relaxed);
             if held.has_block() {
-                let keep = keep(node, *purse, held, spent);
+                let keep = keep(node, balance, (*purse, held), spent);
                 held.give(cluster.as_ref(), *purse, keep).await?;
             }
         }
@@ -94,7 +95,7 @@ async fn look(node: &NodeContext, forget: bool) -> Result<(), StoreError> {
 
 /// How much of a block stays here: all while there is plenty, what the next seconds need where others
 /// may be short of it, nothing when nobody spends.
-fn keep(node: &NodeContext, purse: Purse, held: &Held, spent: i64) -> i64 {
+fn keep(node: &NodeContext, balance: &Balance, (purse, held): (Purse, &Held), spent: i64) -> i64 {
     if spent <= 0 {
         return 0;
     }
@@ -102,7 +103,7 @@ fn keep(node: &NodeContext, purse: Purse, held: &Held, spent: i64) -> i64 {
         Some(charging) => charging.floor(purse),
         None => return 0,
     };
-    let seen = node.balance.seen.load();
+    let seen = balance.seen.load();
     let elsewhere = seen
         .get(&purse)
         .map_or(0, |row| row.left.saturating_sub(floor));

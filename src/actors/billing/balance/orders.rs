@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::account_name;
 use crate::clock;
@@ -19,7 +20,11 @@ pub async fn read(node: Arc<NodeContext>, ask: ReadBalance) -> Result<BalanceVie
 }
 
 /// Adds to a balance, once per reference.
-pub async fn add(node: Arc<NodeContext>, order: AddCredits) -> Result<AddedCredits, Refusal> {
+pub async fn add(
+    node: Arc<NodeContext>,
+    balance: Arc<Balance>,
+    order: AddCredits,
+) -> Result<AddedCredits, Refusal> {
     let account = known(&node, &order.account).await?;
     let now = clock::now_ms();
     let row = TopUpRow {
@@ -31,7 +36,7 @@ pub async fn add(node: Arc<NodeContext>, order: AddCredits) -> Result<AddedCredi
         reference: (!order.reference.is_empty()).then_some(order.reference),
         by: order.by,
     };
-    let (top_up, repeated) = match top_up(&node, row.clone()).await? {
+    let (top_up, repeated) = match top_up(&node, &balance, row.clone()).await? {
         ToppedUp::Done => (row, false),
         ToppedUp::Repeated(first) if first.amount == row.amount => (first, true),
         ToppedUp::Repeated(first) => {
@@ -82,11 +87,11 @@ pub async fn top_ups(node: Arc<NodeContext>, ask: ListTopUps) -> Result<TopUpLis
 
 /// With the embedded store the balance is here: what is taken is reserved first, what comes is there
 /// when the store has it.
-async fn top_up(node: &NodeContext, row: TopUpRow) -> Result<ToppedUp, Refusal> {
+async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<ToppedUp, Refusal> {
     if node.cluster.is_some() {
         return Ok(node.store.top_up(row, 0).await?);
     }
-    let held = node.balance.held(Purse::balance(row.account));
+    let held = balance.held(Purse::balance(row.account));
     let amount = row.amount;
     if amount >= 0 {
         let done = node.store.top_up(row, 0).await?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Held;
+use super::{Balance, Held};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Charging;
 use crate::clock;
@@ -49,6 +49,7 @@ impl Reservation {
     /// The purses of a sender, with enough in them for these messages where there is enough.
     pub async fn open(
         node: &NodeContext,
+        balance: &Balance,
         sender: u32,
         messages: impl Iterator<Item = &Message>,
     ) -> Self {
@@ -57,7 +58,7 @@ impl Reservation {
         };
         let pays = |purse: Purse| Pays {
             purse,
-            held: node.balance.held(purse),
+            held: balance.held(purse),
             floor: match node.cluster.is_some() {
                 true => 0,
                 false => charging.floor(purse),

@@ -22,7 +22,11 @@ pub(super) async fn tokens(node: Arc<NodeContext>) -> Result<TokenList, Refusal>
 }
 
 /// Makes a token; it opens the API of this node at once, and of the others within seconds.
-pub(super) async fn add(node: Arc<NodeContext>, order: AddToken) -> Result<AddedToken, Refusal> {
+pub(super) async fn add(
+    node: Arc<NodeContext>,
+    access: Arc<Access>,
+    order: AddToken,
+) -> Result<AddedToken, Refusal> {
     let (secret, hash) = access::new_token();
     let row = TokenRow {
         name: order.name,
@@ -39,7 +43,7 @@ pub(super) async fn add(node: Arc<NodeContext>, order: AddToken) -> Result<Added
             row.name
         )));
     }
-    refresh(&node, &node.access).await;
+    refresh(&node, &access).await;
     Ok(AddedToken {
         token: Some(view(row)),
         secret,
@@ -49,6 +53,7 @@ pub(super) async fn add(node: Arc<NodeContext>, order: AddToken) -> Result<Added
 /// Ends a token.
 pub(super) async fn remove(
     node: Arc<NodeContext>,
+    access: Arc<Access>,
     order: RemoveToken,
 ) -> Result<RemovedToken, Refusal> {
     if !node.store.remove_token(order.name.clone()).await? {
@@ -57,7 +62,7 @@ pub(super) async fn remove(
             order.name
         )));
     }
-    refresh(&node, &node.access).await;
+    refresh(&node, &access).await;
     Ok(RemovedToken {})
 }
 

@@ -9,9 +9,10 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::ports::BindPort;
 use crate::actors::context::remote_command;
-use crate::actors::control::settings;
+use crate::actors::control::settings::Configuration;
 use crate::actors::orders::{self, ask, audit};
 use crate::actors::receipts::alert;
+use crate::actors::receipts::cdr::Records;
 use crate::actors::receipts::notification;
 use crate::actors::session::bind_permits;
 use crate::pb::order::What;
@@ -68,7 +69,12 @@ async fn queue_ordered(
 }
 
 /// Carries out what was ordered on another node.
-pub async fn execute(node: Arc<NodeContext>, order: Order) {
+pub async fn execute(
+    node: Arc<NodeContext>,
+    configuration: Arc<Configuration>,
+    records: Option<Records>,
+    order: Order,
+) {
     match order.what {
         Some(What::Queue(order)) => {
             let result = queue_ordered(&node, &order, order.verb()).await;
@@ -95,13 +101,13 @@ pub async fn execute(node: Arc<NodeContext>, order: Order) {
         Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
         // What cannot be applied here is told by the API, and looked at again every second.
-        Some(What::Settings(_)) => drop(settings::follow(&node, false).await),
+        Some(What::Settings(_)) => drop(configuration.follow(false).await),
         Some(What::MakeRoom(order)) => {
             bind_permits::make_room(&node, order.account, Duration::from_millis(order.within_ms))
                 .await;
         }
         Some(What::EraseRecords(order)) => {
-            if let Err(error) = messages::erase_records(&node, order.msisdn).await {
+            if let Err(error) = messages::erase_records(records, order.msisdn).await {
                 tracing::error!(%error, "a number could not be taken out of the CDR files");
             }
         }

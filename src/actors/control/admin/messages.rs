@@ -6,6 +6,8 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
 use crate::actors::orders;
+use crate::actors::receipts::cdr::Records;
+use crate::actors::routing::resolver::Networks;
 use crate::clock;
 use crate::domain::address::mask;
 use crate::domain::trace::to_hex;
@@ -72,10 +74,12 @@ pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
 /// Takes a subscriber's number and texts out of finished messages.
 pub(super) async fn erase(
     node: Arc<NodeContext>,
+    known: Arc<Networks>,
+    records: Option<Records>,
     ask: EraseSubscriber,
 ) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
-    node.networks.forget(ask.msisdn.as_bytes());
+    known.forget(ask.msisdn.as_bytes());
     let result = node.store.erase_msisdn(ask.msisdn.clone()).await;
     match &result {
         Ok(done) => tracing::info!(
@@ -95,7 +99,7 @@ pub(super) async fn erase(
         msisdn: msisdn.clone(),
     });
     remote_command::to_others(&node, others).await?;
-    erase_records(&node, msisdn).await.map_err(|error| {
+    erase_records(records, msisdn).await.map_err(|error| {
         Refusal::unavailable(format!(
             "number and text are gone from {erased} messages, but not from the CDR files: {error}"
         ))
@@ -104,8 +108,8 @@ pub(super) async fn erase(
 }
 
 /// Takes a number out of the call detail records of this node.
-pub(super) async fn erase_records(node: &NodeContext, msisdn: String) -> std::io::Result<()> {
-    let Some(records) = node.records.get().cloned() else {
+pub(super) async fn erase_records(records: Option<Records>, msisdn: String) -> std::io::Result<()> {
+    let Some(records) = records else {
         return Ok(());
     };
     let erase = move || records.erase(msisdn.as_bytes());

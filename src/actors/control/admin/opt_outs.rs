@@ -6,7 +6,7 @@ use actix::{Context, Handler, ResponseFuture};
 
 use super::Admin;
 use crate::actors::context::NodeContext;
-use crate::actors::routing::policy;
+use crate::actors::routing::policy::PolicyState;
 use crate::pb::{ChangeOptOut, ChangedOptOut, ListOptOuts, OptOutList, OptOutView, Refusal};
 use crate::store::opt_out::{OptOutRow, OptOutSearch};
 
@@ -41,7 +41,11 @@ async fn list(node: Arc<NodeContext>, ask: ListOptOuts) -> Result<OptOutList, Re
 }
 
 /// Puts a number on a list or takes it off: here at once, on other nodes within about a second.
-async fn change(node: Arc<NodeContext>, order: ChangeOptOut) -> Result<ChangedOptOut, Refusal> {
+async fn change(
+    node: Arc<NodeContext>,
+    policy: Arc<PolicyState>,
+    order: ChangeOptOut,
+) -> Result<ChangedOptOut, Refusal> {
     let account = &order.account;
     // Numbers of an account that is gone can still be taken off.
     if order.out && !account.is_empty() && node.plan().account(account).is_none() {
@@ -49,7 +53,8 @@ async fn change(node: Arc<NodeContext>, order: ChangeOptOut) -> Result<ChangedOp
             "there is no account {account:?}; GET /v1/accounts lists them"
         )));
     }
-    let changed = policy::opt(&node, order.account, order.number, order.out, order.by).await?;
+    let changed = policy.opt(&node, order.account, order.number, order.out, order.by);
+    let changed = changed.await?;
     Ok(ChangedOptOut { changed })
 }
 
@@ -65,6 +70,7 @@ impl Handler<ChangeOptOut> for Admin {
     type Result = ResponseFuture<Result<ChangedOptOut, Refusal>>;
 
     fn handle(&mut self, order: ChangeOptOut, _: &mut Context<Self>) -> Self::Result {
-        Box::pin(change(Arc::clone(&self.node), order))
+        let policy = Arc::clone(&self.intake.policy);
+        Box::pin(change(Arc::clone(&self.node), policy, order))
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{failed, unmatched};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueueKind;
-use crate::actors::ingress::ingest;
+use crate::actors::ingress::ingest::{self, Intake};
 use crate::actors::orders;
 use crate::clock;
 use crate::content;
@@ -42,23 +42,20 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 type Outcome = (u64, Result<u64, Refusal>);
 
 /// Sends one failed message again.
-pub(super) async fn one(node: Arc<NodeContext>, order: ReplayMessage) -> Result<Replayed, Refusal> {
+pub(super) async fn one(intake: Arc<Intake>, order: ReplayMessage) -> Result<Replayed, Refusal> {
     let how = order.how.unwrap_or_default();
-    let result = one_ordered(&node, order.id, &how).await;
+    let result = one_ordered(&intake, order.id, &how).await;
     let what = format!("message {}", order.id);
     unmatched::audit(&how.by, "replay", &what, result.as_ref().err());
     result
 }
 
-async fn one_ordered(
-    node: &Arc<NodeContext>,
-    id: u64,
-    how: &Replaying,
-) -> Result<Replayed, Refusal> {
+async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<Replayed, Refusal> {
+    let node = &intake.node;
     let to = target(node, &how.to)?;
     let _alone = ONE_AT_A_TIME.lock().await;
     let stored = orders::history(node, id).await?.stored;
-    match submit(node, vec![stored], how, to).await.pop() {
+    match submit(intake, vec![stored], how, to).await.pop() {
         Some((_, outcome)) => outcome.map(|id| Replayed { id }),
         None => Err(Refusal::unavailable("the message got no answer")),
     }
@@ -66,12 +63,12 @@ async fn one_ordered(
 
 /// Sends failed messages again, the oldest of those found first.
 pub(super) async fn many(
-    node: Arc<NodeContext>,
+    intake: Arc<Intake>,
     order: ReplayMessages,
 ) -> Result<ReplayReport, Refusal> {
     let how = order.how.clone().unwrap_or_default();
     let dry_run = order.dry_run;
-    let result = many_ordered(&node, order, &how).await;
+    let result = many_ordered(&intake, order, &how).await;
     let what = result.as_ref().map_or_else(
         |_| "many messages".to_owned(),
         |done| {
@@ -84,10 +81,11 @@ pub(super) async fn many(
 }
 
 async fn many_ordered(
-    node: &Arc<NodeContext>,
+    intake: &Arc<Intake>,
     order: ReplayMessages,
     how: &Replaying,
 ) -> Result<ReplayReport, Refusal> {
+    let node = &intake.node;
     let started = Instant::now();
     let to = target(node, &how.to)?;
     let _alone = ONE_AT_A_TIME.lock().await;
@@ -104,7 +102,7 @@ async fn many_ordered(
     found.reverse();
     while !found.is_empty() && started.elapsed() < NO_LONGER {
         let rest = found.split_off(found.len().min(CHUNK));
-        for (id, outcome) in submit(node, std::mem::replace(&mut found, rest), how, to).await {
+        for (id, outcome) in submit(intake, std::mem::replace(&mut found, rest), how, to).await {
             match outcome {
                 Ok(_) => report.replayed += 1,
                 Err(refusal) => {
@@ -151,11 +149,12 @@ async fn find(
 
 /// Gives what can be sent again to Ingest, in the order given.
 async fn submit(
-    node: &Arc<NodeContext>,
+    intake: &Arc<Intake>,
     found: Vec<Stored>,
     how: &Replaying,
     to: u32,
 ) -> Vec<Outcome> {
+    let node = &intake.node;
     let now = clock::now_ms();
     let mut outcomes = Vec::with_capacity(found.len());
     // Each sender's are a batch.
@@ -188,7 +187,7 @@ async fn submit(
             }),
             ..SubmitBatch::default()
         };
-        let accepted = ingest::accept(Arc::clone(node), batch).await;
+        let accepted = ingest::accept(Arc::clone(intake), batch).await;
         for result in &accepted.reply.results {
             let Some(id) = old.get(result.sequence as usize) else {
                 continue;

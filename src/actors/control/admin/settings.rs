@@ -8,7 +8,7 @@ use actix::{Handler, Message, MessageResult, ResponseFuture};
 
 use super::Admin;
 use crate::actors::control::settings::{
-    self, Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
+    Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
 };
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
 
@@ -76,12 +76,12 @@ impl Handler<ReadSettings> for Admin {
     type Result = ResponseFuture<Result<SettingsState, SettingsError>>;
 
     fn handle(&mut self, _: ReadSettings, _: &mut Self::Context) -> Self::Result {
-        let node = Arc::clone(&self.node);
+        let configuration = Arc::clone(&self.configuration);
         Box::pin(async move {
             Ok(SettingsState {
-                settings: node.settings.read(node.store.as_ref()).await?,
-                applied: node.settings.applied(),
-                trouble: node.settings.trouble(),
+                settings: configuration.read().await?,
+                applied: configuration.state.applied(),
+                trouble: configuration.state.trouble(),
             })
         })
     }
@@ -91,16 +91,11 @@ impl Handler<ChangeSettings> for Admin {
     type Result = ResponseFuture<Result<Changed, SettingsError>>;
 
     fn handle(&mut self, ask: ChangeSettings, _: &mut Self::Context) -> Self::Result {
-        let node = Arc::clone(&self.node);
+        let configuration = Arc::clone(&self.configuration);
         Box::pin(async move {
-            settings::change(
-                &node,
-                ask.config_change,
-                ask.condition,
-                ask.dry_run,
-                &ask.by,
-            )
-            .await
+            configuration
+                .change(ask.config_change, ask.condition, ask.dry_run, &ask.by)
+                .await
         })
     }
 }
@@ -109,10 +104,10 @@ impl Handler<ReadVersions> for Admin {
     type Result = ResponseFuture<Result<Vec<SettingsVersion>, SettingsError>>;
 
     fn handle(&mut self, ask: ReadVersions, _: &mut Self::Context) -> Self::Result {
-        let node = Arc::clone(&self.node);
+        let configuration = Arc::clone(&self.configuration);
         Box::pin(async move {
             let which = (ask.after, ask.below, ask.limit);
-            node.settings.history(node.store.as_ref(), which).await
+            configuration.history(which).await
         })
     }
 }
@@ -121,8 +116,8 @@ impl Handler<Reseal> for Admin {
     type Result = ResponseFuture<Result<u64, SettingsError>>;
 
     fn handle(&mut self, ask: Reseal, _: &mut Self::Context) -> Self::Result {
-        let node = Arc::clone(&self.node);
-        Box::pin(async move { settings::reseal(&node, &ask.by).await })
+        let configuration = Arc::clone(&self.configuration);
+        Box::pin(async move { configuration.reseal(&ask.by).await })
     }
 }
 
@@ -130,8 +125,8 @@ impl Handler<CompareFile> for Admin {
     type Result = ResponseFuture<Result<Comparison, SettingsError>>;
 
     fn handle(&mut self, _: CompareFile, _: &mut Self::Context) -> Self::Result {
-        let node = Arc::clone(&self.node);
-        Box::pin(async move { settings::compare(&node).await })
+        let configuration = Arc::clone(&self.configuration);
+        Box::pin(async move { configuration.compare().await })
     }
 }
 
@@ -139,6 +134,6 @@ impl Handler<ExplainRoute> for Admin {
     type Result = MessageResult<ExplainRoute>;
 
     fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
-        MessageResult(explain(&self.node, &ask))
+        MessageResult(explain(&self.node, &self.intake.networks, &ask))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::runtime::locks::lock;
@@ -145,7 +146,7 @@ fn buckets(histogram: &Histogram) -> Buckets {
 }
 
 /// Everything at once, for a scrape.
-pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
+pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
     NodeSnapshot {
         queues: queues(node).queues,
         binds: binds(node),
@@ -157,7 +158,7 @@ pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
         traffic: Some(node.metrics.traffic()),
         node: node.ids.node().into(),
         certificates: node.certificates.all(),
-        balances: node.balance.snapshot(&node.plan(), clock::now_ms()),
+        balances: balance.snapshot(&node.plan(), clock::now_ms()),
         ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use super::snapshots;
+use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::pb::{
     NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode, QueueSnapshot,
@@ -57,8 +58,8 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
 }
 
 /// What [`snapshots::node`] has, with the queues and the traffic of all nodes.
-pub(super) fn node(node: &NodeContext) -> NodeSnapshot {
-    let mut snapshot = snapshots::node(node);
+pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
+    let mut snapshot = snapshots::node(node, balance);
     if !node.local_lease.is_shared() {
         return snapshot;
     }

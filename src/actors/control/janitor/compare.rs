@@ -13,10 +13,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::item::Seed;
+use crate::actors::context::messages::{Compare, Compared, Missed};
 use crate::actors::context::ports::QueuePort;
+use crate::actors::control::settings::ConfigState;
 use crate::actors::queue::items_of;
-use crate::actors::queue::messages::{Compare, Compared, Missed};
-use crate::actors::queue::seeds::{Seed, Seeds};
+use crate::actors::queue::seeds::Seeds;
 use crate::clock;
 use crate::domain::{id, partition};
 use crate::pb::FlushCorrelation;
@@ -37,7 +39,11 @@ const TRY_AGAIN: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// The store cannot be read; what was done until then stands.
-pub async fn compare(node: &Arc<NodeContext>, round: u64) -> Result<u64, StoreError> {
+pub async fn compare(
+    node: &NodeContext,
+    state: &ConfigState,
+    round: u64,
+) -> Result<u64, StoreError> {
     let mut ids = 0..id::lowest_at(clock::now_ms() - SETTLE_MS);
     let mut put_back = 0;
     while !ids.is_empty() {
@@ -46,7 +52,10 @@ pub async fn compare(node: &Arc<NodeContext>, round: u64) -> Result<u64, StoreEr
         let mut seeds = Seeds::new(&node.config());
         active.into_iter().for_each(|one| seeds.add(one));
         for (queue, expected) in seeds.queues {
-            put_back += compare_queue(node, queue, expected, round).await?;
+            let Some(port) = queue_of(node, state, queue).await else {
+                continue;
+            };
+            put_back += compare_queue(node, &port, expected, round).await?;
         }
         ids.start = next.unwrap_or(ids.end);
         tokio::time::sleep(began.elapsed() * SHARE).await;
@@ -80,18 +89,15 @@ async fn page(
 }
 
 async fn compare_queue(
-    node: &Arc<NodeContext>,
-    queue: u32,
+    node: &NodeContext,
+    port: &QueuePort,
     expected: Vec<Seed>,
     round: u64,
 ) -> Result<u64, StoreError> {
-    let Some(port) = queue_of(node, queue).await else {
+    let Some(compared) = ask(port, &expected).await else {
         return Ok(0);
     };
-    let Some(compared) = ask(&port, &expected).await else {
-        return Ok(0);
-    };
-    let seeds = not_spilled(node, queue, compared).await?;
+    let seeds = not_spilled(node, port.id, compared).await?;
     if seeds.is_empty() {
         return Ok(0);
     }
@@ -100,14 +106,14 @@ async fn compare_queue(
 }
 
 /// The queue's actor; made when there is none, because nobody names it any more.
-async fn queue_of(node: &Arc<NodeContext>, queue: u32) -> Option<Arc<QueuePort>> {
+async fn queue_of(node: &NodeContext, state: &ConfigState, queue: u32) -> Option<Arc<QueuePort>> {
     if node.queue(queue).is_none() {
         let plan = node.full_plan();
         tracing::error!(
             queue = plan.name_of(queue),
             "messages wait in a queue that is not there"
         );
-        node.settings.make_queues(&plan, Some(queue)).await.ok()?;
+        state.make_queues(&plan, Some(queue)).await.ok()?;
     }
     node.queue(queue)
 }

@@ -1,11 +1,9 @@
 //! What the store keeps of the configuration, with its passwords sealed, and what it says in clear.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::error::{SettingsError, TRIES};
 use super::state::ConfigState;
-use crate::actors::context::NodeContext;
 use crate::config::{Kept, Keyring, Unopened};
 use crate::domain::settings::{Change, Key, Resources};
 use crate::store::Store;
@@ -123,8 +121,11 @@ fn look(keys: &Keyring, settings: &Settings) -> Kept {
 ///
 /// # Errors
 /// There is no key; the key of a password is gone; the store does not answer.
-pub async fn reseal(node: &Arc<NodeContext>, by: &str) -> Result<u64, SettingsError> {
-    let keys = node.settings.keys.load_full();
+pub(super) async fn reseal(
+    store: &dyn Store,
+    keys: &Keyring,
+    by: &str,
+) -> Result<u64, SettingsError> {
     if keys.is_empty() {
         let said =
             "there is no key to seal with: set secrets.key_file on every node, and restart them";
@@ -132,8 +133,8 @@ pub async fn reseal(node: &Arc<NodeContext>, by: &str) -> Result<u64, SettingsEr
     }
     let (after, below, limit) = ALL;
     for _ in 0..TRIES {
-        let kept = node.store.settings().await?;
-        let history = node.store.settings_versions(after, below, limit).await?;
+        let kept = store.settings().await?;
+        let history = store.settings_versions(after, below, limit).await?;
         let mut count = 0;
         // A text that comes twice is sealed once: the resources are what their history ends with.
         let mut known: HashMap<(Key, String), String> = HashMap::new();
@@ -170,7 +171,7 @@ pub async fn reseal(node: &Arc<NodeContext>, by: &str) -> Result<u64, SettingsEr
         if count == 0 {
             return Ok(0);
         }
-        if node.store.reword_settings(rewording).await? {
+        if store.reword_settings(rewording).await? {
             tracing::info!(target: "audit", by, command = "reseal", count, "command carried out");
             return Ok(count);
         }

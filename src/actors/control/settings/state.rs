@@ -1,4 +1,4 @@
-//! What a node knows of its configuration: held by its context, changed by [`super`].
+//! What a node knows of the configuration: held by [`Configuration`](super::Configuration), which changes it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,19 +7,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::memory::Duplicates;
 use super::{Claim, First, millis};
-use crate::actors::context::NodeContext;
 use crate::domain::duplicate::Key;
 use crate::smpp::CommandStatus;
 use crate::store::redis::Marked;
+use crate::telemetry::metrics::Metrics;
 
 /// A node that dies between mark and commit leaves its mark for so long.
 const PENDING: Duration = Duration::from_secs(10);
 
 /// Asks Redis for all that is new here. What another node has accepted becomes a duplicate. What is on
 /// its way there is refused with ESME_RTHROTTLED: its outcome is not known, and the sender asks again.
-pub(super) async fn ask(node: &NodeContext, found: &mut [Result<Box<Claim>, First>]) {
-    let Some(redis) = node.duplicates.redis.get() else {
+pub(super) async fn ask(
+    duplicates: &Duplicates,
+    metrics: &Metrics,
+    found: &mut [Result<Box<Claim>, First>],
+) {
+    let Some(redis) = duplicates.redis.get() else {
         return;
     };
     let keys: Vec<Key> = found.iter().flatten().map(|claim| claim.key).collect();
@@ -27,7 +32,7 @@ pub(super) async fn ask(node: &NodeContext, found: &mut [Result<Box<Claim>, Firs
         return;
     }
     let Ok(marks) = redis.mark_submissions(&keys, PENDING).await else {
-        node.metrics.duplicates_unshared.inc_by(keys.len() as u64);
+        metrics.duplicates_unshared.inc_by(keys.len() as u64);
         return;
     };
     let claims = found.iter_mut().filter(|found| found.is_ok());
@@ -55,8 +60,8 @@ pub(super) async fn ask(node: &NodeContext, found: &mut [Result<Box<Claim>, Firs
 }
 
 /// Gives the marks of accepted submissions their ids. Nobody waits for it.
-pub(super) fn publish(node: &NodeContext, marks: Vec<(Key, u64, Duration)>) {
-    let Some(redis) = node.duplicates.redis.get().map(Arc::clone) else {
+pub(super) fn publish(duplicates: &Duplicates, marks: Vec<(Key, u64, Duration)>) {
+    let Some(redis) = duplicates.redis.get().map(Arc::clone) else {
         return;
     };
     if marks.is_empty() {
@@ -73,8 +78,8 @@ pub(super) fn publish(node: &NodeContext, marks: Vec<(Key, u64, Duration)>) {
 }
 
 /// Takes the mark of a refused submission back.
-pub(super) fn withdraw(node: &NodeContext, key: Key) {
-    let Some(redis) = node.duplicates.redis.get().map(Arc::clone) else {
+pub(super) fn withdraw(duplicates: &Duplicates, key: Key) {
+    let Some(redis) = duplicates.redis.get().map(Arc::clone) else {
         return;
     };
     spawn(async move {

@@ -34,16 +34,16 @@ impl EsmeSession {
         }
         let stored = account.config.password.clone();
         if let Some(known) =
-            self.node
+            self.gate
                 .passwords
                 .verify_cached(&name, stored.expose_secret(), &bind.password)
         {
             self.verdict(known, sequence, bind_type, bind, account, ctx);
             return;
         }
-        let node = Arc::clone(&self.node);
+        let gate = Arc::clone(&self.gate);
         let (peer, given) = (self.peer.ip(), bind.password.clone());
-        let verify = async move { node.verifier.verify(peer, name, stored, given).await };
+        let verify = async move { gate.verifier.verify(peer, name, stored, given).await };
         // Nothing else of this socket is looked at before the verdict.
         ctx.spawn(
             verify
@@ -80,7 +80,7 @@ impl EsmeSession {
         if !known {
             return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Password, ctx);
         }
-        self.node
+        self.gate
             .bind_guard
             .forgive(self.peer.ip(), &bind.system_id);
         if let Some(wanted) = &account.config.system_type
@@ -108,7 +108,7 @@ impl EsmeSession {
                     Err(()) => {
                         let system_id = &account.config.system_id;
                         let most = account.config.max_binds;
-                        if session.node.bind_guard.may_log(session.peer.ip()) {
+                        if session.gate.bind_guard.may_log(session.peer.ip()) {
                             tracing::warn!(%system_id, peer = %session.peer, most, "bind refused: too many binds");
                         }
                         session.refuse(sequence, CommandStatus::ESME_RALYBND, ctx);
@@ -189,7 +189,7 @@ impl EsmeSession {
         self.count_refusal(why.reason());
         let config = self.node.config();
         let peer = self.peer;
-        let door = &self.node.bind_guard;
+        let door = &self.gate.bind_guard;
         let delay = door.refuse(&config.smpp, peer.ip(), system_id);
         if door.may_log(peer.ip()) {
             let system_id = String::from_utf8_lossy(system_id);
@@ -217,7 +217,7 @@ impl EsmeSession {
             return;
         }
         self.count_refusal("busy");
-        if self.node.bind_guard.may_log(self.peer.ip()) {
+        if self.gate.bind_guard.may_log(self.peer.ip()) {
             let system_id = String::from_utf8_lossy(system_id);
             tracing::warn!(%system_id, peer = %self.peer, "bind refused: too many passwords wait to be checked");
         }

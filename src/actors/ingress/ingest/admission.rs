@@ -9,14 +9,13 @@ use std::time::Instant;
 
 use super::accepted::{Accepted, Taken};
 use super::check::{Tokens, alphabet_of, check, route_by_id};
+use super::intake::Intake;
 use crate::actors::billing::balance::Reservation;
-use crate::actors::context::NodeContext;
 use crate::actors::context::traced::{self, Submitted};
 use crate::actors::ingress::duplicates::{self, Admitted, Claim};
 use crate::actors::multipart::stage::{self, Staged};
 use crate::actors::queue::dispatch;
 use crate::actors::receipts::shown_id;
-use crate::actors::routing::policy;
 use crate::clock;
 use crate::domain::trace::Ratio;
 use crate::pb::{Alphabet, Message, ReplayOrder, Submission, SubmitBatch, SubmitResult};
@@ -27,7 +26,7 @@ use crate::store::{ChangeRow, StoreError, Written};
 type Checked = (u32, Box<Message>);
 
 pub(super) struct Admission {
-    node: Arc<NodeContext>,
+    intake: Arc<Intake>,
     sender: u32,
     peer: String,
     is_group: bool,
@@ -49,15 +48,15 @@ pub(super) struct Admission {
 
 impl Admission {
     /// The stages of a batch, and its submissions.
-    pub(super) fn begin(node: Arc<NodeContext>, batch: SubmitBatch) -> (Self, Vec<Submission>) {
-        let alphabet = alphabet_of(&node, batch.sender, batch.alphabet);
+    pub(super) fn begin(intake: Arc<Intake>, batch: SubmitBatch) -> (Self, Vec<Submission>) {
+        let alphabet = alphabet_of(&intake.node, batch.sender, batch.alphabet);
         let mut submissions = batch.submissions;
         if alphabet != Alphabet::Gsm && batch.replay.is_none() {
             let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
             messages.for_each(|message| message.set_alphabet(alphabet));
         }
         let admission = Self {
-            node,
+            intake,
             sender: batch.sender,
             peer: batch.peer,
             is_group: batch.group,
@@ -82,7 +81,7 @@ impl Admission {
     /// By rate, fields, times, addresses, routes and caps.
     pub(super) async fn check(&mut self, submissions: Vec<Submission>) -> Vec<Checked> {
         let mut tokens = match &self.replay {
-            None => Tokens::take(&self.node, self.sender, &submissions).await,
+            None => Tokens::take(&self.intake.node, self.sender, &submissions).await,
             Some(_) => Tokens::UNLIMITED,
         };
         let (now, replay) = (self.now(), self.replay.as_ref());
@@ -91,7 +90,7 @@ impl Admission {
             let mut message = message.unwrap_or_default();
             let verdict = match tokens.spend(&message) {
                 false => Err(CommandStatus::ESME_RTHROTTLED),
-                true => check(&self.node, self.sender, &mut message, replay, now),
+                true => check(&self.intake, self.sender, &mut message, replay, now),
             };
             match verdict {
                 Ok(()) => {
@@ -106,10 +105,14 @@ impl Admission {
 
     /// By limits between addresses and by keywords.
     pub(super) async fn screen(&mut self, checked: &mut Vec<Checked>) {
-        if self.replay.is_some() || !self.node.plan().screens() {
+        if self.replay.is_some() || !self.intake.node.plan().screens() {
             return;
         }
-        let refused = policy::screen(&self.node, self.sender, checked).await;
+        let intake = &self.intake;
+        let refused = intake
+            .policy
+            .screen(&intake.node, self.sender, checked)
+            .await;
         self.places = checked.len();
         let refused = refused.into_iter();
         self.results
@@ -119,7 +122,11 @@ impl Admission {
     /// Takes out what repeats a submission.
     pub(super) async fn take_duplicates_out(&mut self, checked: &mut Vec<Checked>) {
         if self.replay.is_none() {
-            self.admitted = Admitted::of(&self.node, self.sender, self.is_group, checked).await;
+            let Intake {
+                node, duplicates, ..
+            } = self.intake.as_ref();
+            let admitted = Admitted::of(node, duplicates, self.sender, self.is_group, checked);
+            self.admitted = admitted.await;
             self.places = checked.len();
         }
     }
@@ -129,14 +136,14 @@ impl Admission {
         if checked.is_empty() {
             return checked;
         }
-        let Ok(ids) = self.node.next_ids(self.now(), checked.len()) else {
+        let Ok(ids) = self.intake.node.next_ids(self.now(), checked.len()) else {
             for (sequence, _) in checked {
                 let claim = self.admitted.next_claim();
                 self.refuse(sequence, CommandStatus::ESME_RSYSERR, 1, claim);
             }
             return Vec::new();
         };
-        let node = &self.node;
+        let node = &self.intake.node;
         let ratio = match node.traces.is_on() {
             true => node.plan().trace_ratio(self.sender),
             false => Ratio::NONE,
@@ -160,7 +167,7 @@ impl Admission {
         let mut taken = Vec::with_capacity(checked.len());
         for (sequence, message) in checked {
             let claim = self.admitted.next_claim();
-            match Staged::new(&self.node, message) {
+            match Staged::new(&self.intake.node, message) {
                 Ok(staged) => {
                     self.places += staged.ids().count() - 1;
                     taken.push(Taken {
@@ -170,7 +177,7 @@ impl Admission {
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(sender = %self.node.name_of(self.sender), %error, "a text cannot be written for its peer");
+                    tracing::warn!(sender = %self.intake.node.name_of(self.sender), %error, "a text cannot be written for its peer");
                     self.refuse(sequence, CommandStatus::ESME_RSUBMITFAIL, 1, claim);
                 }
             }
@@ -184,13 +191,15 @@ impl Admission {
             return;
         }
         let messages = taken.iter().filter_map(|taken| taken.staged.message());
-        self.reservation = Reservation::open(&self.node, self.sender, messages).await;
+        let Intake { node, balance, .. } = self.intake.as_ref();
+        self.reservation = Reservation::open(node, balance, self.sender, messages).await;
         if !self.reservation.is_charged() {
             return;
         }
         taken.retain_mut(|taken| {
             let message = taken.staged.message();
-            let charged = message.map(|message| self.reservation.charge(&self.node, message));
+            let charged =
+                message.map(|message| self.reservation.charge(&self.intake.node, message));
             let Some(Err(status)) = charged else {
                 return true;
             };
@@ -205,7 +214,7 @@ impl Admission {
             return;
         }
         let staged = taken.iter().map(|taken| &taken.staged);
-        let mut rows = stage::rows(staged, self.node.plan().divided, self.now());
+        let mut rows = stage::rows(staged, self.intake.node.plan().divided, self.now());
         rows.charge = self.reservation.take_rows();
         if let Some(order) = &self.replay {
             rows.change = replays(taken, &order.by, self.now());
@@ -215,7 +224,7 @@ impl Admission {
             .flat_map(|taken| taken.staged.dispatches_mut());
         // From here on only an answer of the store gives anything back.
         self.places = 0;
-        let written = dispatch::write(&self.node, rows, dispatches).await;
+        let written = dispatch::write(&self.intake.node, rows, dispatches).await;
         self.was_written = true;
         let times = Submitted {
             read: self.read,
@@ -234,10 +243,11 @@ impl Admission {
             taken.retain(|taken| {
                 let is_bad = taken.staged.ids().any(|id| rejected.contains(&id));
                 if is_bad {
-                    taken.staged.give_up(&self.node, &rejected);
+                    taken.staged.give_up(&self.intake.node, &rejected);
                     let id = taken.staged.id();
                     let was_charged = !rejected.contains(&id);
-                    self.reservation.give_back(&self.node, id, was_charged);
+                    self.reservation
+                        .give_back(&self.intake.node, id, was_charged);
                     let status = CommandStatus::ESME_RSYSERR;
                     self.trace(taken, times, Some(status.0));
                     self.results.push(refusal(taken.sequence, status));
@@ -254,7 +264,7 @@ impl Admission {
             id: taken.shown_id(),
         }));
         let claims = taken.iter_mut().filter_map(Taken::claimed);
-        duplicates::accepted(&self.node, claims);
+        duplicates::accepted(&self.intake.node, &self.intake.duplicates, claims);
     }
 
     fn not_written(&mut self, taken: &mut Vec<Taken>, error: &StoreError, times: Submitted) {
@@ -274,17 +284,17 @@ impl Admission {
     pub(super) async fn answer(mut self, taken: Vec<Taken>) -> Accepted {
         let refused = self.results.iter().filter(|result| result.status != 0);
         let count = refused.clone().count() as u64;
-        let metrics = &self.node.metrics;
+        let metrics = &self.intake.node.metrics;
         metrics.accepted.inc_by(self.results.len() as u64 - count);
         refused.for_each(|result| metrics.refused(result.status));
         let admitted = std::mem::take(&mut self.admitted);
         let mut results = std::mem::take(&mut self.results);
-        results.extend(admitted.answers(&self.node).await);
+        results.extend(admitted.answers(&self.intake.node).await);
         if self.was_written {
             let took = self.began.elapsed().as_secs_f64();
-            self.node.metrics.ingest_seconds.observe(took);
+            self.intake.node.metrics.ingest_seconds.observe(took);
         }
-        Accepted::new(results, Arc::clone(&self.node), taken)
+        Accepted::new(results, Arc::clone(&self.intake.node), taken)
     }
 
     fn refuse_taken(&mut self, taken: &mut Taken, status: CommandStatus) {
@@ -301,7 +311,7 @@ impl Admission {
         places: usize,
         claim: Option<Box<Claim>>,
     ) {
-        (0..places).for_each(|_| self.node.release(self.sender));
+        (0..places).for_each(|_| self.intake.node.release(self.sender));
         self.places = self.places.saturating_sub(places);
         if let Some(claim) = claim {
             claim.refuse(status);
@@ -311,16 +321,16 @@ impl Admission {
 
     fn trace(&self, taken: &Taken, times: Submitted, refused: Option<u32>) {
         if let Some(message) = taken.staged.message() {
-            traced::submitted(&self.node, message, times, &self.peer, refused);
+            traced::submitted(&self.intake.node, message, times, &self.peer, refused);
             let parts = taken.staged.parts();
-            parts.for_each(|part| traced::divided(&self.node, part, times));
+            parts.for_each(|part| traced::divided(&self.intake.node, part, times));
         }
     }
 }
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        (0..self.places).for_each(|_| self.node.release(self.sender));
+        (0..self.places).for_each(|_| self.intake.node.release(self.sender));
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Called by ingest for each message of a batch, before it has an id.
 
+use super::intake::Intake;
 use crate::actors::context::NodeContext;
-use crate::actors::routing::policy;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -83,12 +83,13 @@ pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Al
 /// Validates one submission and gives it its times, priority and first queue: that of its route, or,
 /// for a message that is sent again, the one that was ordered.
 pub(super) fn check(
-    node: &NodeContext,
+    intake: &Intake,
     sender: u32,
     message: &mut Message,
     replay: Option<&ReplayOrder>,
     now: i64,
 ) -> Result<(), CommandStatus> {
+    let node = intake.node.as_ref();
     let plan = node.plan();
     if message.destination.is_empty() {
         return Err(CommandStatus::ESME_RINVDSTADR);
@@ -109,16 +110,16 @@ pub(super) fn check(
     message.expires_at = times.expires_at;
     if let Some(account) = plan.account_by_id(sender) {
         message.priority = message.priority.min(u32::from(account.priority_max));
-        policy::check(node, account, message)?;
+        intake.policy.check(node, account, message)?;
     }
     let to = replay.map_or(0, |order| order.to);
-    let target = match to == 0 && plan.wants_network(message) && !node.networks.tell(&plan, message)
-    {
-        // It is accepted now, and routed when its network is known.
-        true => plan.resolve_queue,
-        false if to != 0 => Some(to),
-        false => plan.first_target(message, 0, node),
-    };
+    let target =
+        match to == 0 && plan.wants_network(message) && !intake.networks.tell(&plan, message) {
+            // It is accepted now, and routed when its network is known.
+            true => plan.resolve_queue,
+            false if to != 0 => Some(to),
+            false => plan.first_target(message, 0, node),
+        };
     let Some(queue) = target else {
         let what = match plan.is_transit(message) {
             true => "no route: a message for no account's address needs one with mobile_originated",
@@ -133,7 +134,7 @@ pub(super) fn check(
         return Err(CommandStatus(plan.no_route_status()));
     };
     if plan.account_by_id(sender).is_none() && replay.is_none() && plan.is_transit(message) {
-        refuse_circles(node, message, now)?;
+        refuse_circles(intake, message, now)?;
     }
     message.queue = queue;
     if let Some(port) = node.queue(queue)
@@ -150,7 +151,8 @@ pub(super) fn check(
 }
 
 /// Refuses what comes again and again: the peer that it is sent on to brings it back.
-fn refuse_circles(node: &NodeContext, message: &Message, now: i64) -> Result<(), CommandStatus> {
+fn refuse_circles(intake: &Intake, message: &Message, now: i64) -> Result<(), CommandStatus> {
+    let node = intake.node.as_ref();
     let limit = node.config().policy.mobile_originated_repeats;
     let mut hasher = siphasher::sip::SipHasher13::new();
     let same = (
@@ -162,7 +164,7 @@ fn refuse_circles(node: &NodeContext, message: &Message, now: i64) -> Result<(),
     );
     std::hash::Hash::hash(&same, &mut hasher);
     let hash = std::hash::Hasher::finish(&hasher);
-    if limit == 0 || lock(&node.circles).admits(hash, limit, now) {
+    if limit == 0 || lock(&intake.circles).admits(hash, limit, now) {
         return Ok(());
     }
     tracing::warn!(

@@ -8,9 +8,9 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 use bytes::Bytes;
 
+use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Withdrawn;
-use crate::actors::queue::item::Item;
 use crate::clock;
 use crate::domain::partition;
 use crate::pb::delivery::What;

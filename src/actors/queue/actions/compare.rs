@@ -1,7 +1,7 @@
 //! What the store has for this queue, compared with what the queue knows.
 //!
 //! Asked by the janitor now and then, a page of the active messages at a time
-//! ([`crate::actors::control::janitor`]). Keeps true that nothing is put back that is on its way somewhere: a
+//! (the janitor). Keeps true that nothing is put back that is on its way somewhere: a
 //! message has to be missed twice, unchanged in the store, without having been handed over to the
 //! queue in between. Each question looks once through the lists in memory, as expiry does every second.
 
@@ -9,11 +9,10 @@ use std::collections::HashMap;
 
 use actix::Context;
 
+use crate::actors::context::item::{Item, Seed};
+use crate::actors::context::messages::{Compared, Missed};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Level;
-use crate::actors::queue::item::Item;
-use crate::actors::queue::messages::{Compared, Missed};
-use crate::actors::queue::seeds::Seed;
 
 impl Queue {
     /// Those that are in no list in memory; `None` while some may be on their way into one.

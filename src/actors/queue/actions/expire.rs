@@ -5,9 +5,9 @@
 
 use actix::Context;
 
+use crate::actors::context::item::{Item, to_seconds};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Waiter, Withdrawn};
-use crate::actors::queue::item::{Item, to_seconds};
 use crate::config::OutcomePolicy;
 use crate::pb::MessageState;
 

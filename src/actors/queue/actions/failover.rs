@@ -7,10 +7,10 @@
 use actix::Context;
 use bytes::Bytes;
 
+use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Batch, Ready};
 use crate::actors::queue::dispatch::Dispatch;
-use crate::actors::queue::item::Item;
 use crate::clock;
 use crate::pb::{Message, QueueItem};
 use crate::store::{ChangeKind, ChangeRow, StoreError, Stored, WriteBatch};

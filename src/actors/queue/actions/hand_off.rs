@@ -7,9 +7,9 @@
 use actix::Context;
 use tokio::sync::oneshot;
 
+use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
-use crate::actors::queue::messages::AdoptPartitions;
 use crate::actors::queue::partition_set::Parts;
 use crate::pb::ReleasePartitions;
 

@@ -5,10 +5,10 @@
 
 use actix::Context;
 
+use crate::actors::context::item::Item;
 use crate::actors::context::ports::{Counted, QueueKind};
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::{self, Dispatch};
-use crate::actors::queue::item::Item;
 use crate::store::WriteBatch;
 
 impl Queue {

@@ -12,9 +12,10 @@ use actix::{AsyncContext, Context};
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
+use crate::actors::context::item::Seed;
 use crate::actors::queue::Queue;
 use crate::actors::queue::recovery::{Known, Recovered};
-use crate::actors::queue::seeds::{Seed, Seeds};
+use crate::actors::queue::seeds::Seeds;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::pb::{FlushCorrelation, Held, ReportHeld};

@@ -7,9 +7,9 @@
 use actix::Context;
 use prost::Message as _;
 
+use crate::actors::context::item::{Item, expiry_second};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Taken;
-use crate::actors::queue::item::{Item, expiry_second};
 use crate::clock;
 use crate::pb::delivery::What;
 use crate::pb::queue_command_reply::Outcome;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use actix::{AsyncContext, Context};
 
+use crate::actors::context::item::Item;
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::Dispatch;
-use crate::actors::queue::item::Item;
 use crate::clock;
 use crate::content::peer::{self, Way};
 use crate::domain::network;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use actix::Context;
 
+use crate::actors::context::item::Item;
 use crate::actors::context::ports::Counted;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Taken;
 use crate::actors::queue::guard::Went;
 use crate::actors::queue::in_flight::HeldItem;
-use crate::actors::queue::item::Item;
 use crate::actors::receipts::final_state;
 use crate::clock;
 use crate::config::OutcomePolicy;

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use actix::Context;
 use bytes::Bytes;
 
+use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Waiter;
 use crate::actors::queue::dispatch::Dispatch;
-use crate::actors::queue::item::Item;
 use crate::actors::queue::transfer_order::TransferOrder;
 use crate::clock;
 use crate::pb::{Message, QueueCommand};

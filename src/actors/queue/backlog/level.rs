@@ -18,8 +18,8 @@ mod taking;
 use std::collections::{HashMap, VecDeque};
 
 use super::waiting::Waiting;
+use crate::actors::context::item::Item;
 use crate::actors::context::plan::Weights;
-use crate::actors::queue::item::Item;
 use crate::pb::Message;
 
 /// Bodies that an account may keep although the page is full of others'.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::level::{Level, Page, Ready, Withdrawn};
 use super::waiting::Taken;
+use crate::actors::context::item::{Item, PRIORITIES};
 use crate::actors::context::plan::{Plan, Weights};
-use crate::actors::queue::item::{Item, PRIORITIES};
 use crate::pb::Message;
 
 /// A turn is as long as 1/400 of what a queue hands out between two looks, 0.25 ms: accounts whose messages

@@ -4,7 +4,7 @@
 //! block that comes.
 
 use super::{Backlog, Block, Level, Waiter};
-use crate::actors::queue::item::{Item, PRIORITIES};
+use crate::actors::context::item::{Item, PRIORITIES};
 use crate::pb::Message;
 
 /// Items that are to be read next, and blocks that are in the way of more.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::actors::queue::item::Item;
+use crate::actors::context::item::Item;
 use crate::clock;
 
 /// Items with the time before which they do not go.

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::actors::queue::item::Item;
+use crate::actors::context::item::Item;
 use crate::pb::delivery::What;
 
 /// Items of one block: the unit of spilling.

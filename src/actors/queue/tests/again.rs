@@ -1,7 +1,7 @@
 //! The queue reads the store again, and is compared with it: nothing is lost, nothing comes twice.
 
 use super::*;
-use crate::actors::queue::messages::{Compare, Missed};
+use crate::actors::context::messages::{Compare, Missed};
 use crate::actors::receipts::final_state;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;

@@ -7,15 +7,15 @@ impl Supervised for Correlation {
     fn restarting(&mut self, ctx: &mut Self::Context) {
         let node = Arc::clone(&self.node);
         let store = Arc::clone(&node.store);
-        let (shared, config) = (node.local_lease.is_shared(), node.config());
+        let shared = node.local_lease.is_shared();
         let read = tokio::task::spawn_blocking(move || {
             if shared {
                 // Found in the store when a receipt asks for it.
                 return Ok((Vec::new(), Vec::new()));
             }
-            let seeds = crate::actors::queue::seeds::Seeds::read(store.as_ref(), &config)?;
+            let sent = Awaited::read(store.as_ref())?;
             let parked = store.parked(usize::MAX)?;
-            Ok::<_, crate::store::StoreError>((seeds.sent, parked))
+            Ok::<_, crate::store::StoreError>((sent, parked))
         });
         *self = Self::new(node, Arc::clone(&self.health), Vec::new(), Vec::new());
         ctx.wait(

@@ -1,8 +1,12 @@
-//! What a queue takes that is no protobuf: too much to be encoded, or nothing at all.
+//! What a queue takes that is not protobuf: too much to be encoded, or nothing at all.
+//!
+//! Sent by the cluster actor, the janitor and whoever counts unwritten attempts. Plain data, without
+//! behaviour: [`QueueAddress`](super::addresses::QueueAddress) names these messages, and so every room can
+//! send them.
 
 use actix::Message;
 
-use super::seeds::Seed;
+use crate::actors::context::item::Seed;
 
 /// Which of these, that the store has, does the queue not know?
 pub struct Compare {

@@ -1,7 +1,7 @@
 //! One thing that waits in a queue: a message or a receipt, without its body.
 //!
-//! Known to every part of the queue, and to those who read the store for it. Keeps true that no item ends
-//! before its message expires: the time is rounded up to a whole second.
+//! Known to every part of the queue, and to those who read the store for it and hand it what they found.
+//! Keeps true that no item ends before its message expires: the time is rounded up to a whole second.
 
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
@@ -23,6 +23,16 @@ pub struct Item {
     pub part: u8,
     /// Whose turn it takes: not kept with the item, but by the list that it is in.
     pub sender: u32,
+}
+
+/// One waiting item found in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed {
+    pub item: Item,
+    /// Unix milliseconds, 0 for now.
+    pub due_at: i64,
+    /// It may have reached the destination already.
+    pub unsure: bool,
 }
 
 // === impl Item ===

@@ -1,0 +1,46 @@
+//! What waits for a receipt, as the store has it: what Correlation begins with.
+//!
+//! Read by Correlation when it starts again, and by those who sort everything active in the store.
+
+use bytes::Bytes;
+
+use crate::store::{Stage, Store, StoreError};
+
+/// A message that waits for its receipt.
+#[derive(Debug, Clone)]
+pub struct Awaited {
+    pub id: u64,
+    pub operator: u32,
+    /// The operator's message id.
+    pub theirs: Bytes,
+    /// When it was handed over last, Unix milliseconds.
+    pub at: i64,
+}
+
+// === impl Awaited ===
+
+impl Awaited {
+    /// A message that was handed over, once for each id that it was given.
+    pub fn of(id: u64, at: i64, ids: Vec<(u32, Bytes)>) -> impl Iterator<Item = Self> {
+        ids.into_iter().map(move |(operator, theirs)| Self {
+            id,
+            operator,
+            theirs,
+            at,
+        })
+    }
+
+    /// All there are; blocks.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(super) fn read(store: &dyn Store) -> Result<Vec<Self>, StoreError> {
+        let mut all = Vec::new();
+        store.recover(None, &mut |active| {
+            if let Stage::Sent { at, ids } = active.stage {
+                all.extend(Self::of(active.id, at, ids));
+            }
+        })?;
+        Ok(all)
+    }
+}
