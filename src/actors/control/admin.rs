@@ -62,7 +62,7 @@ pub struct Admin {
     configuration: Arc<Configuration>,
     /// Tokens of the admin API.
     access: Arc<Access>,
-    /// Failed messages are sent again through it.
+    /// Failed messages are sent again through it; policy, networks and balances are asked as they are in it.
     intake: Arc<Intake>,
     /// The files of call detail records, where there are any.
     records: Option<Records>,

@@ -11,9 +11,9 @@ use crate::domain::account::Passwords;
 
 /// What the sessions of ESMEs are let in by.
 pub struct Gate {
-    /// Passwords that were found right.
+    /// What is known of passwords without a check.
     pub passwords: Arc<Passwords>,
-    /// Checks those that were not.
+    /// Checks the others.
     pub verifier: Verifier,
     /// Delays for who was refused, and a limit of what is logged about it.
     pub bind_guard: BindGuard,

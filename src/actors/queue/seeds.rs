@@ -1,4 +1,7 @@
 //! What is active in the store, sorted by who continues it: what queues and Correlation begin with.
+//!
+//! Read by `app` at the start, by a queue that starts again, by the cluster actor when it takes partitions
+//! over, and by the janitor, which compares it with the queues.
 
 use std::collections::HashMap;
 
