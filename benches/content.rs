@@ -44,6 +44,7 @@ fn main() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of measurements")]
 fn cases() -> Vec<Case> {
     let english = "Your code is 481 516. It is valid for ten minutes. Do not share it with anyone. \
                    Questions? Call +41 44 123 45 67 or write to us at any time of the day, please.";

@@ -54,6 +54,7 @@ fn a_log_filter_neither_ends_the_process_nor_silences_the_audit() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of requests")]
 fn the_api_reads_no_files_but_those_of_its_folder() {
     let smsc = Smsc::new()
         .account("test", "test")

@@ -66,6 +66,7 @@ fn unmatched(admin: &Admin, count: usize) -> Vec<Value> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn what_failed_is_sent_again() {
     let (bad, good) = (FakeOperator::listen(), FakeOperator::listen());
     let mut smsc = Smsc::new()

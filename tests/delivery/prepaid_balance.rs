@@ -254,6 +254,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn the_admin_api_adds_once_and_never_below_zero() {
     let smsc = Smsc::new()
         .account_with("test", "test", "prepaid = true")

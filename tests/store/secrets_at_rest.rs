@@ -106,6 +106,7 @@ fn bound_with(operator: &FakeOperator, password: &str) {
 }
 
 /// From passwords in clear by a key to another key; `is_in_store` looks for octets where they are kept.
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn passwords_are_sealed(
     store: impl FnOnce(SmscBuilder) -> SmscBuilder,
     is_in_store: impl Fn(&Smsc, &str) -> bool,

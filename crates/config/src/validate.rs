@@ -22,7 +22,7 @@ use secrecy::ExposeSecret;
 use super::outputs::is_host_and_port;
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
-use super::{Config, Http, Keyring, Retry, Telemetry, show_duration};
+use super::{Config, Http, Keyring, Queue, Retry, Smpp, Store, Telemetry, show_duration};
 use smsc_domain::allow::Network;
 
 /// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
@@ -70,13 +70,16 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
 }
 
 fn check_server(config: &Config, found: &mut Findings) {
-    let Config {
-        smpp,
-        http,
-        store,
-        queue,
-        ..
-    } = config;
+    check_outputs(config, found);
+    check_smpp(&config.smpp, found);
+    check_http(&config.http, found);
+    check_store(&config.store, found);
+    check_queue(&config.queue, found);
+    check_messages(config, found);
+}
+
+/// Logs, secrets, traces and figures.
+fn check_outputs(config: &Config, found: &mut Findings) {
     found.require(
         "log.level",
         !config.log.level.trim().is_empty(),
@@ -101,7 +104,9 @@ fn check_server(config: &Config, found: &mut Findings) {
         !statsd.prefix.is_empty() && statsd.prefix.chars().all(octets),
         "must be letters, digits, `-`, `_` and `.`",
     );
+}
 
+fn check_smpp(smpp: &Smpp, found: &mut Findings) {
     found.check_text("smpp.system_id", &smpp.system_id, MAX_SYSTEM_ID);
     found.at_least_one("smpp.max_connections", smpp.max_connections as u64);
     if let Some(most) = smpp.max_unbound_per_address {
@@ -148,6 +153,9 @@ fn check_server(config: &Config, found: &mut Findings) {
             format!("is shorter than smpp.enquire_link_interval ({interval}), which never fires");
         found.warn("smpp.inactivity_timeout", message);
     }
+}
+
+fn check_http(http: &Http, found: &mut Findings) {
     let token = http.admin_token.as_ref();
     if token.is_some_and(|token| token.expose_secret().is_empty()) {
         let message = "is empty; remove it to have one generated";
@@ -174,7 +182,9 @@ fn check_server(config: &Config, found: &mut Findings) {
         (None, Some(_)) => found.problem("http.tls_cert", "is missing; set it beside http.tls_key"),
         _ => {}
     }
+}
 
+fn check_store(store: &Store, found: &mut Findings) {
     found.at_least_one(
         "store.wal_autocheckpoint",
         u64::from(store.wal_autocheckpoint),
@@ -200,7 +210,9 @@ fn check_server(config: &Config, found: &mut Findings) {
             "must be at most store.retention: the message goes with its text then",
         );
     }
+}
 
+fn check_queue(queue: &Queue, found: &mut Findings) {
     found.at_least_one("queue.page", queue.page as u64);
     found.at_least_one("queue.max_waiting", queue.max_waiting);
     found.require(
@@ -221,7 +233,10 @@ fn check_server(config: &Config, found: &mut Findings) {
     );
 
     found.check_positive("queue.compare_every", queue.compare_every);
+}
 
+/// How long messages, their parts, their receipts and their records are kept.
+fn check_messages(config: &Config, found: &mut Findings) {
     let validity = &config.validity;
     found.check_positive("validity.default", validity.default);
     found.check_positive("validity.max", validity.max);

@@ -248,6 +248,10 @@ fn data_coding(octet: u8) -> Meaning {
     (own.to_owned(), Vec::new())
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "a table: what each coding group means"
+)]
 fn group(octet: u8) -> Meaning {
     let dcs = Dcs::parse(octet);
     let charset = match dcs.charset {

@@ -141,6 +141,7 @@ fn is_text(octets: &[u8]) -> bool {
 }
 
 /// What a parameter of one octet says.
+#[expect(clippy::too_many_lines, reason = "a table: what each value means")]
 fn octet_meaning(tag: u16, octet: u8) -> String {
     let said = match tag {
         tag::MESSAGE_STATE => message_state(octet),

@@ -79,6 +79,7 @@ fn what_operators_share_by() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 fn accounts() {
     assert_eq!(
         refused("[[account]]\nwindow = 5"),

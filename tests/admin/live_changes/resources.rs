@@ -16,6 +16,7 @@ fn quiet() -> Smsc {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn resources_are_read_put_and_deleted_under_conditions() {
     let mut smsc = quiet();
     let admin = smsc.admin();

@@ -51,34 +51,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             let message = format!("\"{}\" is already account[{first}]", account.system_id);
             found.problem(key("system_id"), message);
         }
-        let password = account.password.expose_secret();
-        let given = !password.is_empty() || account.password_file.is_some();
-        found.require(
-            &key("password"),
-            given,
-            "is missing; set it or `password_file`",
-        );
-        if !account::is_well_formed(password) {
-            let message = "starts like an argon2id hash but is none; write $argon2id$v=19$…";
-            found.problem(key("password"), message);
-        }
-        if let Some(memory) = account::memory_kib(password).filter(|memory| *memory > MUCH_MEMORY) {
-            let message = format!(
-                "takes {} MiB for each check, as many at a time as there are cores; 19 MiB (m=19456) are enough",
-                memory / 1024
-            );
-            found.warn(key("password"), message);
-        }
-        if !account::is_hash(password) {
-            warn_long_password(found, key("password"), password);
-            if (1..SHORT_PASSWORD).contains(&password.len()) {
-                let message = format!(
-                    "has fewer than {SHORT_PASSWORD} characters and can be guessed; the standard \
-                     allows {MAX_PASSWORD}"
-                );
-                found.warn(key("password"), message);
-            }
-        }
+        check_password(&key("password"), account, found);
         if let Some(system_type) = &account.system_type {
             found.check_text(&key("system_type"), system_type, MAX_SYSTEM_TYPE);
         }
@@ -98,22 +71,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             (1..=MAX_WEIGHT).contains(&account.weight),
             "must be from 1 to 100",
         );
-        for (at, text) in account.certificates.iter().enumerate() {
-            if Wanted::parse(text).is_none() {
-                let message =
-                    "must be a name, or sha256: and the 64 hexadecimal digits of a fingerprint";
-                found.problem(format!("{base}.certificates[{at}]"), message);
-            }
-        }
-        if !account.certificates.is_empty()
-            && config
-                .listener
-                .iter()
-                .all(|one| one.tls_client_ca.is_none())
-        {
-            let message = "no [[listener]] of this node has `tls_client_ca`: it cannot bind here";
-            found.warn(key("certificates"), message);
-        }
+        check_certificates(&base, account, config, found);
         if let Some(max) = account.max_waiting {
             found.at_least_one(&key("max_waiting"), max);
         }
@@ -149,6 +107,52 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         {
             found.problem(key("registered_delivery"), "must be between 0 and 31");
         }
+    }
+}
+
+fn check_password(key: &str, account: &Account, found: &mut Findings) {
+    let password = account.password.expose_secret();
+    let given = !password.is_empty() || account.password_file.is_some();
+    found.require(key, given, "is missing; set it or `password_file`");
+    if !account::is_well_formed(password) {
+        let message = "starts like an argon2id hash but is none; write $argon2id$v=19$…";
+        found.problem(key, message);
+    }
+    if let Some(memory) = account::memory_kib(password).filter(|memory| *memory > MUCH_MEMORY) {
+        let message = format!(
+            "takes {} MiB for each check, as many at a time as there are cores; 19 MiB (m=19456) are enough",
+            memory / 1024
+        );
+        found.warn(key, message);
+    }
+    if !account::is_hash(password) {
+        warn_long_password(found, key.to_owned(), password);
+        if (1..SHORT_PASSWORD).contains(&password.len()) {
+            let message = format!(
+                "has fewer than {SHORT_PASSWORD} characters and can be guessed; the standard \
+                     allows {MAX_PASSWORD}"
+            );
+            found.warn(key, message);
+        }
+    }
+}
+
+fn check_certificates(base: &str, account: &Account, config: &Config, found: &mut Findings) {
+    for (at, text) in account.certificates.iter().enumerate() {
+        if Wanted::parse(text).is_none() {
+            let message =
+                "must be a name, or sha256: and the 64 hexadecimal digits of a fingerprint";
+            found.problem(format!("{base}.certificates[{at}]"), message);
+        }
+    }
+    if !account.certificates.is_empty()
+        && config
+            .listener
+            .iter()
+            .all(|one| one.tls_client_ca.is_none())
+    {
+        let message = "no [[listener]] of this node has `tls_client_ca`: it cannot bind here";
+        found.warn(format!("{base}.certificates"), message);
     }
 }
 

@@ -88,6 +88,7 @@ fn an_error_submit_sm_resp_has_no_body() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of PDUs")]
 fn each_field_has_its_status() {
     use CommandStatus as S;
     let lenient = Leniency::default();

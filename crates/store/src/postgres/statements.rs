@@ -52,6 +52,7 @@ pub const STEPS: [Step; 18] = [
 // === impl Step ===
 
 impl Step {
+    #[expect(clippy::too_many_lines, reason = "a table: each step and its SQL")]
     pub fn sql(self) -> &'static str {
         match self {
             Self::Fence => "SELECT fence($1, $2, $3, $4)",

@@ -138,6 +138,10 @@ pub fn each_id(
 
 /// Calls `each` for the active messages of a range. Stops after `limit` messages, active or not;
 /// returns the id after the last one read, `None` at the end.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one merge of tables that are read side by side"
+)]
 fn merge(
     connection: &Connection,
     range: Range,

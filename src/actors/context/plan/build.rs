@@ -17,103 +17,188 @@ use crate::domain::allow::AllowList;
 use crate::domain::policy::Keywords;
 use crate::domain::price::Prices;
 use crate::domain::retry::RetryPolicy;
+use crate::domain::rewrite::Rules;
 use crate::domain::route::{MoTable, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::store::{Store, StoreError};
 
+/// What accounts and operators have, by the number of each.
+#[derive(Default)]
+struct Peers {
+    by_target: HashMap<String, u32>,
+    rates: ByQueue<(f64, u32)>,
+    rewrite_in: ByQueue<Rules>,
+    trace_ratios: ByQueue<Ratio>,
+    weights: Weights,
+    charging: ByQueue<Charging>,
+    resolving: HashSet<u32>,
+    accounts: HashMap<String, Arc<AccountPlan>>,
+    operators: ByQueue<Arc<OperatorPlan>>,
+}
+
+/// Where messages go, with numbers in place of names.
+struct Routes {
+    /// Of accounts' messages.
+    routes: RouteTable<u32>,
+    /// Of messages that operators bring for other peers.
+    transit: RouteTable<u32>,
+    /// Targets of routes that have another one.
+    alternatives: HashSet<u32>,
+    /// Whether targets of one step share.
+    shares: bool,
+}
+
 impl Plan {
     /// Resolves a validated configuration; names get their numbers from the store. Blocks.
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
-        let mut by_target: HashMap<String, u32> = HashMap::new();
-        let mut rates = ByQueue::default();
-        let mut rewrite_in = ByQueue::default();
-        let mut trace_ratios = ByQueue::default();
-        let mut weights = Weights::default();
+        let mut peers = Peers::default();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
             let id = store.intern(target)?;
             built_in.push(id);
-            by_target.insert(target.to_owned(), id);
+            peers.by_target.insert(target.to_owned(), id);
         }
-        let mut charging = ByQueue::default();
-        let prices = Arc::new(Prices::build(config.policy.prices.iter()));
-        let mut resolving = HashSet::new();
         if config.resolver.url.is_some() {
             store.intern(RESOLVE)?;
         }
         let assembly = store.intern(ASSEMBLY)?;
         let divided = store.intern(DIVIDED)?;
+        peers.add_accounts(&config, store)?;
+        peers.add_operators(&config, store)?;
+        let limits = limits(&config, &peers.by_target);
+        let Routes {
+            routes,
+            transit,
+            alternatives,
+            shares,
+        } = Routes::of(&config, &peers.by_target);
+        let names: ByQueue<String> = store.names()?.into_iter().collect();
+        Ok(Self {
+            // Messages may have been left there, also when nothing is looked up any more.
+            resolve_queue: names
+                .iter()
+                .find(|(_, name)| *name == RESOLVE)
+                .map(|(id, _)| *id),
+            resolves: routes.has_networks()
+                || transit.has_networks()
+                || !peers.resolving.is_empty(),
+            resolving: peers.resolving,
+            longest_pause: longest_pause(&config, &peers.operators),
+            retry: config.retry.policy(),
+            accounts_by_id: peers
+                .accounts
+                .values()
+                .map(|account| (account.id, Arc::clone(account)))
+                .collect(),
+            mo: mo_table(&peers.accounts),
+            accounts: peers.accounts,
+            operators: peers.operators,
+            routes,
+            transit,
+            rates: peers.rates,
+            rewrite_in: peers.rewrite_in,
+            limits,
+            keywords: Keywords::new(
+                &config.policy.opt_out_keywords,
+                &config.policy.opt_in_keywords,
+            ),
+            charging: peers.charging,
+            trace_ratios: peers.trace_ratios,
+            trace_ratio: Ratio::new(config.telemetry.trace_ratio),
+            alternatives,
+            shares,
+            built_in,
+            names,
+            assembly,
+            divided,
+            weights: Arc::new(peers.weights),
+            by_target: peers.by_target,
+            config,
+        })
+    }
+}
+
+// === impl Peers ===
+
+impl Peers {
+    fn add_accounts(&mut self, config: &Config, store: &dyn Store) -> Result<(), StoreError> {
+        let prices = Arc::new(Prices::build(config.policy.prices.iter()));
         let mut wrong = Vec::new();
-        let policies = Policies::read(&config, &mut wrong);
-        let mut accounts = HashMap::new();
+        let policies = Policies::read(config, &mut wrong);
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
-            by_target.insert(account.system_id.clone(), id);
-            if let Some(rate) = account.rate {
-                rates.insert(
-                    id,
-                    (rate, account.burst.unwrap_or(rate.ceil() as u32).max(1)),
-                );
-            }
+            self.by_target.insert(account.system_id.clone(), id);
+            self.add_rate(id, account.rate, account.burst);
             if !account.rewrite_in.is_empty() {
-                rewrite_in.insert(id, config::rules(&account.rewrite_in));
+                self.rewrite_in
+                    .insert(id, config::rules(&account.rewrite_in));
             }
             if let Some(charged) = Charging::of(account, &prices) {
-                charging.insert(id, charged);
+                self.charging.insert(id, charged);
             }
             if account.weight != 1 {
-                weights.insert(id, account.weight);
+                self.weights.insert(id, account.weight);
             }
             if account.resolve {
-                resolving.insert(id);
+                self.resolving.insert(id);
             }
             if let Some(ratio) = account.trace_ratio {
-                trace_ratios.insert(id, Ratio::new(ratio));
+                self.trace_ratios.insert(id, Ratio::new(ratio));
             }
-            accounts.insert(
-                account.system_id.clone(),
-                Arc::new(AccountPlan {
-                    id,
-                    allow: AllowList::parse(&account.allow).unwrap_or_default(),
-                    priority_max: account.priority_max,
-                    policy: policies.of(&account.system_id, account, &mut wrong),
-                    peer_encoding: PeerEncoding::of_account(account),
-                    rewrite_out: config::rules(&account.rewrite_out),
-                    config: account.clone(),
-                }),
-            );
-        }
-        let mut operators = ByQueue::default();
-        for operator in config.operator.iter().filter(|operator| operator.enabled) {
-            let id = store.intern(&operator_name(&operator.id))?;
-            by_target.insert(operator.id.clone(), id);
-            if let Some(rate) = operator.rate {
-                rates.insert(
-                    id,
-                    (rate, operator.burst.unwrap_or(rate.ceil() as u32).max(1)),
-                );
-            }
-            if !operator.rewrite_in.is_empty() {
-                rewrite_in.insert(id, config::rules(&operator.rewrite_in));
-            }
-            operators.insert(
+            let plan = AccountPlan {
                 id,
-                Arc::new(OperatorPlan {
-                    id,
-                    retry: own_retry(&config, operator),
-                    receipt_states: operator.own_states(),
-                    peer_encoding: PeerEncoding::of_operator(operator),
-                    tariff: operator.costs.tariff(operator.cost),
-                    rewrite_out: config::rules(&operator.rewrite_out),
-                    config: operator.clone(),
-                }),
-            );
+                allow: AllowList::parse(&account.allow).unwrap_or_default(),
+                priority_max: account.priority_max,
+                policy: policies.of(&account.system_id, account, &mut wrong),
+                peer_encoding: PeerEncoding::of_account(account),
+                rewrite_out: config::rules(&account.rewrite_out),
+                config: account.clone(),
+            };
+            self.accounts
+                .insert(account.system_id.clone(), Arc::new(plan));
         }
         // It was in order when it was checked; a file of a list may have been changed since.
-        if let Some(problem) = wrong.first() {
-            return Err(StoreError::Failed(problem.to_string()));
+        match wrong.first() {
+            Some(problem) => Err(StoreError::Failed(problem.to_string())),
+            None => Ok(()),
         }
-        let limits = limits(&config, &by_target);
+    }
+
+    fn add_operators(&mut self, config: &Config, store: &dyn Store) -> Result<(), StoreError> {
+        for operator in config.operator.iter().filter(|operator| operator.enabled) {
+            let id = store.intern(&operator_name(&operator.id))?;
+            self.by_target.insert(operator.id.clone(), id);
+            self.add_rate(id, operator.rate, operator.burst);
+            if !operator.rewrite_in.is_empty() {
+                self.rewrite_in
+                    .insert(id, config::rules(&operator.rewrite_in));
+            }
+            let plan = OperatorPlan {
+                id,
+                retry: own_retry(config, operator),
+                receipt_states: operator.own_states(),
+                peer_encoding: PeerEncoding::of_operator(operator),
+                tariff: operator.costs.tariff(operator.cost),
+                rewrite_out: config::rules(&operator.rewrite_out),
+                config: operator.clone(),
+            };
+            self.operators.insert(id, Arc::new(plan));
+        }
+        Ok(())
+    }
+
+    fn add_rate(&mut self, id: u32, rate: Option<f64>, burst: Option<u32>) {
+        if let Some(rate) = rate {
+            let burst = burst.unwrap_or(rate.ceil() as u32).max(1);
+            self.rates.insert(id, (rate, burst));
+        }
+    }
+}
+
+// === impl Routes ===
+
+impl Routes {
+    fn of(config: &Config, by_target: &HashMap<String, u32>) -> Self {
         let mut alternatives = HashSet::new();
         let mut shares = false;
         let mut resolved = |mobile_originated: bool| {
@@ -134,59 +219,30 @@ impl Plan {
             RouteTable::build(routes)
         };
         let (routes, transit) = (resolved(false), resolved(true));
-        let mo = MoTable::build(accounts.values().flat_map(|account| {
-            account
-                .config
-                .addresses
-                .iter()
-                .map(|address| (address.clone(), account.id))
-                .collect::<Vec<_>>()
-        }));
-        let names: ByQueue<String> = store.names()?.into_iter().collect();
-        Ok(Self {
-            // Messages may have been left there, also when nothing is looked up any more.
-            resolve_queue: names
-                .iter()
-                .find(|(_, name)| *name == RESOLVE)
-                .map(|(id, _)| *id),
-            resolves: routes.has_networks() || transit.has_networks() || !resolving.is_empty(),
-            resolving,
-            longest_pause: operators
-                .values()
-                .filter_map(|operator: &Arc<OperatorPlan>| operator.retry.as_ref())
-                .map(RetryPolicy::longest_delay)
-                .fold(config.retry.policy().longest_delay(), Duration::max),
-            retry: config.retry.policy(),
-            accounts_by_id: accounts
-                .values()
-                .map(|account| (account.id, Arc::clone(account)))
-                .collect(),
-            accounts,
-            operators,
+        Self {
             routes,
             transit,
-            mo,
-            rates,
-            rewrite_in,
-            limits,
-            keywords: Keywords::new(
-                &config.policy.opt_out_keywords,
-                &config.policy.opt_in_keywords,
-            ),
-            charging,
-            trace_ratios,
-            trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
             shares,
-            built_in,
-            names,
-            assembly,
-            divided,
-            weights: Arc::new(weights),
-            by_target,
-            config,
-        })
+        }
     }
+}
+
+/// Which account has which address, for mobile-originated messages.
+fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
+    MoTable::build(accounts.values().flat_map(|account| {
+        let addresses = account.config.addresses.iter();
+        addresses.map(|address| (address.clone(), account.id))
+    }))
+}
+
+/// The longest pause of any schedule of retries.
+fn longest_pause(config: &Config, operators: &ByQueue<Arc<OperatorPlan>>) -> Duration {
+    operators
+        .values()
+        .filter_map(|operator| operator.retry.as_ref())
+        .map(RetryPolicy::longest_delay)
+        .fold(config.retry.policy().longest_delay(), Duration::max)
 }
 
 /// The retry schedule of an operator that has settings of its own, for its answers or its pauses.

@@ -15,6 +15,7 @@ type Case = (
 
 /// What receipts of operators look like beyond Appendix B: text, TLVs, what is read.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of receipts")]
 fn odd_forms_are_read() {
     let at = Some(AT + 60_000);
     let cases: &[Case] = &[
