@@ -16,6 +16,7 @@ mod limit;
 mod live;
 pub mod metrics;
 pub mod openapi;
+mod openapi_pages;
 mod peers;
 mod problem;
 mod query;
@@ -198,7 +199,7 @@ fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     console::register(app, with_api);
     api::register(app, open, "");
     if with_api {
-        openapi::pages(app);
+        openapi_pages::pages(app);
         app.service(
             web::scope(api::GUARDED)
                 .wrap(from_fn(traced::trace))
