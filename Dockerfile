@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 #
-#   docker build -t smsc:0.1.0 --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) .
+#   docker build -t smsc:0.2.0 --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) .
 #
 # The versions are pinned by tag; give digests (RUST_IMAGE=rust@sha256:…) for a build that can be
 # repeated bit by bit. Dependencies come as Cargo.lock says.

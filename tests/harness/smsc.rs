@@ -26,6 +26,8 @@ pub struct SmscBuilder {
     files: Vec<(String, String)>,
     /// MiB of a disk of its own for the data folder.
     disk: Option<u64>,
+    /// A backup that its embedded store begins with.
+    store: Option<PathBuf>,
     run: Run,
 }
 
@@ -150,6 +152,12 @@ impl SmscBuilder {
         self
     }
 
+    /// Its embedded store begins as a copy of this backup.
+    pub fn restored_from(mut self, backup: &Path) -> Self {
+        self.store = Some(backup.to_owned());
+        self
+    }
+
     /// It is configured not to listen for ESMEs, so that nobody waits for its port.
     pub fn without_listener(mut self) -> Self {
         self.run.without_listener = true;
@@ -164,6 +172,10 @@ impl SmscBuilder {
         fs::write(folder.path().join("smsc.toml"), config).unwrap();
         for (name, text) in &self.files {
             fs::write(folder.path().join(name), text).unwrap();
+        }
+        if let Some(backup) = &self.store {
+            fs::create_dir(folder.path().join("data")).unwrap();
+            fs::copy(backup, folder.path().join("data/smsc.db")).unwrap();
         }
         let disk = self.disk.map(|mib| {
             let log = folder.path().join("disk.log");

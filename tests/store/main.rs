@@ -8,6 +8,7 @@ mod message_correlations;
 mod migrate_store;
 mod migrate_store_live;
 mod proto_compatibility;
+mod released_stores;
 mod secrets_at_rest;
 mod store_behaviour;
 mod store_cluster;

@@ -1,7 +1,7 @@
 //! `smsc migrate-store`: everything arrives once, however often the move is broken off, and what
 //! cannot go well is refused with a cure.
 
-mod filling;
+pub mod filling;
 
 use std::fs;
 use std::path::Path;

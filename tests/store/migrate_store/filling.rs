@@ -120,7 +120,7 @@ fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
 }
 
 /// Everything that becomes of a message after it was accepted.
-fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
+pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
     let operator = message(n, names).queue;
     let due = |attempts| RetryRow {
         id: id(n),
