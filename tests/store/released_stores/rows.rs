@@ -104,6 +104,7 @@ fn plain(message: Message, text: &str) -> Message {
 
 /// A divided text with its parts, a replay, a receipt given up, an erased text with all that is rare,
 /// and several at once.
+#[expect(clippy::too_many_lines, reason = "a table: one row of each kind")]
 fn special(store: &SqliteStore, names: &Names) {
     let n = |more: u64| SPECIAL + more;
     let with = |more: u64, change: &dyn Fn(&mut Message)| {
