@@ -237,7 +237,7 @@ def files():
                 for one in named
                 if not origin and not (ROOT / one).exists()
             ]
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     if chart["appVersion"] != version:
         wrong.append(f"Chart.yaml: appVersion is {chart['appVersion']}, the release {version}")
