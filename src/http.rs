@@ -16,7 +16,6 @@ mod limit;
 mod live;
 pub mod metrics;
 pub mod openapi;
-mod openapi_pages;
 mod peers;
 mod problem;
 mod query;
@@ -199,7 +198,7 @@ fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     console::register(app, with_api);
     api::register(app, open, "");
     if with_api {
-        openapi_pages::pages(app);
+        openapi::pages(app);
         app.service(
             web::scope(api::GUARDED)
                 .wrap(from_fn(traced::trace))

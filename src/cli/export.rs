@@ -81,8 +81,6 @@ enum Source {
 /// The range is wrong or not over yet, the store cannot be read, the target cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let range = range(args, clock::now_ms())?;
-    let format = Format::from(args.format);
-    format.check()?;
     let store = args.source()?;
     let rows = Rows::new(store.names()?, args.with_text);
     let (ids, sink): (Range<u64>, Box<dyn Sink>) = match &args.to_database {
@@ -90,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let database = Database::open(url, &rows, range)?;
             (database.left(), Box::new(database))
         }
-        None => (range, archive::file(format, &rows, out(args)?)?),
+        None => (range, archive::file(args.format.into(), &rows, out(args)?)?),
     };
     let done = archive::pump(
         |each| store.export(ids, each),

@@ -7,14 +7,12 @@
 pub mod columns;
 pub mod database;
 mod lines;
-#[cfg(feature = "parquet")]
 mod parquet;
 
 use std::io::Write;
 use std::ops::ControlFlow;
 
 pub use self::lines::{Csv, Jsonl};
-#[cfg(feature = "parquet")]
 pub use self::parquet::Parquet;
 use columns::{Cell, Rows};
 use smsc_store::StoreError;
@@ -27,14 +25,8 @@ pub enum ArchiveError {
     Store(#[from] StoreError),
     #[error("cannot write: {0}")]
     Io(#[from] std::io::Error),
-    #[cfg(feature = "parquet")]
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
-    /// See [`Format::check`].
-    #[error(
-        "this build cannot write Parquet: choose csv or jsonl, or build with `--features parquet`"
-    )]
-    WithoutParquet,
     /// The error of the other database; never its URL.
     #[error("the target database: {0}")]
     Database(String),
@@ -69,22 +61,6 @@ pub enum Format {
     Parquet,
 }
 
-// === impl Format ===
-
-impl Format {
-    /// Whether this build can write it.
-    ///
-    /// # Errors
-    /// It is Parquet, and the build is without that feature.
-    pub fn check(self) -> Result<(), ArchiveError> {
-        match self {
-            #[cfg(not(feature = "parquet"))]
-            Self::Parquet => Err(ArchiveError::WithoutParquet),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A sink that writes this format.
 pub fn file<W: Write + Send + 'static>(
     format: Format,
@@ -94,10 +70,7 @@ pub fn file<W: Write + Send + 'static>(
     Ok(match format {
         Format::Jsonl => Box::new(Jsonl::new(rows, to)),
         Format::Csv => Box::new(Csv::new(rows, to)?),
-        #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(Parquet::new(rows, to)?),
-        #[cfg(not(feature = "parquet"))]
-        Format::Parquet => return Err(ArchiveError::WithoutParquet),
     })
 }
 
