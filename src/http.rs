@@ -198,7 +198,7 @@ fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     console::register(app, with_api);
     api::register(app, open, "");
     if with_api {
-        openapi::pages(app);
+        openapi::pages::add(app);
         app.service(
             web::scope(api::GUARDED)
                 .wrap(from_fn(traced::trace))

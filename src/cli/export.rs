@@ -80,6 +80,7 @@ enum Source {
 /// # Errors
 /// The range is wrong or not over yet, the store cannot be read, the target cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let format = args.format.of_this_build()?;
     let range = range(args, clock::now_ms())?;
     let store = args.source()?;
     let rows = Rows::new(store.names()?, args.with_text);
@@ -88,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let database = Database::open(url, &rows, range)?;
             (database.left(), Box::new(database))
         }
-        None => (range, archive::file(args.format.into(), &rows, out(args)?)?),
+        None => (range, archive::file(format, &rows, out(args)?)?),
     };
     let done = archive::pump(
         |each| store.export(ids, each),
@@ -172,14 +173,31 @@ impl Source {
     }
 }
 
-// === impl Format ===
+// === impl FileFormat ===
 
-impl From<FileFormat> for Format {
-    fn from(format: FileFormat) -> Self {
-        match format {
-            FileFormat::Jsonl => Self::Jsonl,
-            FileFormat::Csv => Self::Csv,
-            FileFormat::Parquet => Self::Parquet,
+impl FileFormat {
+    fn of_this_build(self) -> anyhow::Result<Format> {
+        match self {
+            Self::Jsonl => Ok(Format::Jsonl),
+            Self::Csv => Ok(Format::Csv),
+            #[cfg(feature = "parquet")]
+            Self::Parquet => Ok(Format::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            Self::Parquet => bail!(
+                "--format: this build has no Parquet: build with --features parquet, or write csv or jsonl"
+            ),
         }
+    }
+}
+
+#[cfg(all(test, not(feature = "parquet")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_that_is_not_built_in_is_refused() {
+        let refused = FileFormat::Parquet.of_this_build().unwrap_err();
+        assert!(refused.to_string().contains("--features parquet"));
+        assert_eq!(FileFormat::Csv.of_this_build().unwrap(), Format::Csv);
     }
 }

@@ -1,14 +1,16 @@
-//! The OpenAPI 3.1 document of the API, made from the table of [`super::api`], and its pages.
+//! The OpenAPI 3.1 document of the API, made from the table of [`super::api`]; its pages are in
+//! [`pages`].
 //!
 //! Served at `/v1/openapi.json` and, for people, at `/v1/docs/`; printed by `smsc openapi`.
 //! Answers that many paths share (no token, wrong role, bad value) are added here once.
 
+pub(super) mod pages;
+
 use std::sync::LazyLock;
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, LOCATION};
-use actix_web::middleware::DefaultHeaders;
-use actix_web::{HttpResponse, web};
+use actix_web::http::header::ContentType;
 use utoipa::ToSchema;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -16,18 +18,11 @@ use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, HttpMethod, InfoBuilder, LicenseBuilder, OpenApi,
     OpenApiBuilder, PathsBuilder, Ref, RefOr, ResponseBuilder,
 };
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
 use crate::api::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName};
 
-/// Where the document is.
-const DOCUMENT: &str = "/v1/openapi.json";
-/// Where its pages are.
-const PAGES: &str = "/v1/docs";
-/// Scripts of this server only, which set styles in the page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Name of the security scheme.
 const TOKEN: &str = "token";
 
@@ -189,24 +184,6 @@ pub(super) async fn serve() -> HttpResponse {
     HttpResponse::Ok()
         .content_type(ContentType::json())
         .body(JSON.as_str())
-}
-
-/// The pages: everything they need comes from this binary.
-pub(super) fn pages(app: &mut web::ServiceConfig) {
-    let config = Config::new([DOCUMENT]).validator_url("none");
-    let policy = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, POLICY));
-    app.service(web::resource(PAGES).route(web::get().to(to_pages)))
-        .service(
-            web::scope(PAGES)
-                .wrap(policy)
-                .service(SwaggerUi::new("/{_:.*}").config(config)),
-        );
-}
-
-async fn to_pages() -> HttpResponse {
-    HttpResponse::PermanentRedirect()
-        .insert_header((LOCATION, format!("{PAGES}/")))
-        .finish()
 }
 
 #[cfg(test)]

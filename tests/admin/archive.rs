@@ -1,12 +1,9 @@
 //! Finished messages: found by every filter, exported in every format, relieved of text and number.
 
 use crate::harness;
-use std::fs::File;
 use std::path::Path;
 
 use crate::http_system::System;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field;
 use serde_json::Value;
 
 const TO: &str = "440012345678";
@@ -175,8 +172,10 @@ fn csv_is_read_back() {
     assert!(!again.status.success(), "a file is not overwritten");
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn parquet_is_read_back() {
+    use parquet::record::Field;
     let (system, all) = with_messages("");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("out.parquet");
@@ -204,8 +203,10 @@ fn parquet_is_read_back() {
     assert_eq!(get(0, "parts"), Field::Null);
 }
 
-fn parquet_rows(file: &Path) -> Vec<Vec<(String, Field)>> {
-    let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
+#[cfg(feature = "parquet")]
+fn parquet_rows(file: &Path) -> Vec<Vec<(String, parquet::record::Field)>> {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    let reader = SerializedFileReader::new(std::fs::File::open(file).unwrap()).unwrap();
     let rows = reader.get_row_iter(None).unwrap();
     rows.map(|row| row.unwrap().into_columns()).collect()
 }

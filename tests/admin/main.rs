@@ -16,10 +16,12 @@ mod config_validation;
 mod console;
 mod http_api;
 mod http_system;
+#[cfg(feature = "otlp")]
 mod interop_rotel;
 mod live_changes;
 mod metrics;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;
+#[cfg(feature = "otlp")]
 mod traces;

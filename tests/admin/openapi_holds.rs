@@ -58,6 +58,13 @@ fn every_path_and_method_is_in_the_document_and_no_other() {
             assert_eq!(status != 401, is_open, "{method} {path} answers {status}");
         }
     }
+}
+
+#[cfg(feature = "swagger-ui")]
+#[test]
+fn the_pages_come_from_this_server() {
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
     let (status, page) = admin.text("/v1/docs/").unwrap();
     assert!(status == 200 && page.contains("swagger"), "{page}");
     for file in [

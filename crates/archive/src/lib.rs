@@ -7,12 +7,14 @@
 pub mod columns;
 pub mod database;
 mod lines;
+#[cfg(feature = "parquet")]
 mod parquet;
 
 use std::io::Write;
 use std::ops::ControlFlow;
 
 pub use self::lines::{Csv, Jsonl};
+#[cfg(feature = "parquet")]
 pub use self::parquet::Parquet;
 use columns::{Cell, Rows};
 use smsc_store::StoreError;
@@ -25,6 +27,7 @@ pub enum ArchiveError {
     Store(#[from] StoreError),
     #[error("cannot write: {0}")]
     Io(#[from] std::io::Error),
+    #[cfg(feature = "parquet")]
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
     /// The error of the other database; never its URL.
@@ -58,6 +61,7 @@ pub struct Summary {
 pub enum Format {
     Jsonl,
     Csv,
+    #[cfg(feature = "parquet")]
     Parquet,
 }
 
@@ -70,6 +74,7 @@ pub fn file<W: Write + Send + 'static>(
     Ok(match format {
         Format::Jsonl => Box::new(Jsonl::new(rows, to)),
         Format::Csv => Box::new(Csv::new(rows, to)?),
+        #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(Parquet::new(rows, to)?),
     })
 }

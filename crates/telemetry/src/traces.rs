@@ -7,7 +7,9 @@
 //! endpoint nothing is traced at all.
 
 mod environment;
+#[cfg(feature = "otlp")]
 mod export;
+mod queue;
 pub mod requests;
 
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use secrecy::ExposeSecret as _;
 use tokio::sync::{mpsc, oneshot};
 
 use self::environment::Settings;
-use self::export::Command;
+use self::queue::{Command, Queue, dropped};
 use super::metrics::{Metrics, ReasonLabel};
 use smsc_config::{NumberForm, Telemetry};
 use smsc_domain::address;
@@ -110,10 +112,10 @@ impl Traces {
         };
         let deployment = settings.deployment();
         let commands = export::start(settings, Arc::clone(metrics))?;
-        requests::attach(requests::Queue {
+        requests::attach(Queue {
             commands: commands.clone(),
             waiting: metrics.spans_waiting.clone(),
-            full: export::dropped(metrics, "full"),
+            full: dropped(metrics, "full"),
         });
         Ok(Self::new(Some(commands), deployment, metrics))
     }
@@ -134,8 +136,8 @@ impl Traces {
             scope: InstrumentationScope::builder("smsc")
                 .with_version(env!("CARGO_PKG_VERSION"))
                 .build(),
-            full: export::dropped(metrics, "full"),
-            busy: export::dropped(metrics, "busy"),
+            full: dropped(metrics, "full"),
+            busy: dropped(metrics, "busy"),
             head: reason("head"),
             parent: reason("parent"),
             failure: reason("failure"),
@@ -325,6 +327,19 @@ impl Span {
     }
 }
 
+/// In place of the exporter, in a build without it.
+#[cfg(not(feature = "otlp"))]
+mod export {
+    use super::{Arc, Command, Metrics, Settings, mpsc};
+
+    pub fn start(_: Settings, _: Arc<Metrics>) -> anyhow::Result<mpsc::Sender<Command>> {
+        anyhow::bail!(
+            "OTEL_EXPORTER_OTLP_ENDPOINT: this build cannot send traces: build with --features otlp, \
+             or unset the variable"
+        )
+    }
+}
+
 /// The id of a span that is not derived elsewhere.
 pub fn fresh_id() -> SpanId {
     rand::random::<u64>().max(1).to_be_bytes()
@@ -366,7 +381,7 @@ mod tests {
         assert!(traces.has_room());
         (0..3).for_each(|_| traces.emit(span()));
         assert_eq!(metrics.spans_waiting.get(), 1);
-        assert_eq!(export::dropped(&metrics, "full").get(), 2);
+        assert_eq!(dropped(&metrics, "full").get(), 2);
         assert!(!traces.has_room());
     }
 
@@ -377,7 +392,7 @@ mod tests {
         traces.emit(span());
         assert!(!traces.is_on() && !traces.has_room());
         assert_eq!(metrics.spans_waiting.get(), 0);
-        assert_eq!(export::dropped(&metrics, "full").get(), 0);
+        assert_eq!(dropped(&metrics, "full").get(), 0);
     }
 
     #[test]

@@ -27,6 +27,10 @@ const SERVICE: &str = "smsc";
 
 /// How spans are gathered and where they come from.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "otlp"),
+    expect(dead_code, reason = "the exporter reads them")
+)]
 pub struct Settings {
     pub resource: Resource,
     /// Spans that may wait.

@@ -15,17 +15,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::environment::Settings;
-use crate::metrics::{Metrics, ReasonLabel};
+use super::queue::{Command, dropped};
+use crate::metrics::Metrics;
 
 /// Pauses before a batch that was not taken is sent once more.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-
-/// Requests to the thread.
-pub enum Command {
-    Span(Box<SpanData>),
-    /// Sends everything before, and reports when that is done.
-    Flush(oneshot::Sender<()>),
-}
 
 struct Worker {
     exporter: SpanExporter,
@@ -35,13 +29,6 @@ struct Worker {
     refused: Counter,
     /// The collector has not taken the last batch.
     failing: bool,
-}
-
-/// The counter of lost spans for one reason.
-pub fn dropped(metrics: &Metrics, reason: &'static str) -> Counter {
-    metrics
-        .spans_dropped
-        .get_or_create_owned(&ReasonLabel { reason })
 }
 
 /// Starts the thread; gives the bounded queue to it.

@@ -12,16 +12,13 @@ use opentelemetry::Context;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, Span, SpanData, SpanProcessor};
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::mpsc;
 use tracing::Subscriber;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::environment::Settings;
-use super::export::Command;
+use super::queue::{Command, Queue};
 
 /// Target of the spans that become OpenTelemetry's.
 pub const TARGET: &str = "smsc::request";
@@ -29,13 +26,6 @@ pub const TARGET: &str = "smsc::request";
 const SCOPE: &str = "smsc.http";
 
 static QUEUE: OnceLock<Queue> = OnceLock::new();
-
-/// The way to the exporting thread.
-pub(super) struct Queue {
-    pub commands: mpsc::Sender<Command>,
-    pub waiting: Gauge,
-    pub full: Counter,
-}
 
 /// Puts ended spans into the queue, or drops and counts them.
 #[derive(Debug)]
