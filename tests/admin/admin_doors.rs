@@ -357,7 +357,7 @@ fn the_audit_has_what_matters_and_is_not_filled_by_who_may_nothing() {
 }
 
 #[test]
-fn metrics_say_no_more_than_they_should() {
+fn pages_and_metrics_say_no_more_than_they_should() {
     let smsc = |who: &str| {
         Smsc::new()
             .account("test", "test")
@@ -395,6 +395,9 @@ fn metrics_say_no_more_than_they_should() {
             .contains(named)
     );
     assert_eq!(admin.bearer("wrong").text("/metrics").unwrap().0, 401);
+    if cfg!(feature = "swagger-ui") {
+        runs_only_scripts_of_this_server(get("/v1/docs/"));
+    }
     let closed = smsc("token");
     let url = format!("http://{}/metrics", closed.http());
     let answer = ureq::get(url)
@@ -406,12 +409,8 @@ fn metrics_say_no_more_than_they_should() {
     assert!(closed.admin().text("/metrics").unwrap().1.contains(named));
 }
 
-#[cfg(feature = "swagger-ui")]
-#[test]
-fn the_pages_run_only_scripts_of_this_server() {
-    let smsc = Smsc::new().start();
-    let url = format!("http://{}/v1/docs/", smsc.http());
-    let mut page = ureq::get(url).call().unwrap();
+/// A page of the API.
+fn runs_only_scripts_of_this_server(mut page: ureq::http::Response<ureq::Body>) {
     let policy = page.headers()["content-security-policy"]
         .to_str()
         .unwrap()
