@@ -1,5 +1,6 @@
 //! What sessions of both sides do: those of ESMEs and those of operators.
 //!
+//! - [`core`]: what both hold: protocol, outbox, deliveries under way, what waits for a commit;
 //! - [`outgoing`]: deliveries of a queue, sent within the window and settled in batches;
 //! - [`data_sm`]: the operation that carries a message without the fields of submit_sm;
 //! - [`bind_permits`]: the binds that an account may have.
@@ -9,5 +10,6 @@
 //! `context`.
 
 pub mod bind_permits;
+pub mod core;
 pub mod data_sm;
 pub mod outgoing;

@@ -29,9 +29,10 @@ use crate::actors::context::ports::BindPort;
 use crate::actors::ingress::ingest::{self, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;
-use crate::actors::runtime::link::{Linked, Outbox, Wire, keep};
+use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
+use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::clock;
@@ -41,22 +42,15 @@ use crate::content::peer::shape;
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
-    ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubmitReply,
+    ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
 };
-use crate::smpp::codec::next_frame;
 use crate::smpp::session::{BindType, CloseReason, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandId, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
-    encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp, encode_message_resp,
-    encode_submit_sm, receipt,
+    Bind, Body, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
+    encode_deliver_sm, encode_deliver_sm_resp, encode_message_resp, encode_submit_sm, receipt,
 };
 
-/// Grants and answers of one session.
-const MAILBOX: usize = 1024;
-const TICK: Duration = Duration::from_millis(250);
-/// An operator that has unbound may take its answer before the connection is closed.
-const LINGER: Duration = Duration::from_millis(500);
 /// Receipts and MO of one bind that may wait for their commit before its socket is read again.
 const INTAKE: usize = 8192;
 const WRITE_LIMIT: usize = 16 * 1024 * 1024;
@@ -78,28 +72,17 @@ pub struct SlotOptions {
 pub struct OperatorSession {
     options: SlotOptions,
     health: Arc<Health>,
-    port: Arc<BindPort>,
+    core: SessionCore,
     plan: Option<Arc<OperatorPlan>>,
-    core: Session<InFlight>,
-    outbox: Option<Outbox>,
-    /// Octets written as of the last tick, and since when it stands at that.
-    written: u64,
-    stuck_since: Option<Instant>,
     /// Since when the windows are being finished, so that the bind can end.
     leaving_since: Option<Instant>,
     /// Somebody has ordered that this bind ends; whether it comes back says its port.
     departing: bool,
     /// The peer has ended the session, or we have; why. What it has asked is still answered.
     farewell: Option<String>,
-    serving: Option<Serving>,
-    /// Receipts and MO that wait for their commit.
-    intake: usize,
-    // What one socket read brought.
+    // What the current socket read brought.
     sent: Vec<Sent>,
     receipts: Vec<OperatorReceipt>,
-    submissions: Vec<Submission>,
-    /// Sequence numbers that came as data_sm and are answered so.
-    as_data_sm: Vec<u32>,
     /// Failed connections since the last successful bind.
     failures: u32,
     paused: bool,
@@ -107,7 +90,6 @@ pub struct OperatorSession {
     retired: bool,
     /// This slot turned its transceiver into a pair; the receiver is another actor.
     paired: bool,
-    snapshot: BindSnapshot,
 }
 
 // === impl SlotOptions ===
@@ -155,54 +137,28 @@ impl OperatorSession {
             ..BindSnapshot::default()
         };
         let options_paired = options.paired;
+        let session = Session::new(session_config(plan.as_deref()), Instant::now().into_std());
         Self {
-            core: Session::new(session_config(plan.as_deref()), Instant::now().into_std()),
+            core: SessionCore::new(Arc::clone(&options.node), session, port, snapshot),
             options,
             health,
-            port,
             plan,
-            outbox: None,
-            written: 0,
-            stuck_since: None,
             leaving_since: None,
             departing: false,
             farewell: None,
-            serving: None,
-            intake: 0,
             sent: Vec::new(),
             receipts: Vec::new(),
-            submissions: Vec::new(),
-            as_data_sm: Vec::new(),
             failures: 0,
             paused: false,
             retired: false,
             paired: options_paired,
-            snapshot,
         }
     }
 
-    fn node(&self) -> &Arc<NodeContext> {
-        &self.options.node
-    }
-
-    fn write<T>(
-        &mut self,
-        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
-    ) -> Option<T> {
-        let outbox = self.outbox.as_ref()?;
-        Some(outbox.write(|out| append(&mut self.core, out)))
-    }
-
     fn tick(&mut self, ctx: &mut Context<Self>) {
-        let now = Instant::now().into_std();
-        if let Some(tick) = self.write(|core, out| core.on_tick(now, out)) {
-            if let Some(serving) = &mut self.serving {
-                for expired in tick.expired {
-                    serving.unanswered(&expired);
-                }
-                serving.flush();
-            }
-            if let Some(reason) = tick.close {
+        let now = Instant::now();
+        if let Some(close) = self.core.tick(now) {
+            if let Some(reason) = close {
                 self.come_back(&format!("{reason:?}"), ctx);
                 return;
             }
@@ -211,13 +167,13 @@ impl OperatorSession {
             {
                 return self.come_back(&why, ctx);
             }
-            if self.does_not_read(Instant::now()) {
-                self.node().metrics.slow_readers.inc();
+            if self.does_not_read(now) {
+                self.core.node.metrics.slow_readers.inc();
                 self.come_back("the operator does not read", ctx);
                 return;
             }
         }
-        if !self.node().local_lease.is_valid() {
+        if !self.core.node.local_lease.is_valid() {
             // Another node may take this slot: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);
         }
@@ -234,40 +190,22 @@ impl OperatorSession {
     }
 
     fn state(&mut self, state: BindState) {
-        self.snapshot.state = state.into();
+        self.core.snapshot.state = state.into();
         self.publish();
     }
 
     fn publish(&mut self) {
-        self.snapshot.window = self.core.config().window as u32;
-        self.snapshot.in_flight = self.core.in_flight() as u32;
-        self.snapshot.interface_version = u32::from(self.core.peer_version());
-        self.snapshot.restarts = self.health.restarts();
-        self.port.snapshot.set(self.snapshot.clone());
+        self.core.snapshot.restarts = self.health.restarts();
+        self.core.publish();
     }
 
     /// Gives the connection up, and back everything that is still unanswered; idempotent.
     fn leave(&mut self) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.cut();
-        }
-        self.written = 0;
-        self.stuck_since = None;
+        self.core.disconnect();
         self.leaving_since = None;
         self.departing = false;
         self.farewell = None;
-        self.intake = 0;
-        self.give_back();
-    }
-
-    /// Gives back everything that is still unanswered, and takes no more; idempotent.
-    fn give_back(&mut self) {
-        if let Some(mut serving) = self.serving.take() {
-            for lost in self.core.take_lost() {
-                serving.lost(&lost);
-            }
-            serving.flush();
-        }
+        self.core.give_back(Serving::lost);
     }
 }
 
@@ -300,7 +238,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
 impl Drop for OperatorSession {
     fn drop(&mut self) {
         self.leave();
-        self.options.node.binds.remove(self.port.session);
+        self.core.node.binds.remove(self.core.port.session);
     }
 }
 
@@ -311,12 +249,12 @@ impl Actor for OperatorSession {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-        if !self.is_wanted() || self.node().draining.load(Ordering::Relaxed) {
+        if !self.is_wanted() || self.core.node.draining.load(Ordering::Relaxed) {
             self.health.after_stop(AfterStop::End);
             ctx.stop();
             return;
         }
-        if self.port.suspended.load(Ordering::Relaxed) {
+        if self.core.port.suspended.load(Ordering::Relaxed) {
             return self.depart(ctx);
         }
         ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
@@ -336,49 +274,40 @@ impl Supervised for OperatorSession {
         self.retired = false;
         self.sent.clear();
         self.receipts.clear();
-        self.submissions.clear();
-        self.as_data_sm.clear();
-        self.plan = self.node().plan().operator(self.options.operator).cloned();
+        self.core.submissions.clear();
+        self.core.came_as.clear();
+        self.plan = self.newest_plan();
     }
 }
 
 impl Linked for OperatorSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
-        let now = Instant::now().into_std();
-        let max_pdu = self.core.config().max_pdu;
+        let now = Instant::now();
         loop {
-            let frame = match next_frame(octets, max_pdu) {
-                Ok(Some(frame)) => frame,
+            let event = match self.core.next_event(octets, now) {
+                Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(bad) => {
                     let why = format!("bad command_length {}", bad.length);
-                    self.write(|core, out| core.on_bad_length(bad, out));
+                    self.core.write(|smpp, out| smpp.on_bad_length(bad, out));
                     octets.clear();
                     self.flush(ctx);
                     return self.part(why, ctx);
                 }
             };
-            let frame = keep(frame);
-            let Some(event) = self.write(|core, out| core.on_frame(now, frame, out)) else {
-                return;
-            };
             self.on_event(event, ctx);
-            if self.core.state() == State::Closed {
-                octets.clear();
-                break;
-            }
         }
         self.flush(ctx);
         self.end_if_answered(ctx);
     }
 
     fn on_finished(&mut self, ctx: &mut Context<Self>) {
-        self.core.finish();
+        self.core.smpp.finish();
         self.part("the operator closed the connection", ctx);
     }
 
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
-        if self.outbox.is_none() {
+        if self.core.outbox.is_none() {
             return;
         }
         let why = match (self.farewell.take(), error) {
@@ -390,7 +319,7 @@ impl Linked for OperatorSession {
     }
 
     fn is_busy(&self) -> bool {
-        self.intake > INTAKE || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+        self.core.intake > INTAKE || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
     }
 }
 
@@ -398,52 +327,33 @@ impl Handler<DeliverBatch> for OperatorSession {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        let (Some(serving), Some(outbox), Some(plan)) =
-            (&mut self.serving, &self.outbox, &self.plan)
-        else {
-            // The session has left the queue; what it was granted has been given back by SessionDown.
-            return;
-        };
-        self.snapshot.sent_total += batch.deliveries.len() as u64;
-        let core = &mut self.core;
-        let with_tlvs = core.peer_version() >= 0x34;
-        let send_as = plan.send_as(core.peer_version());
+        let Some(plan) = &self.plan else { return };
+        let send_as = plan.send_as(self.core.smpp.peer_version());
         let operation = match send_as {
             SendAs::SubmitSm => ("submit_sm", encode_submit_sm as Encode),
             SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
             SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
-        let mut changed = 0;
-        outbox.write(|out| {
-            let now = Instant::now().into_std();
-            let prepare = |message: &crate::pb::Message, _| {
-                let (registered, receipt_expected) = plan.registered_delivery(message);
-                let mut pdu = match send_as {
-                    SendAs::DeliverSm => pdu::deliver_sm_of(message),
-                    _ => pdu::submit_sm_of(message, registered),
-                };
-                pdu.registered_delivery = registered;
-                changed += shape::shape(&mut pdu, message, &plan.peer_encoding);
-                if send_as == SendAs::DataSm {
-                    data_sm::prepare(&mut pdu, message);
-                }
-                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
-                let unfit = (!fits).then_some(CommandStatus::ESME_RINVMSGLEN);
-                let rewritten = rewrite::outgoing(&plan.rewrite_out, &mut pdu);
-                Prepared {
-                    pdu,
-                    keep_message: true,
-                    receipt_expected,
-                    refused: rewritten.err().or(unfit),
-                }
+        self.core.deliver(batch, operation, |message, _| {
+            let (registered, receipt_expected) = plan.registered_delivery(message);
+            let mut pdu = match send_as {
+                SendAs::DeliverSm => pdu::deliver_sm_of(message),
+                _ => pdu::submit_sm_of(message, registered),
             };
-            serving.deliver(core, batch, now, out, operation, prepare);
+            pdu.registered_delivery = registered;
+            let characters_changed = shape::shape(&mut pdu, message, &plan.peer_encoding);
+            if send_as == SendAs::DataSm {
+                data_sm::prepare(&mut pdu, message);
+            }
+            let rewritten = rewrite::outgoing(&plan.rewrite_out, &mut pdu);
+            Prepared {
+                pdu,
+                keep_message: true,
+                receipt_expected,
+                characters_changed,
+                refused: rewritten.err(),
+            }
         });
-        self.options
-            .node
-            .metrics
-            .characters_changed
-            .inc_by(changed as u64);
     }
 }
 
@@ -451,12 +361,14 @@ impl Handler<ReceiptReply> for OperatorSession {
     type Result = ();
 
     fn handle(&mut self, reply: ReceiptReply, ctx: &mut Self::Context) {
-        self.intake = self.intake.saturating_sub(reply.results.len());
-        let Some(outbox) = &self.outbox else { return };
+        self.core.intake = self.core.intake.saturating_sub(reply.results.len());
+        let Some(outbox) = &self.core.outbox else {
+            return;
+        };
         outbox.write(|out| {
             for result in reply.results {
                 let status = CommandStatus(result.status);
-                traffic::acknowledge(&mut self.as_data_sm, out, result.sequence, status);
+                traffic::acknowledge(&mut self.core.came_as, out, result.sequence, status);
             }
         });
         outbox.resume();
@@ -468,9 +380,7 @@ impl Handler<ReportHeld> for OperatorSession {
     type Result = ();
 
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        if let Some(serving) = &self.serving {
-            serving.report(&self.core);
-        }
+        self.core.report();
     }
 }
 
@@ -485,7 +395,7 @@ impl Handler<BindCommand> for OperatorSession {
             // ending looks at its port when it has ended.
             Verb::Resume => {}
             // Resumed before this was read.
-            Verb::Suspend if !self.port.suspended.load(Ordering::Relaxed) => {}
+            Verb::Suspend if !self.core.port.suspended.load(Ordering::Relaxed) => {}
             Verb::Rebind | Verb::Suspend => self.end_by_order(ctx),
         }
     }

@@ -15,7 +15,6 @@ mod operations;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::{
     Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, WrapFuture,
@@ -31,11 +30,11 @@ use crate::actors::context::ports::BindPort;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Ingest, Submit};
 use crate::actors::ingress::listener::Admitted;
-use crate::actors::runtime::link::{Linked, Outbox, Wire, keep};
+use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::bind_permits::{self, BindPermit};
-use crate::actors::session::data_sm;
-use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
+use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK};
+use crate::actors::session::outgoing::{Encode, InFlight, Prepared};
 use crate::clock;
 use crate::config::DeliverAs;
 use crate::content::pdu;
@@ -46,7 +45,7 @@ use crate::pb::{
     Alphabet, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission,
     SubmitBatch, SubmitReply,
 };
-use crate::smpp::codec::{decode, next_frame};
+use crate::smpp::codec::decode;
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
@@ -55,16 +54,10 @@ use crate::smpp::{
 };
 use crate::telemetry::metrics::status_label;
 
-/// Grants and answers of one session.
-const MAILBOX: usize = 1024;
-const TICK: Duration = Duration::from_millis(250);
 /// Submissions of one session that may wait for their commit before its socket is read again.
 const INTAKE: usize = 4096;
-/// A refused bind may be answered before the connection is closed.
-const LINGER: Duration = Duration::from_millis(500);
-
 pub struct EsmeSession {
-    node: Arc<NodeContext>,
+    core: SessionCore,
     gate: Arc<Gate>,
     ingest: Addr<Ingest>,
     wire: Option<Wire>,
@@ -74,30 +67,16 @@ pub struct EsmeSession {
     certificate: Option<Shown>,
     /// What its listener says about the default alphabet.
     alphabet: Option<Alphabet>,
-    core: Session<InFlight>,
-    outbox: Option<Outbox>,
-    port: Arc<BindPort>,
     account: Option<Arc<AccountPlan>>,
     /// Among the binds of its account over all nodes, if there are others.
     permit: Option<BindPermit>,
-    serving: Option<Serving>,
-    /// Submissions that wait for their commit.
-    intake: usize,
-    /// Submissions of this socket read.
-    submissions: Vec<Submission>,
     operations: operations::Operations,
     /// submit_multi of this socket read.
     multis: Vec<multi::Multi>,
-    /// Sequence numbers that came as deliver_sm or data_sm and are answered so.
-    answer_as: Vec<(u32, CommandId)>,
-    stalled_since: Option<Instant>,
-    /// Octets written as of the last tick.
-    written: u64,
     /// Nothing more is taken; the socket is closed when everything that came is answered.
     ending: bool,
     /// Since when the node drains; its queue was told that it takes no more.
     draining_since: Option<Instant>,
-    snapshot: BindSnapshot,
     /// What is said first, on a connection that we have made.
     outbind: Option<Outbind>,
     /// `None` when we have called it.
@@ -118,7 +97,7 @@ impl EsmeSession {
     ) -> Self {
         let config = node.config();
         let smpp = &config.smpp;
-        let core = Session::new(
+        let session = Session::new(
             SessionConfig {
                 role: Role::Server,
                 window: 1,
@@ -147,29 +126,19 @@ impl EsmeSession {
             ..BindSnapshot::default()
         };
         Self {
-            node,
+            core: SessionCore::new(node, session, port, snapshot),
             gate,
             ingest,
             certificate: wire.certificate(),
             wire: Some(wire),
             peer,
             alphabet,
-            core,
-            outbox: None,
-            port,
             account: None,
             permit: None,
-            serving: None,
-            intake: 0,
-            submissions: Vec::new(),
             operations: operations::Operations::default(),
             multis: Vec::new(),
-            answer_as: Vec::new(),
-            stalled_since: None,
-            written: 0,
             ending: false,
             draining_since: None,
-            snapshot,
             outbind: None,
             admitted,
         }
@@ -194,14 +163,6 @@ impl EsmeSession {
         session
     }
 
-    fn write<T>(
-        &mut self,
-        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
-    ) -> Option<T> {
-        let outbox = self.outbox.as_ref()?;
-        Some(outbox.write(|out| append(&mut self.core, out)))
-    }
-
     fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
         match event {
             Event::Nothing => {}
@@ -219,14 +180,15 @@ impl EsmeSession {
             } => self.on_response(&pdu, &context, sent_at, late),
             Event::BindResult { .. } => {}
             Event::Unbind => {
-                if let Some(serving) = &self.serving {
+                if let Some(serving) = &self.core.serving {
                     serving.retire();
                 }
             }
             Event::Close(_) => self.end(),
             Event::Answered { status, .. } => {
-                self.snapshot.errors_total += 1;
-                self.node
+                self.core.snapshot.errors_total += 1;
+                self.core
+                    .node
                     .metrics
                     .malformed
                     .get_or_create(&status_label(status.0))
@@ -239,6 +201,7 @@ impl EsmeSession {
         let sequence = pdu.sequence;
         let command_id = pdu.body.command_id();
         let draining = self
+            .core
             .node
             .draining
             .load(std::sync::atomic::Ordering::Relaxed);
@@ -252,7 +215,7 @@ impl EsmeSession {
             | Body::ReplaceSm(_)
                 if draining =>
             {
-                self.write(|_, out| {
+                self.core.write(|_, out| {
                     encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RSYSERR);
                 });
             }
@@ -262,40 +225,31 @@ impl EsmeSession {
                 if replaces {
                     self.operate(sequence, Operation::SubmitOver(Box::new(message)));
                 } else {
-                    self.submit(sequence, message);
+                    self.core.submit(sequence, message);
                 }
             }
             Body::SubmitMulti(multi) => self.submit_multi(sequence, multi),
-            Body::DataSm(data) => match data_sm::check(&data) {
-                Ok(()) => {
-                    self.answer_as.push((sequence, CommandId::DATA_SM));
-                    let message = pdu::message_of(data_sm::into_message(data), Kind::Mt);
-                    let message = self.wished(message);
-                    self.submit(sequence, message);
+            Body::DataSm(data) => {
+                if let Some(submit) = self.core.take_data_sm(sequence, data) {
+                    let message = self.wished(pdu::message_of(submit, Kind::Mt));
+                    self.core.submit(sequence, message);
                 }
-                Err(status) => {
-                    self.snapshot.errors_total += 1;
-                    self.write(|_, out| encode_error_resp(out, command_id, sequence, status));
-                }
-            },
+            }
             Body::QuerySm(query) => self.operate(sequence, Operation::Query(query)),
             Body::CancelSm(cancel) => self.operate(sequence, Operation::Cancel(cancel)),
             Body::ReplaceSm(replace) => self.operate(sequence, Operation::Replace(replace)),
             // A peer SMSC submits by deliver_sm as well.
             Body::DeliverSm(deliver) => {
                 let sender = self.account.as_ref().map_or(0, |account| account.id);
-                let kind = ingest::kind_of(&self.node, sender, &deliver);
-                self.answer_as.push((sequence, CommandId::DELIVER_SM));
+                let kind = ingest::kind_of(&self.core.node, sender, &deliver);
+                self.core.came_as.note(sequence, CommandId::DELIVER_SM);
                 let message = self.wished(pdu::message_of(deliver, kind));
-                self.submit(sequence, message);
+                self.core.submit(sequence, message);
             }
             Body::AlertNotification(_) | Body::Outbind(_) => {}
             _ => {
-                self.snapshot.errors_total += 1;
                 let status = self.refusal_of(command_id);
-                self.write(|_, out| {
-                    encode_error_resp(out, command_id, sequence, status);
-                });
+                self.core.refuse(command_id, sequence, status);
             }
         }
     }
@@ -303,7 +257,7 @@ impl EsmeSession {
     /// The answer to an operation that is not served: cell broadcast has statuses of its own for peers
     /// that know it (5.0 §4.4, §4.6).
     fn refusal_of(&self, command_id: CommandId) -> CommandStatus {
-        if self.core.peer_version() < 0x50 {
+        if self.core.smpp.peer_version() < 0x50 {
             return CommandStatus::ESME_RINVCMDID;
         }
         match command_id {
@@ -322,17 +276,17 @@ impl EsmeSession {
         late: bool,
     ) {
         let elapsed = sent_at.elapsed();
-        self.snapshot.answered(elapsed);
-        let Some(serving) = &mut self.serving else {
+        self.core.snapshot.answered(elapsed);
+        let Some(serving) = &mut self.core.serving else {
             return;
         };
         if pdu.status.is_ok() {
             if late {
-                self.node.metrics.late_answers.inc();
+                self.core.node.metrics.late_answers.inc();
             }
             if context.what == What::Receipt {
                 let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
-                self.node.metrics.receipt_seconds.observe(waited);
+                self.core.node.metrics.receipt_seconds.observe(waited);
             }
             serving.done(context, elapsed, !late);
         } else if !late {
@@ -342,16 +296,10 @@ impl EsmeSession {
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
         let now = Instant::now();
-        let Some(tick) = self.write(|core, out| core.on_tick(now.into_std(), out)) else {
+        let Some(close) = self.core.tick(now) else {
             return;
         };
-        if let Some(serving) = &mut self.serving {
-            for expired in tick.expired {
-                serving.unanswered(&expired);
-            }
-            serving.flush();
-        }
-        if let Some(reason) = tick.close {
+        if let Some(reason) = close {
             tracing::info!(peer = %self.peer, ?reason, "session ended");
             self.end();
         }
@@ -363,17 +311,14 @@ impl EsmeSession {
     }
 
     fn publish(&mut self) {
-        self.snapshot.window = self.core.config().window as u32;
-        self.snapshot.in_flight = self.core.in_flight() as u32;
-        self.snapshot.interface_version = u32::from(self.core.peer_version());
-        self.snapshot.state = match self.core.state() {
+        self.core.snapshot.state = match self.core.smpp.state() {
             State::Open => BindState::Connecting,
             State::Binding => BindState::Binding,
             State::Bound(_) => BindState::Bound,
             State::Unbinding | State::Leaving | State::Closed => BindState::Closed,
         }
         .into();
-        self.port.snapshot.set(self.snapshot.clone());
+        self.core.publish();
     }
 }
 
@@ -390,14 +335,14 @@ impl Actor for EsmeSession {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-        self.port.listen(ctx.address().recipient());
-        self.node.binds.add(Arc::clone(&self.port));
+        self.core.port.listen(ctx.address().recipient());
+        self.core.node.binds.add(Arc::clone(&self.core.port));
         if let Some(wire) = self.wire.take() {
-            let limit = self.node.config().smpp.write_buffer_kib * 1024;
-            self.outbox = Some(wire.attach(ctx, limit));
+            let limit = self.core.node.config().smpp.write_buffer_kib * 1024;
+            self.core.outbox = Some(wire.attach(ctx, limit));
         }
         if let Some(outbind) = self.outbind.take() {
-            self.write(|core, out| core.outbind(outbind, out));
+            self.core.write(|smpp, out| smpp.outbind(outbind, out));
         }
         ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
         self.publish();
@@ -411,41 +356,30 @@ impl Actor for EsmeSession {
 impl Linked for EsmeSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
         let now = Instant::now();
-        self.port.hear(now);
-        let now = now.into_std();
-        let max_pdu = self.core.config().max_pdu;
+        self.core.port.hear(now);
         loop {
-            if self.core.state() == State::Closed {
-                // Whatever it says now, nobody listens any more.
-                octets.clear();
-                break;
-            }
-            let frame = match next_frame(octets, max_pdu) {
-                Ok(Some(frame)) => frame,
+            let event = match self.core.next_event(octets, now) {
+                Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(bad) => {
                     let hint = life::what_it_may_be(octets);
                     if self.gate.bind_guard.may_log(self.peer.ip()) {
                         tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
                     }
-                    self.write(|core, out| core.on_bad_length(bad, out));
+                    self.core.write(|smpp, out| smpp.on_bad_length(bad, out));
                     self.end();
                     break;
                 }
             };
-            let frame = keep(frame);
-            let Some(event) = self.write(|core, out| core.on_frame(now, frame, out)) else {
-                return;
-            };
             self.on_event(event, ctx);
             // What follows a bind waits for the verdict; what follows an order about others, for that.
-            if self.core.state() == State::Binding || self.operations.is_full() {
+            if self.core.smpp.state() == State::Binding || self.operations.is_full() {
                 break;
             }
         }
         self.flush(ctx);
         self.go_on(ctx);
-        if let Some(serving) = &mut self.serving {
+        if let Some(serving) = &mut self.core.serving {
             serving.flush();
         }
     }
@@ -453,7 +387,7 @@ impl Linked for EsmeSession {
     /// Its half of the connection is closed; ours is, when everything is answered.
     fn on_finished(&mut self, _: &mut Context<Self>) {
         self.leave();
-        self.core.finish();
+        self.core.smpp.finish();
         self.end();
     }
 
@@ -465,9 +399,9 @@ impl Linked for EsmeSession {
     }
 
     fn is_busy(&self) -> bool {
-        self.intake > INTAKE
-            || self.core.state() == State::Binding
+        self.core.intake > INTAKE
+            || self.core.smpp.state() == State::Binding
             || self.operations.is_full()
-            || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+            || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
     }
 }

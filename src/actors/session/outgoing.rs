@@ -43,6 +43,8 @@ pub struct Prepared {
     pub pdu: SubmitSm,
     pub keep_message: bool,
     pub receipt_expected: bool,
+    /// Characters that the peer's alphabet does not have, and that were replaced.
+    pub characters_changed: usize,
     /// The peer cannot be given it: counts as its answer.
     pub refused: Option<CommandStatus>,
 }
@@ -101,7 +103,7 @@ impl Serving {
     /// Sends a batch as `operation`, prepared one by one. What cannot be sent is given back.
     pub fn deliver(
         &mut self,
-        core: &mut Session<InFlight>,
+        smpp: &mut Session<InFlight>,
         batch: DeliverBatch,
         now: Instant,
         out: &mut BytesMut,
@@ -136,7 +138,7 @@ impl Serving {
                 since,
                 traced,
             };
-            let sent = core.send(now, context, out, |out, sequence| {
+            let sent = smpp.send(now, context, out, |out, sequence| {
                 operation(out, sequence, &prepared.pdu);
             });
             if sent.is_err() {
@@ -222,11 +224,11 @@ impl Serving {
     }
 
     /// Says what this session holds, to a queue that has restarted.
-    pub fn report(&self, core: &Session<InFlight>) {
+    pub fn report(&self, smpp: &Session<InFlight>) {
         self.port.post(Held {
             session: self.session,
-            ids: core.held().map(|held| held.id).collect(),
-            room: core.room() as u32,
+            ids: smpp.held().map(|held| held.id).collect(),
+            room: smpp.room() as u32,
         });
     }
 }

@@ -23,7 +23,7 @@ impl OperatorSession {
             return;
         };
         self.state(BindState::Connecting);
-        let node = Arc::clone(self.node());
+        let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
         let connect = async move {
             match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
@@ -45,8 +45,8 @@ impl OperatorSession {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        self.snapshot.peer = peer;
-        self.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
+        self.core.snapshot.peer = peer;
+        self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
         let config = &plan.config;
         let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
         let bind = Bind {
@@ -60,8 +60,9 @@ impl OperatorSession {
         };
         let bind_type = self.options.bind_type;
         let now = Instant::now().into_std();
-        self.core = Session::new(session_config(Some(&plan)), now);
-        self.write(|core, out| core.bind(now, bind_type, bind, out));
+        self.core.smpp = Session::new(session_config(Some(&plan)), now);
+        self.core
+            .write(|smpp, out| smpp.bind(now, bind_type, bind, out));
         self.state(BindState::Binding);
     }
 
@@ -72,12 +73,12 @@ impl OperatorSession {
         let why = format!("bind refused: {status}");
         match status {
             CommandStatus::ESME_RINVCMDID if self.options.bind_type == BindType::Transceiver => {
-                tracing::info!(operator = %self.snapshot.name, "no bind_transceiver here, using a pair");
+                tracing::info!(operator = %self.core.snapshot.name, "no bind_transceiver here, using a pair");
                 self.split(ctx);
             }
             // Who knocks again and again with a wrong password is locked out.
             CommandStatus::ESME_RINVPASWD => {
-                tracing::error!(operator = %self.snapshot.name, %status, "bind paused until it is resumed: check the password");
+                tracing::error!(operator = %self.core.snapshot.name, %status, "bind paused until it is resumed: check the password");
                 self.paused = true;
                 self.come_back(&why, ctx);
             }
@@ -88,7 +89,7 @@ impl OperatorSession {
     /// Turns this slot into the transmitter of a pair and starts its receiver.
     fn split(&mut self, ctx: &mut Context<Self>) {
         self.options.bind_type = BindType::Transmitter;
-        self.snapshot.bind_type = BindType::Transmitter.name().to_owned();
+        self.core.snapshot.bind_type = BindType::Transmitter.name().to_owned();
         if !self.paired {
             self.paired = true;
             let receiver = SlotOptions {
@@ -105,24 +106,15 @@ impl OperatorSession {
 
     fn bound(&mut self, ctx: &mut Context<Self>) {
         self.failures = 0;
-        self.snapshot.reconnect_attempts = 0;
-        self.snapshot.next_reconnect_at = 0;
-        self.snapshot.last_error.clear();
-        self.snapshot.since = clock::now_ms();
-        tracing::info!(operator = %self.snapshot.name, peer = %self.snapshot.peer, bind = %self.snapshot.bind_type, session = self.port.session, "bound");
+        self.core.snapshot.reconnect_attempts = 0;
+        self.core.snapshot.next_reconnect_at = 0;
+        self.core.snapshot.last_error.clear();
+        self.core.snapshot.since = clock::now_ms();
+        tracing::info!(operator = %self.core.snapshot.name, peer = %self.core.snapshot.peer, bind = %self.core.snapshot.bind_type, session = self.core.port.session, "bound");
         if self.options.bind_type.transmits()
-            && let Some(queue) = self.node().queue(self.options.operator)
+            && let Some(queue) = self.core.node.queue(self.options.operator)
         {
-            let addr = ctx.address();
-            self.serving = Some(Serving::join(
-                &self.options.node,
-                self.port.session,
-                queue,
-                addr.clone().recipient(),
-                addr.recipient(),
-                self.core.room(),
-                &self.snapshot.peer,
-            ));
+            self.core.join(queue, &ctx.address());
         }
         self.state(BindState::Bound);
     }
@@ -130,12 +122,12 @@ impl OperatorSession {
     /// The session is over, but for the answers to what the operator has brought: they go out before
     /// the connection ends.
     pub(super) fn part(&mut self, why: impl Into<String>, ctx: &mut Context<Self>) {
-        if self.outbox.is_none() {
+        if self.core.outbox.is_none() {
             return;
         }
         // What this read brought counts before what it did not bring.
         self.flush(ctx);
-        self.give_back();
+        self.core.give_back(Serving::lost);
         self.farewell = Some(why.into());
         self.end_if_answered(ctx);
     }
@@ -143,12 +135,12 @@ impl OperatorSession {
     /// Closes a session that is over when nothing waits for its answer any more.
     pub(super) fn end_if_answered(&mut self, ctx: &mut Context<Self>) {
         let is_answered =
-            self.intake == 0 && self.receipts.is_empty() && self.submissions.is_empty();
+            self.core.intake == 0 && self.receipts.is_empty() && self.core.submissions.is_empty();
         if self.farewell.is_none() || !is_answered {
             return;
         }
-        self.write(|core, out| core.answer_unbind(out));
-        if let Some(outbox) = &self.outbox {
+        self.core.write(|smpp, out| smpp.answer_unbind(out));
+        if let Some(outbox) = &self.core.outbox {
             outbox.close();
         }
         // A peer that does not take its last answers is not waited for.
@@ -163,18 +155,18 @@ impl OperatorSession {
     pub(super) fn depart(&mut self, ctx: &mut Context<Self>) {
         self.failures = 0;
         self.leave();
-        self.snapshot.reconnect_attempts = 0;
+        self.core.snapshot.reconnect_attempts = 0;
         let after = if self.is_leaving() {
             self.state(BindState::Closed);
             AfterStop::End
-        } else if self.port.suspended.load(Ordering::Relaxed) {
-            tracing::info!(operator = %self.snapshot.name, session = self.port.session, "unbound: suspended by an operator");
-            self.snapshot.last_error = "suspended by an operator".to_owned();
+        } else if self.core.port.suspended.load(Ordering::Relaxed) {
+            tracing::info!(operator = %self.core.snapshot.name, session = self.core.port.session, "unbound: suspended by an operator");
+            self.core.snapshot.last_error = "suspended by an operator".to_owned();
             self.state(BindState::Paused);
             AfterStop::Again(None)
         } else {
-            tracing::info!(operator = %self.snapshot.name, session = self.port.session, "unbound, to bind anew");
-            self.snapshot.last_error.clear();
+            tracing::info!(operator = %self.core.snapshot.name, session = self.core.port.session, "unbound, to bind anew");
+            self.core.snapshot.last_error.clear();
             AfterStop::Again(Some(Duration::ZERO))
         };
         self.health.after_stop(after);
@@ -187,12 +179,12 @@ impl OperatorSession {
             return self.depart(ctx);
         }
         let pause = self.next_pause();
-        if self.snapshot.last_error != why {
-            tracing::warn!(operator = %self.snapshot.name, why, "bind lost");
+        if self.core.snapshot.last_error != why {
+            tracing::warn!(operator = %self.core.snapshot.name, why, "bind lost");
         }
-        self.snapshot.last_error = why.to_owned();
-        self.snapshot.reconnect_attempts = self.failures;
-        self.node().metrics.binds_lost.inc();
+        self.core.snapshot.last_error = why.to_owned();
+        self.core.snapshot.reconnect_attempts = self.failures;
+        self.core.node.metrics.binds_lost.inc();
         self.leave();
         let after = if self.is_leaving() {
             self.state(BindState::Closed);
@@ -201,7 +193,7 @@ impl OperatorSession {
             self.state(BindState::Paused);
             AfterStop::Again(None)
         } else {
-            self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
+            self.core.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
             self.state(BindState::Waiting);
             AfterStop::Again(Some(pause))
         };

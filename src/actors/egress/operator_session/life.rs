@@ -7,52 +7,49 @@ impl OperatorSession {
     /// Whether more waits for the operator than may, or it has taken nothing of what waits for as long
     /// as an answer may take.
     pub(super) fn does_not_read(&mut self, now: Instant) -> bool {
-        let Some(outbox) = &self.outbox else {
+        let Some(outbox) = &self.core.outbox else {
             return false;
         };
         if outbox.is_over() {
             return true;
         }
-        if !outbox.is_stuck(&mut self.written) {
-            self.stuck_since = None;
-            return false;
-        }
-        let since = *self.stuck_since.get_or_insert(now);
-        now.duration_since(since) > self.core.config().response_timeout
+        let stuck = self.core.is_stuck();
+        self.core.has_stalled(stuck, now)
     }
 
     /// On the way out: takes no more from the queue, and unbinds when the windows of both directions are
     /// finished, or the time for that is over.
-    pub(super) fn finish_windows(&mut self, now: std::time::Instant, ctx: &mut Context<Self>) {
+    pub(super) fn finish_windows(&mut self, now: Instant, ctx: &mut Context<Self>) {
         if !self.retired
-            && let Some(serving) = &self.serving
+            && let Some(serving) = &self.core.serving
         {
             serving.retire();
             self.retired = true;
         }
         // Fewer binds are wanted, or another node shall have this one: there is no hurry.
-        let draining = self.node().draining.load(Ordering::Relaxed);
+        let draining = self.core.node.draining.load(Ordering::Relaxed);
         let time_is_over = (draining || self.departing) && self.left_long_enough();
-        if draining && time_is_over && self.core.state() == State::Unbinding {
+        if draining && time_is_over && self.core.smpp.state() == State::Unbinding {
             return self.come_back("unbound at the end of the drain", ctx);
         }
-        if time_is_over || (self.core.in_flight() == 0 && self.intake == 0) {
-            self.write(|core, out| core.unbind(now, out));
+        if time_is_over || (self.core.smpp.in_flight() == 0 && self.core.intake == 0) {
+            self.core
+                .write(|smpp, out| smpp.unbind(now.into_std(), out));
         }
     }
 
     /// Whether the time to finish windows, which begins with the first call, is over.
     pub(super) fn left_long_enough(&mut self) -> bool {
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
-        since.elapsed() >= self.node().config().smpp.drain_timeout
+        since.elapsed() >= self.core.node.config().smpp.drain_timeout
     }
 
     /// Ends the bind in good order; at once when there is none, or when it is ordered again.
     pub(super) fn end_by_order(&mut self, ctx: &mut Context<Self>) {
         let again = std::mem::replace(&mut self.departing, true);
-        match self.core.state() {
-            State::Bound(_) if self.outbox.is_some() && !again => {
-                self.finish_windows(Instant::now().into_std(), ctx);
+        match self.core.smpp.state() {
+            State::Bound(_) if self.core.outbox.is_some() && !again => {
+                self.finish_windows(Instant::now(), ctx);
             }
             State::Unbinding | State::Leaving if !again => {}
             _ => self.depart(ctx),
@@ -63,21 +60,27 @@ impl OperatorSession {
     /// shall have this slot, or there are to be fewer.
     pub(super) fn is_leaving(&self) -> bool {
         let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
-        self.node().draining.load(Ordering::Relaxed)
+        self.core.node.draining.load(Ordering::Relaxed)
             || !self.holds_slot()
             || self.plan.as_ref().is_some_and(is_beyond)
     }
 
-    /// What does not need another bind is as the newest plan says. An operator that is gone is the
-    /// Supervisor's business.
+    /// Takes what does not need another bind from the newest plan. The Supervisor ends the binds of an
+    /// operator that is gone.
     pub(super) fn take_plan(&mut self) {
-        if let Some(plan) = self.node().plan().operator(self.options.operator).cloned() {
+        if let Some(plan) = self.newest_plan() {
             self.plan = Some(plan);
         }
     }
 
+    pub(super) fn newest_plan(&self) -> Option<Arc<OperatorPlan>> {
+        let plan = self.core.node.plan();
+        plan.operator(self.options.operator).cloned()
+    }
+
     pub(super) fn holds_slot(&self) -> bool {
-        self.node()
+        self.core
+            .node
             .local_lease
             .holds_bind(self.options.operator, self.options.slot)
     }

@@ -18,7 +18,7 @@ impl OperatorSession {
             Event::Unbind => self.part("the operator has unbound", ctx),
             Event::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
             Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
-            Event::Answered { .. } => self.snapshot.errors_total += 1,
+            Event::Answered { .. } => self.core.snapshot.errors_total += 1,
         }
     }
 
@@ -28,13 +28,10 @@ impl OperatorSession {
         // What came as data_sm is the same, and answered in its own way.
         let body = match pdu.body {
             Body::DataSm(data) => {
-                if let Err(status) = data_sm::check(&data) {
-                    self.snapshot.errors_total += 1;
-                    self.write(|_, out| encode_error_resp(out, command_id, sequence, status));
+                let Some(deliver) = self.core.take_data_sm(sequence, data) else {
                     return;
-                }
-                self.as_data_sm.push(sequence);
-                Body::DeliverSm(data_sm::into_message(data))
+                };
+                Body::DeliverSm(deliver)
             }
             body => body,
         };
@@ -43,22 +40,17 @@ impl OperatorSession {
                 self.on_receipt(sequence, &deliver)
             }
             Body::DeliverSm(deliver) => {
-                self.snapshot.received_total += 1;
-                let kind = ingest::kind_of(self.node(), self.options.operator, &deliver);
-                self.submissions.push(Submission {
-                    sequence,
-                    message: Some(Box::new(pdu::message_of(deliver, kind))),
-                });
+                self.core.snapshot.received_total += 1;
+                let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
+                self.core.submit(sequence, pdu::message_of(deliver, kind));
             }
             Body::AlertNotification(alert) => {
-                alert::pass_on(self.node(), self.options.operator, alert);
+                alert::pass_on(&self.core.node, self.options.operator, alert);
             }
             Body::Outbind(_) => {}
             _ => {
-                self.snapshot.errors_total += 1;
-                self.write(|_, out| {
-                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RINVCMDID);
-                });
+                let status = CommandStatus::ESME_RINVCMDID;
+                self.core.refuse(command_id, sequence, status);
             }
         }
     }
@@ -71,7 +63,7 @@ impl OperatorSession {
     }
 
     fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
-        self.snapshot.received_total += 1;
+        self.core.snapshot.received_total += 1;
         // Without a done date it says 0.
         let found = match &self.plan {
             Some(plan) => receipt::extract_with(deliver, 0, &plan.receipt_states),
@@ -80,7 +72,7 @@ impl OperatorSession {
         let found = found.unwrap_or_else(|| {
             // Marked as a receipt but without an id or a state: kept for people to look at, under an
             // id that no message has.
-            tracing::warn!(operator = %self.snapshot.name, "a receipt without a message id or a state matches nothing");
+            tracing::warn!(operator = %self.core.snapshot.name, "a receipt without a message id or a state matches nothing");
             receipt::Extracted {
                 message_id: Bytes::new(),
                 state: receipt::UNKNOWN,
@@ -115,8 +107,8 @@ impl OperatorSession {
         late: bool,
     ) {
         let elapsed = sent_at.elapsed();
-        self.snapshot.answered(elapsed);
-        let Some(serving) = &mut self.serving else {
+        self.core.snapshot.answered(elapsed);
+        let Some(serving) = &mut self.core.serving else {
             return;
         };
         let latency_ms = elapsed.as_millis() as u32;
@@ -134,7 +126,7 @@ impl OperatorSession {
             _ => Bytes::new(),
         };
         if late {
-            self.options.node.metrics.late_answers.inc();
+            self.core.node.metrics.late_answers.inc();
         }
         serving.done(&context, elapsed, !late);
         self.sent.push(Sent {
@@ -153,45 +145,36 @@ impl OperatorSession {
     /// its answer always finds it.
     pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
         let operator = self.options.operator;
-        let node = Arc::clone(self.node());
+        let node = Arc::clone(&self.core.node);
         if !self.sent.is_empty() {
             let sent = std::mem::take(&mut self.sent);
-            let session = self.port.session;
+            let session = self.core.port.session;
             node.tell_sent(SentBatch {
                 operator,
                 sent,
                 session,
             });
         }
-        if let Some(serving) = &mut self.serving {
+        if let Some(serving) = &mut self.core.serving {
             serving.flush();
         }
         if !self.receipts.is_empty() {
             let receipts = std::mem::take(&mut self.receipts);
-            self.intake += receipts.len();
+            self.core.intake += receipts.len();
             node.tell_correlation(ReceiptBatch {
                 operator,
                 receipts,
-                session: self.port.session,
+                session: self.core.port.session,
             });
         }
-        if !self.submissions.is_empty() {
-            let submissions = std::mem::take(&mut self.submissions);
-            let count = submissions.len();
-            let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
-            self.intake += count;
-            let batch = SubmitBatch {
-                sender: operator,
-                submissions,
-                peer: self.snapshot.peer.clone(),
-                ..SubmitBatch::default()
-            };
+        if let Some((batch, sequences)) = self.core.take_batch(operator) {
+            let count = sequences.len();
             let request = self
                 .options
                 .ingest
                 .send(Timed::new(Submit(batch), &node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-                session.intake = session.intake.saturating_sub(count);
+                session.core.intake = session.core.intake.saturating_sub(count);
                 match reply {
                     Ok(accepted) => {
                         session.answer_mo(&sequences, Some(&accepted.reply));
@@ -205,18 +188,20 @@ impl OperatorSession {
     }
 
     fn answer_mo(&mut self, sequences: &[u32], reply: Option<&SubmitReply>) {
-        let Some(outbox) = &self.outbox else { return };
-        let as_data_sm = &mut self.as_data_sm;
+        let Some(outbox) = &self.core.outbox else {
+            return;
+        };
+        let came_as = &mut self.core.came_as;
         outbox.write(|out| match reply {
             Some(reply) => {
                 for result in &reply.results {
                     let status = CommandStatus(result.status);
-                    acknowledge(as_data_sm, out, result.sequence, status);
+                    acknowledge(came_as, out, result.sequence, status);
                 }
             }
             // Whether it was accepted is unknown: the operator brings it again.
             None => sequences.iter().for_each(|sequence| {
-                acknowledge(as_data_sm, out, *sequence, CommandStatus::ESME_RX_T_APPN);
+                acknowledge(came_as, out, *sequence, CommandStatus::ESME_RX_T_APPN);
             }),
         });
         outbox.resume();
@@ -225,16 +210,15 @@ impl OperatorSession {
 
 /// Answers a deliver_sm, or a data_sm if it came as one.
 pub(super) fn acknowledge(
-    as_data_sm: &mut Vec<u32>,
+    came_as: &mut CameAs,
     out: &mut BytesMut,
     sequence: u32,
     status: CommandStatus,
 ) {
-    match as_data_sm.iter().position(|one| *one == sequence) {
-        Some(at) => {
-            as_data_sm.swap_remove(at);
-            let command_id = CommandId::DATA_SM_RESP;
-            encode_message_resp(out, command_id, sequence, status, SubmitRespTail::default());
+    match came_as.take(sequence) {
+        Some(operation) => {
+            let tail = SubmitRespTail::default();
+            encode_message_resp(out, operation.response(), sequence, status, tail);
         }
         None => encode_deliver_sm_resp(out, sequence, status),
     }

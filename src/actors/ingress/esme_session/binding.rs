@@ -16,7 +16,7 @@ impl EsmeSession {
         bind: Bind,
         ctx: &mut Context<Self>,
     ) {
-        let plan = self.node.full_plan();
+        let plan = self.core.node.full_plan();
         let name = String::from_utf8_lossy(&bind.system_id).into_owned();
         let Some(account) = plan.account(&name).cloned() else {
             return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Unknown, ctx);
@@ -74,7 +74,7 @@ impl EsmeSession {
         ctx: &mut Context<Self>,
     ) {
         // Its time to bind may have ended in the meantime.
-        if self.core.state() != State::Binding {
+        if self.core.smpp.state() != State::Binding {
             return;
         }
         if !known {
@@ -88,11 +88,11 @@ impl EsmeSession {
         {
             return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
         }
-        if bind_permits::admit_now(&self.node, self.port.session, &account) {
+        if bind_permits::admit_now(&self.core.node, self.core.port.session, &account) {
             return self.admitted(sequence, bind_type, account, ctx);
         }
-        let node = Arc::clone(&self.node);
-        let session = self.port.session;
+        let node = Arc::clone(&self.core.node);
+        let session = self.core.port.session;
         let admit = async move {
             let admitted = bind_permits::admit(&node, session, &account).await;
             (account, admitted)
@@ -126,31 +126,24 @@ impl EsmeSession {
     ) {
         let system_id = &account.config.system_id;
         tracing::info!(%system_id, peer = %self.peer, bind = bind_type.name(), "bound");
-        self.snapshot.name = system_id.clone();
-        self.snapshot.bind_type = bind_type.name().to_owned();
-        self.snapshot.since = clock::now_ms();
-        self.core.set_window(account.config.window as usize);
+        self.core.snapshot.name = system_id.clone();
+        self.core.snapshot.bind_type = bind_type.name().to_owned();
+        self.core.snapshot.since = clock::now_ms();
+        self.core.smpp.set_window(account.config.window as usize);
         if let Some(version) = account.config.interface_version {
-            self.core.set_peer_version(version.into());
+            self.core.smpp.set_peer_version(version.into());
         }
         if let Some(admitted) = &mut self.admitted {
             admitted.bound();
         }
-        self.write(|core, out| core.accept_bind(Instant::now().into_std(), sequence, out));
+        self.core
+            .write(|smpp, out| smpp.accept_bind(Instant::now().into_std(), sequence, out));
         if bind_type.receives()
-            && let Some(queue) = self.node.queue(account.id)
+            && let Some(queue) = self.core.node.queue(account.id)
         {
             let addr = ctx.address();
-            *lock(&self.port.alerts) = Some(addr.clone().recipient());
-            self.serving = Some(Serving::join(
-                &self.node,
-                self.port.session,
-                queue,
-                addr.clone().recipient(),
-                addr.recipient(),
-                self.core.room(),
-                &self.snapshot.peer,
-            ));
+            *lock(&self.core.port.alerts) = Some(addr.clone().recipient());
+            self.core.join(queue, &addr);
         }
         self.account = Some(account);
         self.judge_strictly();
@@ -161,19 +154,21 @@ impl EsmeSession {
         self.reject(sequence, status);
         // The peer may try again on this connection, but not for ever.
         ctx.run_later(LINGER, |session, _| {
-            if session.core.state() == State::Open {
+            if session.core.smpp.state() == State::Open {
                 session.close();
             }
         });
     }
 
     fn reject(&mut self, sequence: u32, status: CommandStatus) {
-        self.node
+        self.core
+            .node
             .metrics
             .binds_refused
             .get_or_create(&status_label(status.0))
             .inc();
-        self.write(|core, out| core.reject_bind(sequence, status, out));
+        self.core
+            .write(|smpp, out| smpp.reject_bind(sequence, status, out));
     }
 
     /// Refuses who is not, or cannot show that he is, who may bind: later and later, and once for each
@@ -187,7 +182,7 @@ impl EsmeSession {
         ctx: &mut Context<Self>,
     ) {
         self.count_refusal(why.reason());
-        let config = self.node.config();
+        let config = self.core.node.config();
         let peer = self.peer;
         let door = &self.gate.bind_guard;
         let delay = door.refuse(&config.smpp, peer.ip(), system_id);
@@ -204,16 +199,16 @@ impl EsmeSession {
 
     /// Answers a bind and ends the session.
     fn dismiss(&mut self, sequence: u32, status: CommandStatus) {
-        if self.core.state() == State::Binding {
+        if self.core.smpp.state() == State::Binding {
             self.reject(sequence, status);
-            self.core.finish();
+            self.core.smpp.finish();
             self.end();
         }
     }
 
     /// Too many passwords wait to be checked: nobody knows yet whether this one is right.
     fn refuse_for_now(&mut self, sequence: u32, system_id: &[u8], ctx: &mut Context<Self>) {
-        if self.core.state() != State::Binding {
+        if self.core.smpp.state() != State::Binding {
             return;
         }
         self.count_refusal("busy");
@@ -225,7 +220,7 @@ impl EsmeSession {
     }
 
     fn count_refusal(&self, reason: &'static str) {
-        let metrics = &self.node.metrics;
+        let metrics = &self.core.node.metrics;
         let label = ReasonLabel { reason };
         metrics.binds_refused_by_reason.get_or_create(&label).inc();
     }

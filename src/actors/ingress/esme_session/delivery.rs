@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::*;
 use crate::actors::receipts::receipt;
 use crate::actors::routing::rewrite;
+use crate::actors::session::data_sm;
 use crate::content;
 use crate::content::peer::PeerEncoding;
 use crate::pb::Message;
@@ -30,48 +31,37 @@ impl Handler<DeliverBatch> for EsmeSession {
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
         let operation = self.operation();
-        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
-            return;
-        };
-        self.snapshot.sent_total += batch.deliveries.len() as u64;
-        let core = &mut self.core;
-        let with_tlvs = core.peer_version() >= 0x34;
+        let with_tlvs = self.core.with_tlvs();
         let account = self.account.as_deref();
         let peer_encoding = peer_encoding_of(account, self.alphabet);
-        let mut changed = 0;
-        outbox.write(|out| {
-            let now = Instant::now().into_std();
-            serving.deliver(core, batch, now, out, operation, |message, what| {
-                let mut pdu = pdu::deliver_sm_of(message);
-                if let Some(peer_encoding) = &peer_encoding {
-                    changed += shape::shape(&mut pdu, message, peer_encoding);
+        self.core.deliver(batch, operation, |message, what| {
+            let mut pdu = pdu::deliver_sm_of(message);
+            let characters_changed = peer_encoding
+                .as_ref()
+                .map_or(0, |encoding| shape::shape(&mut pdu, message, encoding));
+            let rewritten = match (account, what) {
+                (Some(account), What::Receipt) => {
+                    receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
+                    Ok(())
                 }
-                let rewritten = match (account, what) {
-                    (Some(account), What::Receipt) => {
-                        receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
-                        Ok(())
-                    }
-                    (Some(account), _) => rewrite::outgoing(&account.rewrite_out, &mut pdu),
-                    (None, _) => Ok(()),
-                };
-                let fits = with_tlvs || data_sm::without_tlvs(&mut pdu);
-                let unfit = (!fits).then_some(CommandStatus::ESME_RINVMSGLEN);
-                Prepared {
-                    pdu,
-                    keep_message: false,
-                    receipt_expected: false,
-                    refused: rewritten.err().or(unfit),
-                }
-            });
+                (Some(account), _) => rewrite::outgoing(&account.rewrite_out, &mut pdu),
+                (None, _) => Ok(()),
+            };
+            Prepared {
+                pdu,
+                keep_message: false,
+                receipt_expected: false,
+                characters_changed,
+                refused: rewritten.err(),
+            }
         });
-        self.node.metrics.characters_changed.inc_by(changed as u64);
     }
 }
 
 impl EsmeSession {
     /// Which operation carries messages on this bind.
     fn operation(&self) -> (&'static str, Encode) {
-        let as_data_sm = self.core.peer_version() >= 0x34
+        let as_data_sm = self.core.with_tlvs()
             && self
                 .account
                 .as_ref()
@@ -86,21 +76,22 @@ impl EsmeSession {
     /// that does not read gets none.
     fn notify(&mut self, message: &Message) {
         let (_, encode) = self.operation();
-        if self.outbox.as_ref().is_none_or(Outbox::is_filling) {
+        if self.core.outbox.as_ref().is_none_or(Outbox::is_filling) {
             return;
         }
         let mut pdu = pdu::deliver_sm_of(message);
         if let Some(peer_encoding) = peer_encoding_of(self.account.as_deref(), self.alphabet) {
             shape::shape(&mut pdu, message, &peer_encoding);
         }
-        let with_tlvs = self.core.peer_version() >= 0x34;
+        let with_tlvs = self.core.with_tlvs();
         if let Some(account) = &self.account {
             receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
         }
         if !with_tlvs && !data_sm::without_tlvs(&mut pdu) {
             return;
         }
-        self.write(|core, out| core.notify(out, |out, sequence| encode(out, sequence, &pdu)));
+        self.core
+            .write(|smpp, out| smpp.notify(out, |out, sequence| encode(out, sequence, &pdu)));
     }
 }
 
@@ -112,12 +103,12 @@ impl Handler<ForwardAlert> for EsmeSession {
             return self.notify(message);
         }
         // 3.3 does not know it.
-        if self.core.peer_version() < 0x34 {
+        if !self.core.with_tlvs() {
             return;
         }
         if let Decoded::Pdu(mut alert) = decode(&forward.pdu, &Leniency::default()) {
-            self.write(|core, out| {
-                core.notify(out, |out, sequence| {
+            self.core.write(|smpp, out| {
+                smpp.notify(out, |out, sequence| {
                     alert.sequence = sequence;
                     alert.encode(out);
                 })
@@ -130,8 +121,6 @@ impl Handler<ReportHeld> for EsmeSession {
     type Result = ();
 
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        if let Some(serving) = &self.serving {
-            serving.report(&self.core);
-        }
+        self.core.report();
     }
 }

@@ -11,13 +11,6 @@ const BUSY: usize = 80;
 const CONGESTED: u8 = 100;
 
 impl EsmeSession {
-    pub(super) fn submit(&mut self, sequence: u32, message: crate::pb::Message) {
-        self.submissions.push(Submission {
-            sequence,
-            message: Some(Box::new(message)),
-        });
-    }
-
     /// A message that asks for nothing gets what its account asks for.
     pub(super) fn wished(&self, mut message: crate::pb::Message) -> crate::pb::Message {
         if message.registered_delivery & 0x03 == 0
@@ -34,7 +27,7 @@ impl EsmeSession {
 
     /// How ids are written to this peer; a message_id of SMPP 3.3 has eight hexadecimal digits.
     pub(super) fn id_form(&self) -> Form {
-        let short = self.core.peer_version() < 0x34;
+        let short = self.core.smpp.peer_version() < 0x34;
         let account = self.account.as_ref();
         account.map_or_else(Form::default, |account| {
             Form::of_account(&account.config, short)
@@ -44,30 +37,20 @@ impl EsmeSession {
     /// Hands the submissions of one socket read to Ingest; the answers follow the commit.
     pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
         self.flush_multis(ctx);
-        if self.submissions.is_empty() {
-            return;
-        }
         let Some(account) = &self.account else {
             return;
         };
-        let submissions = std::mem::take(&mut self.submissions);
-        let count = submissions.len();
-        self.intake += count;
-        self.snapshot.received_total += count as u64;
-        let sequences: Vec<u32> = submissions.iter().map(|one| one.sequence).collect();
-        let batch = SubmitBatch {
-            sender: account.id,
-            submissions,
-            peer: self.snapshot.peer.clone(),
-            group: false,
-            alphabet: self.alphabet.map(Into::into),
-            replay: None,
+        let Some((mut batch, sequences)) = self.core.take_batch(account.id) else {
+            return;
         };
+        batch.alphabet = self.alphabet.map(Into::into);
+        let count = sequences.len();
+        self.core.snapshot.received_total += count as u64;
         let request = self
             .ingest
-            .send(Timed::new(Submit(batch), &self.node.mailboxes.ingest));
+            .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-            session.intake -= count;
+            session.core.intake -= count;
             match reply {
                 Ok(accepted) => {
                     session.answer(&accepted.reply);
@@ -93,16 +76,17 @@ impl EsmeSession {
     fn answer(&mut self, reply: &SubmitReply) {
         let congestion = self.congestion(&reply.results);
         let form = self.id_form();
-        let answer_as = &mut self.answer_as;
-        let Some(outbox) = &self.outbox else { return };
+        let came_as = &mut self.core.came_as;
+        let Some(outbox) = &self.core.outbox else {
+            return;
+        };
         outbox.write(|out| {
             let mut digits = Digits::default();
             for result in &reply.results {
                 let status = CommandStatus(result.status);
-                let command_id = answer_as
-                    .iter()
-                    .position(|(sequence, _)| *sequence == result.sequence)
-                    .map_or(CommandId::SUBMIT_SM, |at| answer_as.swap_remove(at).1);
+                let command_id = came_as
+                    .take(result.sequence)
+                    .unwrap_or(CommandId::SUBMIT_SM);
                 if command_id == CommandId::DELIVER_SM {
                     encode_deliver_sm_resp(out, result.sequence, status);
                     continue;
@@ -123,7 +107,7 @@ impl EsmeSession {
     /// How busy we are for this peer, when it is worth telling and the peer can be told.
     pub(super) fn congestion(&self, results: &[SubmitResult]) -> Option<u8> {
         let account = self.account.as_ref()?;
-        if self.core.peer_version() < 0x50 {
+        if self.core.smpp.peer_version() < 0x50 {
             return None;
         }
         let is_refusal = |result: &SubmitResult| {
@@ -133,7 +117,7 @@ impl EsmeSession {
         if results.iter().any(is_refusal) {
             return Some(CONGESTED);
         }
-        let share = (self.intake * 100 / INTAKE).max(self.node.filled(account.id));
+        let share = (self.core.intake * 100 / INTAKE).max(self.core.node.filled(account.id));
         (share >= BUSY).then(|| share.min(usize::from(CONGESTED)) as u8)
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::{EsmeSession, bind_permits};
 use crate::actors::ingress::listener::proxy;
 use crate::actors::runtime::link::{Linked, Outbox};
+use crate::actors::session::outgoing::Serving;
 use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;
 use crate::smpp::Leniency;
@@ -18,7 +19,7 @@ impl EsmeSession {
     /// Something is answered: begins what waited for it, reads on, and ends what is to end.
     pub(super) fn go_on(&mut self, ctx: &mut Context<Self>) {
         self.next_operation(ctx);
-        if let Some(outbox) = &self.outbox {
+        if let Some(outbox) = &self.core.outbox {
             outbox.resume();
         }
         self.end_if_answered();
@@ -34,8 +35,8 @@ impl EsmeSession {
         if !self.has_answered() {
             return;
         }
-        if self.core.state() == State::Leaving {
-            self.write(|core, out| core.answer_unbind(out));
+        if self.core.smpp.state() == State::Leaving {
+            self.core.write(|smpp, out| smpp.answer_unbind(out));
             self.ending = true;
         }
         if self.ending {
@@ -45,51 +46,38 @@ impl EsmeSession {
 
     /// Whether nothing that came waits for its answer.
     pub(super) fn has_answered(&self) -> bool {
-        self.intake == 0
-            && self.submissions.is_empty()
+        self.core.intake == 0
+            && self.core.submissions.is_empty()
             && self.multis.is_empty()
             && self.operations.is_idle()
     }
 
     /// Closes the connection when what is in the outbox is written.
     pub(super) fn close(&mut self) {
-        if let Some(outbox) = &self.outbox {
+        if let Some(outbox) = &self.core.outbox {
             outbox.close();
         }
     }
 
     /// Settles everything that is still unanswered; idempotent.
     pub(super) fn leave(&mut self) {
-        if let Some(mut serving) = self.serving.take() {
-            for lost in self.core.take_lost() {
-                serving.unanswered(&lost);
-            }
-            serving.flush();
-        }
+        self.core.give_back(Serving::unanswered);
         self.permit = None;
-        self.node.binds.remove(self.port.session);
+        self.core.node.binds.remove(self.core.port.session);
     }
 
     /// A session that ends waits for its last answers and writes them first; a peer that does not read
     /// must not keep it by that, nor one that lets more and more answers wait.
     pub(super) fn cut_off_if_stuck(&mut self, now: Instant, ctx: &mut Context<Self>) {
-        let is_ending = self.core.state() == State::Closed;
-        let written = &mut self.written;
-        let does_not_read = self
-            .outbox
-            .as_ref()
-            .is_some_and(|outbox: &Outbox| outbox.is_stuck(written) || outbox.is_over());
-        if !is_ending && !does_not_read {
-            self.stalled_since = None;
-            return;
-        }
-        let since = *self.stalled_since.get_or_insert(now);
-        if now.duration_since(since) <= self.core.config().response_timeout {
+        let is_ending = self.core.smpp.state() == State::Closed;
+        let does_not_read =
+            self.core.is_stuck() || self.core.outbox.as_ref().is_some_and(Outbox::is_over);
+        if !self.core.has_stalled(is_ending || does_not_read, now) {
             return;
         }
         if does_not_read {
-            tracing::warn!(peer = %self.peer, name = %self.snapshot.name, "session ended: the peer does not read");
-            self.node.metrics.slow_readers.inc();
+            tracing::warn!(peer = %self.peer, name = %self.core.snapshot.name, "session ended: the peer does not read");
+            self.core.node.metrics.slow_readers.inc();
         }
         ctx.stop();
     }
@@ -97,24 +85,26 @@ impl EsmeSession {
     /// While the node drains: nothing new is taken from the queue, the windows of both directions are
     /// finished, then the peer is unbound. When the time for that is over, it is unbound as it is.
     pub(super) fn finish_if_draining(&mut self, now: Instant) {
-        if !self.node.draining.load(Ordering::Relaxed) {
+        if !self.core.node.draining.load(Ordering::Relaxed) {
             if self.draining_since.take().is_some() {
                 // Its queue was told that it takes no more; only a new bind takes that back.
-                self.write(|core, out| core.unbind(now.into_std(), out));
+                self.core
+                    .write(|smpp, out| smpp.unbind(now.into_std(), out));
             }
             return;
         }
         let since = *self.draining_since.get_or_insert_with(|| {
-            if let Some(serving) = &self.serving {
+            if let Some(serving) = &self.core.serving {
                 serving.retire();
             }
             now
         });
-        let time_is_over = now.duration_since(since) >= self.node.config().smpp.drain_timeout;
-        let is_finished = self.has_answered() && self.core.in_flight() == 0;
-        match self.core.state() {
+        let time_is_over = now.duration_since(since) >= self.core.node.config().smpp.drain_timeout;
+        let is_finished = self.has_answered() && self.core.smpp.in_flight() == 0;
+        match self.core.smpp.state() {
             State::Bound(_) if is_finished || time_is_over => {
-                self.write(|core, out| core.unbind(now.into_std(), out));
+                self.core
+                    .write(|smpp, out| smpp.unbind(now.into_std(), out));
             }
             State::Bound(_) => {}
             State::Unbinding if time_is_over => self.close(),
@@ -129,13 +119,14 @@ impl EsmeSession {
     /// binds: who rotates it must not lose what is bound.
     pub(super) fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
-        match self.node.plan().account_by_id(account.id).cloned() {
+        match self.core.node.plan().account_by_id(account.id).cloned() {
             Some(current) => {
                 self.account = Some(current);
                 self.judge_strictly();
             }
             None => {
-                self.write(|core, out| core.unbind(Instant::now().into_std(), out));
+                self.core
+                    .write(|smpp, out| smpp.unbind(Instant::now().into_std(), out));
             }
         }
     }
@@ -144,7 +135,7 @@ impl EsmeSession {
     /// is, and forgiven as everybody's.
     pub(super) fn judge_strictly(&mut self) {
         let Some(account) = &self.account else { return };
-        self.core.set_leniency(match account.config.strict {
+        self.core.smpp.set_leniency(match account.config.strict {
             true => Leniency::strict(),
             false => Leniency::default(),
         });
@@ -155,12 +146,12 @@ impl EsmeSession {
         let (Some(permit), Some(account)) = (&self.permit, &self.account) else {
             return;
         };
-        if !permit.is_lost() || !self.node.local_lease.is_valid() {
+        if !permit.is_lost() || !self.core.node.local_lease.is_valid() {
             return;
         }
         self.permit = None;
         let again =
-            bind_permits::take_again(self.node.clone(), account.id, account.config.max_binds);
+            bind_permits::take_again(self.core.node.clone(), account.id, account.config.max_binds);
         ctx.spawn(again.into_actor(self).map(|permit, session, _| {
             session.permit = permit;
         }));
@@ -174,15 +165,16 @@ impl Handler<BindCommand> for EsmeSession {
         let now = Instant::now();
         match command.verb() {
             // What it may have answered waits unread, because we do not read.
-            Verb::Prove if self.is_busy() => self.port.hear(now),
+            Verb::Prove if self.is_busy() => self.core.port.hear(now),
             Verb::Prove => {
-                self.write(|core, out| core.enquire(now.into_std(), out));
+                self.core
+                    .write(|smpp, out| smpp.enquire(now.into_std(), out));
             }
             // It may have answered in the last moment.
-            Verb::Replace if self.core.is_enquiring() => {
-                let silent = now.saturating_duration_since(self.port.heard_at());
-                tracing::warn!(name = %self.snapshot.name, peer = %self.peer, ?silent, "session ended: silent, and another bind of its account needs the room");
-                self.node.metrics.binds_replaced.inc();
+            Verb::Replace if self.core.smpp.is_enquiring() => {
+                let silent = now.saturating_duration_since(self.core.port.heard_at());
+                tracing::warn!(name = %self.core.snapshot.name, peer = %self.peer, ?silent, "session ended: silent, and another bind of its account needs the room");
+                self.core.node.metrics.binds_replaced.inc();
                 self.leave();
                 ctx.stop();
             }

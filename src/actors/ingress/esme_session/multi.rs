@@ -142,7 +142,7 @@ impl EsmeSession {
         let (destinations, failures) = match unfold(wanted, &account.config.lists) {
             Ok(unfolded) => unfolded,
             Err(status) => {
-                self.write(|_, out| {
+                self.core.write(|_, out| {
                     encode_error_resp(out, CommandId::SUBMIT_MULTI, sequence, status);
                 });
                 return;
@@ -179,31 +179,31 @@ impl EsmeSession {
             let batch = SubmitBatch {
                 sender,
                 submissions: std::mem::take(&mut multi.submissions),
-                peer: self.snapshot.peer.clone(),
+                peer: self.core.snapshot.peer.clone(),
                 group: true,
                 alphabet: self.alphabet.map(Into::into),
                 replay: None,
             };
             let count = batch.submissions.len();
-            self.intake += count;
-            self.snapshot.received_total += count as u64;
+            self.core.intake += count;
+            self.core.snapshot.received_total += count as u64;
             let request = self
                 .ingest
-                .send(Timed::new(Submit(batch), &self.node.mailboxes.ingest));
+                .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-                session.intake -= count;
+                session.core.intake -= count;
                 match reply {
                     Ok(accepted) => {
                         let results = &accepted.reply.results;
                         let congestion = session.congestion(results);
                         let answer = multi.answer(results, session.id_form(), congestion);
-                        session.write(|_, out| answer.encode(out));
+                        session.core.write(|_, out| answer.encode(out));
                         accepted.pass_on();
                     }
                     // Whether it was accepted is unknown, so the sender must ask again.
                     Err(_) => {
                         let status = CommandStatus::ESME_RSYSERR;
-                        session.write(|_, out| {
+                        session.core.write(|_, out| {
                             encode_error_resp(out, CommandId::SUBMIT_MULTI, multi.sequence, status);
                         });
                     }

@@ -136,7 +136,7 @@ impl EsmeSession {
             return;
         }
         let waits = |(_, one): &(u32, Operation)| one.is_about_others();
-        if queue.waiting.front().is_some_and(waits) && self.intake > 0 {
+        if queue.waiting.front().is_some_and(waits) && self.core.intake > 0 {
             return;
         }
         let Some((sequence, operation)) = queue.waiting.pop_front() else {
@@ -145,9 +145,9 @@ impl EsmeSession {
         queue.running = true;
         queue.holding = operation.is_about_others();
         let asker = Asker {
-            node: Arc::clone(&self.node),
+            node: Arc::clone(&self.core.node),
             account: account.id,
-            interface_version: self.core.peer_version(),
+            interface_version: self.core.smpp.peer_version(),
             alphabet: self.alphabet,
         };
         let name = operation.name();
@@ -158,7 +158,7 @@ impl EsmeSession {
             match done {
                 Done::Answer(answer) => session.answer_operation(name, &answer),
                 Done::Submit(message) => {
-                    session.submit(sequence, *message);
+                    session.core.submit(sequence, *message);
                     session.flush(ctx);
                 }
             }
@@ -171,10 +171,15 @@ impl EsmeSession {
             operation,
             status: status_label(answer.status.0).status,
         };
-        self.node.metrics.operations.get_or_create(&label).inc();
+        self.core
+            .node
+            .metrics
+            .operations
+            .get_or_create(&label)
+            .inc();
         if !answer.status.is_ok() {
-            self.snapshot.errors_total += 1;
+            self.core.snapshot.errors_total += 1;
         }
-        self.write(|_, out| answer.encode(out));
+        self.core.write(|_, out| answer.encode(out));
     }
 }

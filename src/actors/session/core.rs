@@ -1,0 +1,288 @@
+//! What a session has, whichever side of SMPP it is on: the state of the protocol, the octets on their
+//! way to the socket, the deliveries in its window, what waits for a commit, and the snapshot that the
+//! administrator sees. `EsmeSession` and `OperatorSession` each hold one and decide what its events mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, Addr, Context, Handler};
+use bytes::BytesMut;
+use tokio::time::Instant;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::ports::{BindPort, QueuePort};
+use crate::actors::runtime::link::{Outbox, keep};
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::actors::session::data_sm;
+use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
+use crate::pb::delivery::What;
+use crate::pb::{BindSnapshot, DeliverBatch, Message, ReportHeld, Submission, SubmitBatch};
+use crate::smpp::codec::{BadLength, next_frame};
+use crate::smpp::session::{CloseReason, Event, Session, State};
+use crate::smpp::{CommandId, CommandStatus, DataSm, SubmitSm, encode_error_resp};
+
+/// Interval of [`SessionCore::tick`].
+pub const TICK: Duration = Duration::from_millis(250);
+/// Grants and answers that may wait in the mailbox of one session.
+pub const MAILBOX: usize = 1024;
+/// Time for the peer to take a last answer before the connection is closed.
+pub const LINGER: Duration = Duration::from_millis(500);
+/// First version with optional parameters and alert_notification.
+const WITH_TLVS: u8 = 0x34;
+
+pub struct SessionCore {
+    pub node: Arc<NodeContext>,
+    pub smpp: Session<InFlight>,
+    /// `None` while there is no connection.
+    pub outbox: Option<Outbox>,
+    /// The queue whose deliveries it sends, once it is bound to receive them.
+    pub serving: Option<Serving>,
+    pub port: Arc<BindPort>,
+    pub snapshot: BindSnapshot,
+    /// Requests that wait for their commit.
+    pub intake: usize,
+    /// Submissions of the current socket read.
+    pub submissions: Vec<Submission>,
+    pub came_as: CameAs,
+    /// Octets written as of the last tick.
+    written: u64,
+    stalled_since: Option<Instant>,
+}
+
+/// Requests that are answered as another operation than the usual one of their session.
+#[derive(Default)]
+pub struct CameAs(Vec<(u32, CommandId)>);
+
+// === impl CameAs ===
+
+impl CameAs {
+    pub fn note(&mut self, sequence: u32, command_id: CommandId) {
+        self.0.push((sequence, command_id));
+    }
+
+    /// The operation that this request came as, when it is not the usual one; forgets it.
+    pub fn take(&mut self, sequence: u32) -> Option<CommandId> {
+        let at = self.0.iter().position(|(one, _)| *one == sequence)?;
+        Some(self.0.swap_remove(at).1)
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+// === impl SessionCore ===
+
+impl SessionCore {
+    pub fn new(
+        node: Arc<NodeContext>,
+        smpp: Session<InFlight>,
+        port: Arc<BindPort>,
+        snapshot: BindSnapshot,
+    ) -> Self {
+        Self {
+            node,
+            smpp,
+            outbox: None,
+            serving: None,
+            port,
+            snapshot,
+            intake: 0,
+            submissions: Vec::new(),
+            came_as: CameAs::default(),
+            written: 0,
+            stalled_since: None,
+        }
+    }
+
+    /// Appends to what waits for the socket; `None` without a connection.
+    pub fn write<T>(
+        &mut self,
+        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
+    ) -> Option<T> {
+        let outbox = self.outbox.as_ref()?;
+        Some(outbox.write(|out| append(&mut self.smpp, out)))
+    }
+
+    /// Takes the next PDU out of what the socket has brought. `None`: there is no whole one, or no
+    /// connection any more.
+    ///
+    /// # Errors
+    /// A command_length that cannot be: the octets cannot be divided into PDUs any more.
+    pub fn next_event(
+        &mut self,
+        octets: &mut BytesMut,
+        now: Instant,
+    ) -> Result<Option<Event<InFlight>>, BadLength> {
+        if self.smpp.state() == State::Closed {
+            // The session is over: what the peer still sends means nothing.
+            octets.clear();
+            return Ok(None);
+        }
+        let Some(frame) = next_frame(octets, self.smpp.config().max_pdu)? else {
+            return Ok(None);
+        };
+        let frame = keep(frame);
+        Ok(self.write(|smpp, out| smpp.on_frame(now.into_std(), frame, out)))
+    }
+
+    /// Runs the timers of the protocol, and settles what has not been answered in time. Says why the
+    /// session has to end; `None` without a connection.
+    pub fn tick(&mut self, now: Instant) -> Option<Option<CloseReason>> {
+        let tick = self.write(|smpp, out| smpp.on_tick(now.into_std(), out))?;
+        if let Some(serving) = &mut self.serving {
+            for expired in tick.expired {
+                serving.unanswered(&expired);
+            }
+            serving.flush();
+        }
+        Some(tick.close)
+    }
+
+    /// Whether octets wait that the peer has taken none of since the last call.
+    pub fn is_stuck(&mut self) -> bool {
+        let written = &mut self.written;
+        self.outbox
+            .as_ref()
+            .is_some_and(|outbox| outbox.is_stuck(written))
+    }
+
+    /// Whether the session has been `stalled` at each call for longer than an answer may take.
+    pub fn has_stalled(&mut self, stalled: bool, now: Instant) -> bool {
+        if !stalled {
+            self.stalled_since = None;
+            return false;
+        }
+        let since = *self.stalled_since.get_or_insert(now);
+        now.duration_since(since) > self.smpp.config().response_timeout
+    }
+
+    /// Begins to take the deliveries of this queue.
+    pub fn join<A>(&mut self, queue: Arc<QueuePort>, session: &Addr<A>)
+    where
+        A: Actor<Context = Context<A>> + Handler<Timed<DeliverBatch>> + Handler<ReportHeld>,
+    {
+        self.serving = Some(Serving::join(
+            &self.node,
+            self.port.session,
+            queue,
+            session.clone().recipient(),
+            session.clone().recipient(),
+            self.smpp.room(),
+            &self.snapshot.peer,
+        ));
+    }
+
+    /// Whether the peer knows optional parameters (3.4 §3.2.4).
+    pub fn with_tlvs(&self) -> bool {
+        self.smpp.peer_version() >= WITH_TLVS
+    }
+
+    /// Sends a batch as `operation`, prepared one by one, without optional parameters for a peer that
+    /// does not know them. A session that has left its queue ignores it: the queue has already taken back
+    /// what it granted.
+    pub fn deliver(
+        &mut self,
+        batch: DeliverBatch,
+        operation: (&'static str, Encode),
+        mut prepare: impl FnMut(&Message, What) -> Prepared,
+    ) {
+        let with_tlvs = self.with_tlvs();
+        let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
+            return;
+        };
+        self.snapshot.sent_total += batch.deliveries.len() as u64;
+        let smpp = &mut self.smpp;
+        let mut changed = 0;
+        let prepare = |message: &Message, what| {
+            let mut prepared = prepare(message, what);
+            changed += prepared.characters_changed;
+            if !with_tlvs && !data_sm::without_tlvs(&mut prepared.pdu) {
+                let unfit = CommandStatus::ESME_RINVMSGLEN;
+                prepared.refused.get_or_insert(unfit);
+            }
+            prepared
+        };
+        let now = Instant::now().into_std();
+        outbox.write(|out| serving.deliver(smpp, batch, now, out, operation, prepare));
+        self.node.metrics.characters_changed.inc_by(changed as u64);
+    }
+
+    /// What a data_sm carries, as a submit_sm or deliver_sm; its answer will be data_sm_resp. One that
+    /// cannot go on is answered here.
+    pub fn take_data_sm(&mut self, sequence: u32, data: DataSm) -> Option<SubmitSm> {
+        if let Err(status) = data_sm::check(&data) {
+            self.refuse(CommandId::DATA_SM, sequence, status);
+            return None;
+        }
+        self.came_as.note(sequence, CommandId::DATA_SM);
+        Some(data_sm::into_message(data))
+    }
+
+    /// Answers a request with an error.
+    pub fn refuse(&mut self, command_id: CommandId, sequence: u32, status: CommandStatus) {
+        self.snapshot.errors_total += 1;
+        self.write(|_, out| encode_error_resp(out, command_id, sequence, status));
+    }
+
+    /// Adds a message to what the current socket read submits.
+    pub fn submit(&mut self, sequence: u32, message: Message) {
+        self.submissions.push(Submission {
+            sequence,
+            message: Some(Box::new(message)),
+        });
+    }
+
+    /// The submissions of one socket read as a batch for Ingest, with their sequence numbers; they count
+    /// as waiting from now on. `None` when there are none.
+    pub fn take_batch(&mut self, sender: u32) -> Option<(SubmitBatch, Vec<u32>)> {
+        if self.submissions.is_empty() {
+            return None;
+        }
+        let submissions = std::mem::take(&mut self.submissions);
+        self.intake += submissions.len();
+        let sequences = submissions.iter().map(|one| one.sequence).collect();
+        let batch = SubmitBatch {
+            sender,
+            submissions,
+            peer: self.snapshot.peer.clone(),
+            ..SubmitBatch::default()
+        };
+        Some((batch, sequences))
+    }
+
+    /// Says what is in the window, to a queue that has restarted.
+    pub fn report(&self) {
+        if let Some(serving) = &self.serving {
+            serving.report(&self.smpp);
+        }
+    }
+
+    /// Leaves the queue and settles what is still unanswered, each by `settle`; idempotent.
+    pub fn give_back(&mut self, settle: fn(&mut Serving, &InFlight)) {
+        if let Some(mut serving) = self.serving.take() {
+            for lost in self.smpp.take_lost() {
+                settle(&mut serving, &lost);
+            }
+            serving.flush();
+        }
+    }
+
+    /// Gives the connection up: nothing waits for an answer on it any more. Idempotent.
+    pub fn disconnect(&mut self) {
+        if let Some(outbox) = self.outbox.take() {
+            outbox.cut();
+        }
+        self.written = 0;
+        self.stalled_since = None;
+        self.intake = 0;
+    }
+
+    /// Shows the session's figures to the administrator.
+    pub fn publish(&mut self) {
+        self.snapshot.window = self.smpp.config().window as u32;
+        self.snapshot.in_flight = self.smpp.in_flight() as u32;
+        self.snapshot.interface_version = u32::from(self.smpp.peer_version());
+        self.port.snapshot.set(self.snapshot.clone());
+    }
+}
