@@ -138,10 +138,6 @@ pub fn each_id(
 
 /// Calls `each` for the active messages of a range. Stops after `limit` messages, active or not;
 /// returns the id after the last one read, `None` at the end.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one merge of tables that are read side by side"
-)]
 fn merge(
     connection: &Connection,
     range: Range,
@@ -199,17 +195,7 @@ fn merge(
             Some(_) if told.take(id)?.is_some() => continue,
             tell => tell,
         };
-        let mut active = Active {
-            id: id as u64,
-            sender: row.get(1)?,
-            queue: row.get(2)?,
-            part: partition::WHOLE,
-            priority: row.get(3)?,
-            due_at: row.get(4)?,
-            expires_at: row.get(5)?,
-            attempts: 0,
-            stage: Stage::Waiting,
-        };
+        let mut active = read_waiting(row)?;
         while let Some((kind, queue, expires_at)) = change.take(id)? {
             if kind == ChangeKind::Move as i64 {
                 active.queue = queue;
@@ -253,6 +239,21 @@ fn merge(
         each(active);
     }
     Ok(None)
+}
+
+/// A message as it was accepted.
+fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Active> {
+    Ok(Active {
+        id: row.get::<_, i64>(0)? as u64,
+        sender: row.get(1)?,
+        queue: row.get(2)?,
+        part: partition::WHOLE,
+        priority: row.get(3)?,
+        due_at: row.get(4)?,
+        expires_at: row.get(5)?,
+        attempts: 0,
+        stage: Stage::Waiting,
+    })
 }
 
 fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
