@@ -118,6 +118,24 @@ pub fn each_id(
     let mut told = range.prepare(connection, "told", "t.id")?;
     let mut fin = Side::open(&mut fin, range, |row| row.get::<_, u32>(1))?;
     let mut told = Side::open(&mut told, range, |_| Ok(()))?;
+    each_row(&mut msg, range, limit, |id, _| {
+        let active = match fin.take(id)? {
+            None => true,
+            Some(0) => false,
+            Some(_) => told.take(id)?.is_none(),
+        };
+        each(id as u64, active);
+        Ok(())
+    })
+}
+
+/// Calls `each` with the id and the row of every message of a range; see [`each_id`] for `limit`.
+fn each_row(
+    msg: &mut Statement<'_>,
+    range: Range,
+    limit: usize,
+    mut each: impl FnMut(i64, &Row<'_>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<Option<u64>> {
     let mut rows = msg.query(range.bounds())?;
     let mut seen = 0;
     while let Some(row) = rows.next()? {
@@ -126,12 +144,7 @@ pub fn each_id(
             return Ok(Some(id as u64));
         }
         seen += 1;
-        let active = match fin.take(id)? {
-            None => true,
-            Some(0) => false,
-            Some(_) => told.take(id)?.is_none(),
-        };
-        each(id as u64, active);
+        each(id, row)?;
     }
     Ok(None)
 }
@@ -181,18 +194,11 @@ fn merge(
         ))
     })?;
 
-    let mut rows = msg.query(range.bounds())?;
     let mut settled: Vec<u32> = Vec::new();
-    let mut seen = 0;
-    while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
-        if seen == limit {
-            return Ok(Some(id as u64));
-        }
-        seen += 1;
+    each_row(&mut msg, range, limit, |id, row| {
         let tell = match fin.take(id)? {
-            Some((0, _)) => continue,
-            Some(_) if told.take(id)?.is_some() => continue,
+            Some((0, _)) => return Ok(()),
+            Some(_) if told.take(id)?.is_some() => return Ok(()),
             tell => tell,
         };
         let mut active = read_waiting(row)?;
@@ -237,8 +243,8 @@ fn merge(
             None => Stage::Waiting,
         };
         each(active);
-    }
-    Ok(None)
+        Ok(())
+    })
 }
 
 /// A message as it was accepted.
