@@ -46,9 +46,7 @@ use crate::pb::{
     Replayed, SearchMessages, TokenList, TopUpList, UnmatchedList,
 };
 
-pub use settings::{
-    ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal, SettingsState,
-};
+pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
 
 use readiness::RestartWatch;
 

@@ -184,9 +184,7 @@ pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
     states::from_name(text)
         .and_then(|number| MessageState::try_from(i32::from(number)).ok())
         .ok_or_else(|| {
-            let names: Vec<&str> = (states::ENROUTE..=states::REJECTED)
-                .map(states::name)
-                .collect();
+            let names: Vec<&str> = states::names().collect();
             Problem::bad_value(
                 "state",
                 format!(
