@@ -372,25 +372,16 @@ fn wrong_top_ups_are_refused(admin: &Admin) {
 
 /// Ten credits are there before.
 fn commands_add_and_show(smsc: &Smsc) {
-    let added = smsc.run(&[
-        "balance",
-        "add",
-        "test",
-        "25",
-        "--reference",
-        "x",
-        "--config",
-        "smsc.toml",
-    ]);
+    let added = smsc.command(&["balance", "add", "test", "25", "--reference", "x"]);
     assert!(
         added.stdout.contains("test: 35 credits left"),
         "{}{}",
         added.stdout,
         added.stderr
     );
-    let shown = smsc.run(&["balance", "show", "test", "--config", "smsc.toml"]);
+    let shown = smsc.command(&["balance", "show", "test"]);
     assert_eq!(shown.stdout, added.stdout);
-    let listed = smsc.run(&["balance", "top-ups", "test", "--config", "smsc.toml"]);
+    let listed = smsc.command(&["balance", "top-ups", "test"]);
     assert!(
         listed.stdout.contains("invoice 7"),
         "{}{}",

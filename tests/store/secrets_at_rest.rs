@@ -108,7 +108,7 @@ fn bound_with(operator: &FakeOperator, password: &str) {
 }
 
 fn reseal(smsc: &Smsc) -> Finished {
-    smsc.run(&["config", "reseal", "--config", "smsc.toml"])
+    smsc.command(&["config", "reseal"])
 }
 
 fn reseals(smsc: &Smsc) {

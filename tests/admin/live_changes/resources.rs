@@ -324,8 +324,7 @@ fn a_file_is_compared_and_applied_when_somebody_says_so() {
     assert_eq!(admin.get("/v1/config")["version"], 2);
     assert_eq!(admin.get("/v1/config/diff")["changes"], json!([]));
     let run = |arguments: &[&str]| {
-        let all = [arguments, &["--config", "smsc.toml"]].concat();
-        let done = smsc.run(&all);
+        let done = smsc.command(arguments);
         assert!(done.success, "{done:?}");
         done.stdout
     };
