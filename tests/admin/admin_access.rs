@@ -93,15 +93,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
 
     // On the command line: the secret alone is printed.
     let url = format!("http://{}", smsc.http());
-    let said = smsc.run(&[
-        "token",
-        "add",
-        "cli",
-        "--role",
-        "read",
-        "--config",
-        "smsc.toml",
-    ]);
+    let said = smsc.command(&["token", "add", "cli", "--role", "read"]);
     assert!(said.success, "{}", said.stderr);
     let secret = said.stdout.trim().to_owned();
     let queues = smsc.run(&["queues", "--url", &url, "--token", &secret]);
@@ -116,7 +108,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
         &secret,
     ]);
     assert!(refused.stderr.contains("operate"), "{}", refused.stderr);
-    let listed = smsc.run(&["token", "list", "--config", "smsc.toml"]);
+    let listed = smsc.command(&["token", "list"]);
     assert!(
         listed.stdout.contains("cli") && listed.stdout.contains("short"),
         "{}",
@@ -141,7 +133,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     until("the short one to end", || {
         (short.call("GET", "/v1/queues", None).0 == 401).then_some(())
     });
-    let removed = smsc.run(&["token", "remove", "cli", "--config", "smsc.toml"]);
+    let removed = smsc.command(&["token", "remove", "cli"]);
     assert!(removed.success, "{}", removed.stderr);
     let (status, answer) = cli.call("GET", "/v1/queues", None);
     assert_eq!(status, 401, "{answer}");

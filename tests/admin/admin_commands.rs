@@ -46,15 +46,7 @@ fn messages_are_moved_to_another_operator() {
     let other = two.submit(quiet("447700900002", "of two"));
 
     // One of them: by the command line.
-    let said = smsc.run(&[
-        "message",
-        &first,
-        "move",
-        "--to",
-        "operator:up",
-        "--config",
-        "smsc.toml",
-    ]);
+    let said = smsc.command(&["message", &first, "move", "--to", "operator:up"]);
     assert!(said.success, "{}", said.stderr);
     assert_eq!(smsc.wait_for_final(&first)["state"], "ACCEPTED");
     let moved = admin.get(&format!("/v1/messages/{first}"));
@@ -114,15 +106,7 @@ fn messages_are_moved_to_another_operator() {
 
     // The rest: everything that waits.
     smsc.wait_for_binds("up", 1);
-    let said = smsc.run(&[
-        "queues",
-        "operator:down",
-        "move",
-        "--to",
-        "operator:up",
-        "--config",
-        "smsc.toml",
-    ]);
+    let said = smsc.command(&["queues", "operator:down", "move", "--to", "operator:up"]);
     assert!(said.success, "{}", said.stderr);
     assert_eq!(smsc.wait_for_final(&other)["state"], "ACCEPTED");
     smsc.assert_no_panic();
@@ -133,11 +117,7 @@ fn messages_are_moved_to_another_operator() {
 #[test]
 fn a_drained_node_takes_nothing_and_comes_back() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let admin = smsc.admin();
     smsc.wait_for_binds("up", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -145,11 +125,11 @@ fn a_drained_node_takes_nothing_and_comes_back() {
     assert_eq!(smsc.wait_for_final(&before)["state"], "DELIVERED");
     esme.deliver();
 
-    let said = smsc.run(&["drain", "--wait", "0", "--config", "smsc.toml"]);
+    let said = smsc.command(&["drain", "--wait", "0"]);
     assert!(said.stdout.contains("draining"), "{}", said.stderr);
     let unbind = esme.expect("an unbind", |pdu| pdu.body == Body::Unbind);
     esme.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
-    let said = smsc.run(&["drain", "--config", "smsc.toml"]);
+    let said = smsc.command(&["drain"]);
     assert!(
         said.stdout.contains("drained"),
         "{}{}",
@@ -166,7 +146,7 @@ fn a_drained_node_takes_nothing_and_comes_back() {
     assert!(status == 503 && ready.contains("draining"), "{ready}");
     assert_eq!(admin.get("/v1/operators/up")["bound"], 0);
 
-    let said = smsc.run(&["drain", "--resume", "--config", "smsc.toml"]);
+    let said = smsc.command(&["drain", "--resume"]);
     assert!(
         said.stdout.contains("in service"),
         "{}{}",

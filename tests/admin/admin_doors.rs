@@ -53,35 +53,23 @@ fn a_log_filter_neither_ends_the_process_nor_silences_the_audit() {
     smsc.assert_no_panic();
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "a table of requests")]
-fn the_api_reads_no_files_but_those_of_its_folder() {
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .http("files_dir = \"files\"")
-        .toml("[[list]]\nname = \"own\"\nfile = \"own.txt\"")
-        .file("own.txt", "4477*\n")
-        .file("private", "root:hash-of-root:0*0\n/(hash-of-root/\n")
-        .start();
-    bound_memory(&smsc);
-    let admin = smsc.admin();
-    let path = |name: &str| smsc.file(name).to_str().unwrap().to_owned();
-    fs::create_dir(smsc.file("files")).unwrap();
-    for pipe in ["pipe", "files/pipe"] {
-        let made = Command::new("mkfifo").arg(path(pipe)).status().unwrap();
-        assert!(made.success());
-    }
-    let put = |resource: &str, body: Value| admin.call("PUT", resource, Some(&body));
-    let operator = |more: Value| {
-        let mut body = json!({ "address": "127.0.0.1:1", "system_id": "x", "enabled": false });
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        body
-    };
+/// The settings of an operator that is not bound to, with more.
+fn operator_with(more: Value) -> Value {
+    let mut body = json!({ "address": "127.0.0.1:1", "system_id": "x", "enabled": false });
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    body
+}
 
-    // Nothing elsewhere: neither what is there is said, nor whether it is there.
-    for file in ["private", "nothing", "pipe", "files/../private"].map(path) {
+fn path(smsc: &Smsc, name: &str) -> String {
+    smsc.file(name).to_str().unwrap().to_owned()
+}
+
+/// Neither what is there is said, nor whether it is there.
+fn nothing_elsewhere_is_read(smsc: &Smsc, admin: &Admin) {
+    for file in ["private", "nothing", "pipe", "files/../private"] {
+        let file = path(smsc, file);
         for (resource, field, body) in [
             ("/v1/lists/a", "file", json!({ "file": file })),
             (
@@ -92,20 +80,20 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             (
                 "/v1/operators/a",
                 "password_file",
-                operator(json!({ "password_file": file })),
+                operator_with(json!({ "password_file": file })),
             ),
             (
                 "/v1/operators/a",
                 "tls_ca_file",
-                operator(json!({ "tls": true, "tls_ca_file": file })),
+                operator_with(json!({ "tls": true, "tls_ca_file": file })),
             ),
             (
                 "/v1/operators/a",
                 "tls_cert",
-                operator(json!({ "tls": true, "tls_cert": file, "tls_key": file })),
+                operator_with(json!({ "tls": true, "tls_cert": file, "tls_key": file })),
             ),
         ] {
-            let (status, answer) = put(resource, body);
+            let (status, answer) = admin.call("PUT", resource, Some(&body));
             assert_eq!(status, 422, "{resource} {file}: {answer}");
             let said = answer.to_string();
             assert!(
@@ -115,17 +103,19 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             assert!(!said.contains("hash-of-root"), "{answer}");
         }
     }
-    let (status, answer) = put("/v1/lists/a", json!({ "file": "/dev/zero" }));
+    let (status, answer) = admin.call("PUT", "/v1/lists/a", Some(&json!({ "file": "/dev/zero" })));
     assert_eq!(status, 422, "{answer}");
+}
 
-    // In its folder: regular files of a size that makes sense, and none of their lines.
+/// In its folder: regular files of a size that makes sense, and none of their lines.
+fn only_small_regular_files_are_read(smsc: &Smsc, admin: &Admin) {
     let inside = |name: &str, text: &str| fs::write(smsc.file("files").join(name), text).unwrap();
     inside("list", "331*\n");
     inside("secret", "pa55word\n");
     inside("lines", "hash-of-root:0*0\n");
     inside("expression", "/(hash-of-root/\n");
     inside("long", &"x".repeat(100_000));
-    std::os::unix::fs::symlink(path("private"), path("files/link")).unwrap();
+    std::os::unix::fs::symlink(smsc.file("private"), smsc.file("files/link")).unwrap();
     for (resource, body, words) in [
         ("/v1/lists/a", json!({ "file": "files/lines" }), "line 1"),
         (
@@ -154,7 +144,7 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             "not a regular file",
         ),
     ] {
-        let (status, answer) = put(resource, body);
+        let (status, answer) = admin.call("PUT", resource, Some(&body));
         assert_eq!(status, 422, "{answer}");
         let said = answer.to_string();
         assert!(
@@ -162,11 +152,36 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             "{answer}"
         );
     }
+}
+
+#[test]
+fn the_api_reads_no_files_but_those_of_its_folder() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .http("files_dir = \"files\"")
+        .toml("[[list]]\nname = \"own\"\nfile = \"own.txt\"")
+        .file("own.txt", "4477*\n")
+        .file("private", "root:hash-of-root:0*0\n/(hash-of-root/\n")
+        .start();
+    bound_memory(&smsc);
+    let admin = smsc.admin();
+    fs::create_dir(smsc.file("files")).unwrap();
+    for pipe in ["pipe", "files/pipe"] {
+        let made = Command::new("mkfifo")
+            .arg(smsc.file(pipe))
+            .status()
+            .unwrap();
+        assert!(made.success());
+    }
+    let put = |resource: &str, body: Value| admin.call("PUT", resource, Some(&body));
+
+    nothing_elsewhere_is_read(&smsc, &admin);
+    only_small_regular_files_are_read(&smsc, &admin);
     assert_eq!(put("/v1/lists/a", json!({ "file": "files/list" })).0, 201);
     assert_eq!(
         put(
             "/v1/accounts/a",
-            json!({ "password_file": path("files/secret") })
+            json!({ "password_file": path(&smsc, "files/secret") })
         )
         .0,
         201
@@ -189,7 +204,7 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
     // At the place that it says: it may not be sent to an operator as a password.
     let (status, answer) = put(
         "/v1/operators/a",
-        operator(json!({ "password_file": "own.txt" })),
+        operator_with(json!({ "password_file": "own.txt" })),
     );
     assert_eq!(status, 422, "{answer}");
     smsc.assert_no_panic();

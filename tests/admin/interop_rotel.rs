@@ -21,9 +21,7 @@ fn rotel_takes_a_trace_by_grpc_and_by_http() {
     for (protocol, port) in [("grpc", grpc), ("http/protobuf", http)] {
         let smsc = Smsc::new()
             .toml("[telemetry]\ntrace_ratio = 1.0")
-            .account("test", "test")
-            .operator("up", operator.address())
-            .route("", "up")
+            .relaying_to(operator.address())
             .env(
                 "OTEL_EXPORTER_OTLP_ENDPOINT",
                 &format!("http://127.0.0.1:{port}"),

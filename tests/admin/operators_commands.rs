@@ -18,9 +18,7 @@ const DELETED: u32 = 4;
 fn down() -> (Simulator, Smsc, Peer) {
     let operator = Simulator::new();
     let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
+        .relaying_to(operator.address())
         .route("99", "test:delivered")
         .start();
     let esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -122,11 +120,7 @@ fn a_message_at_the_operator_is_not_cancelled() {
 #[test]
 fn a_scheduled_message_is_sent_now() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     smsc.wait_for_binds("up", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(SubmitSm {

@@ -110,9 +110,7 @@ fn metrics_go_to_statsd() {
     let operator = Simulator::new().start();
     let plain = UdpSocket::bind("127.0.0.1:0").unwrap();
     let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
+        .relaying_to(operator.address())
         .toml(&format!(
             "[statsd]\naddress = \"{}\"\nprefix = \"gateway\"\ninterval = \"200ms\"",
             plain.local_addr().unwrap()

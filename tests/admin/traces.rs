@@ -23,11 +23,7 @@ const STEPS: [&str; 9] = [
 ];
 
 fn smsc(telemetry: &str, operator: std::net::SocketAddr) -> SmscBuilder {
-    Smsc::new()
-        .toml(telemetry)
-        .account("test", "test")
-        .operator("up", operator)
-        .route("", "up")
+    Smsc::new().toml(telemetry).relaying_to(operator)
 }
 
 /// The only span of this name.
@@ -138,7 +134,7 @@ fn one_message(collector: &Collector) {
     assert_eq!(view["traceparent"], format!("00-{trace_id}-{root}-01"));
     let message = smsc.admin().get(&format!("/v1/messages/{id}"));
     assert_eq!(message["trace"], view);
-    let told = smsc.run(&["message", &id, "--config", "smsc.toml"]).stdout;
+    let told = smsc.command(&["message", &id]).stdout;
     assert!(told.contains(trace_id.as_str()), "{told}");
     let line = |span: &Span| {
         let log = smsc.log();
@@ -331,11 +327,7 @@ fn three_nodes_make_one_trace() {
         .roles(1, &["delivery", "http", "janitor"])
         .roles(2, &["smpp", "http"])
         .each(move |builder| {
-            let builder = builder
-                .toml(ALL)
-                .account("test", "test")
-                .operator("up", up)
-                .route("", "up");
+            let builder = builder.toml(ALL).relaying_to(up);
             traced(builder, address, "grpc")
         })
         .start();

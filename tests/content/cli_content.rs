@@ -113,11 +113,7 @@ fn a_dry_run_shows_alphabet_and_parts_and_sends_nothing() {
 fn every_part_of_a_long_text_is_delivered_and_told_of() {
     let simulator = Simulator::new().start();
     let towards_operator = Proxy::to(simulator.address());
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", towards_operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(towards_operator.address()).start();
     let address = smsc.smpp().to_string();
     let send = |more: &[&str]| {
         let mut arguments = vec!["send", "--to", "447700900123", "--host", &address];

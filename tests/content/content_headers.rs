@@ -87,11 +87,7 @@ fn submissions(proxy: &Proxy) -> Vec<Bytes> {
 #[test]
 fn tshark_and_node_smpp_read_what_we_send() {
     let simulator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", simulator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(simulator.address()).start();
     for (flags, text, parts) in texts() {
         let about = format!("{flags:?} {text}");
         let sent = send(&smsc, flags, &text, parts);

@@ -186,11 +186,7 @@ fn a_purge_ends_all(smsc: &Smsc) {
 fn an_end_that_the_store_refuses_for_a_while_is_written_without_a_restart() {
     let refuses = "--reject-percent 100 --reject-status ESME_RINVDSTADR";
     let operator = Simulator::new().flags(refuses).start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let store = rusqlite::Connection::open(smsc.data_dir().join("smsc.db")).unwrap();
     store.busy_timeout(LIMIT).unwrap();
     // No fault of a row, nor of the disk: the batch is answered with it.

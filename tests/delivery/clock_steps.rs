@@ -141,15 +141,13 @@ fn a_day_that_never_was_is_set_aside() {
         "{}",
         said.stderr
     );
-    let asked = scene.smsc.run(&["repair-ids", "--config", "smsc.toml"]);
+    let asked = scene.smsc.command(&["repair-ids"]);
     assert!(
         !asked.success && asked.stdout.contains("2 messages"),
         "{asked:?}"
     );
     fails_to_start(&scene.smsc, &clock);
-    let done = scene
-        .smsc
-        .run(&["repair-ids", "--config", "smsc.toml", "--yes"]);
+    let done = scene.smsc.command(&["repair-ids", "--yes"]);
     assert!(done.success, "{done:?}");
 
     scene.smsc.start_again();
@@ -248,8 +246,7 @@ fn one_node_of_many_with_a_wrong_clock_stops_no_other() {
     // Neither with the right clock, as long as its ids are not set aside, nor with a wrong one.
     let said = fails_to_start(&cluster.nodes[0], &clock);
     assert!(said.stderr.contains("smsc repair-ids"), "{}", said.stderr);
-    let repair = ["repair-ids", "--config", "smsc.toml", "--yes"];
-    let done = cluster.nodes[0].run(&repair);
+    let done = cluster.nodes[0].command(&["repair-ids", "--yes"]);
     assert!(
         done.success && done.stdout.contains("1 messages"),
         "{done:?}"

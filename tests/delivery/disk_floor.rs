@@ -7,11 +7,7 @@ use smsc::smpp::{Body, CommandStatus};
 #[test]
 fn new_messages_are_refused_and_old_ones_end() {
     let mut operator = Simulator::new();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let mut smsc = Smsc::new().relaying_to(operator.address()).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "accepted before"));
     esme.unbind();

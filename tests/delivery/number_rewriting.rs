@@ -201,7 +201,7 @@ fn an_account_hears_of_the_numbers_that_it_wrote() {
             })
         )
     );
-    let told = smsc.run(&["message", &id, "--config", "smsc.toml"]);
+    let told = smsc.command(&["message", &id]);
     assert!(
         told.stdout.contains("07700900123 (TON 2, NPI 1)"),
         "{}{}",

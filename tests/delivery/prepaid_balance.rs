@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-use crate::harness::{self, Cluster, Peer, Smsc, submit, until};
+use crate::harness::{self, Admin, Cluster, Peer, Smsc, submit, until};
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
@@ -254,7 +254,6 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn the_admin_api_adds_once_and_never_below_zero() {
     let smsc = Smsc::new()
         .account_with("test", "test", "prepaid = true")
@@ -296,30 +295,7 @@ fn the_admin_api_adds_once_and_never_below_zero() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_RSUBMITFAIL);
 
-    for (path, order, expected) in [
-        ("/v1/accounts/test/balance", json!({ "add": 0 }), 400),
-        ("/v1/accounts/test/balance", json!({ "add": "5" }), 400),
-        (
-            "/v1/accounts/test/balance",
-            json!({ "add": 5, "ref": "x" }),
-            400,
-        ),
-        (
-            "/v1/accounts/test/balance",
-            json!({ "add": 5, "reference": "" }),
-            400,
-        ),
-        ("/v1/accounts/nobody/balance", json!({ "add": 5 }), 404),
-    ] {
-        let (code, problem) = admin.call("POST", path, Some(&order));
-        assert_eq!(code, expected, "{order} {problem}");
-        assert!(
-            problem["type"]
-                .as_str()
-                .unwrap()
-                .starts_with("urn:smsc:problem:")
-        );
-    }
+    wrong_top_ups_are_refused(&admin);
     assert_eq!(admin.text("/v1/accounts/nobody/balance").unwrap().0, 404);
     let operate = admin.with_role("operate", "clerk");
     let order = json!({ "add": 5 });
@@ -364,26 +340,48 @@ fn the_admin_api_adds_once_and_never_below_zero() {
     let noted = audit["entries"].as_array().unwrap().iter();
     let refused = noted.filter(|entry| entry["token"] == "clerk" && entry["status"] == 403);
     assert_eq!(refused.count(), 1, "{audit}");
+    commands_add_and_show(&smsc);
+}
 
-    let added = smsc.run(&[
-        "balance",
-        "add",
-        "test",
-        "25",
-        "--reference",
-        "x",
-        "--config",
-        "smsc.toml",
-    ]);
+fn wrong_top_ups_are_refused(admin: &Admin) {
+    for (path, order, expected) in [
+        ("/v1/accounts/test/balance", json!({ "add": 0 }), 400),
+        ("/v1/accounts/test/balance", json!({ "add": "5" }), 400),
+        (
+            "/v1/accounts/test/balance",
+            json!({ "add": 5, "ref": "x" }),
+            400,
+        ),
+        (
+            "/v1/accounts/test/balance",
+            json!({ "add": 5, "reference": "" }),
+            400,
+        ),
+        ("/v1/accounts/nobody/balance", json!({ "add": 5 }), 404),
+    ] {
+        let (code, problem) = admin.call("POST", path, Some(&order));
+        assert_eq!(code, expected, "{order} {problem}");
+        assert!(
+            problem["type"]
+                .as_str()
+                .unwrap()
+                .starts_with("urn:smsc:problem:")
+        );
+    }
+}
+
+/// Ten credits are there before.
+fn commands_add_and_show(smsc: &Smsc) {
+    let added = smsc.command(&["balance", "add", "test", "25", "--reference", "x"]);
     assert!(
         added.stdout.contains("test: 35 credits left"),
         "{}{}",
         added.stdout,
         added.stderr
     );
-    let shown = smsc.run(&["balance", "show", "test", "--config", "smsc.toml"]);
+    let shown = smsc.command(&["balance", "show", "test"]);
     assert_eq!(shown.stdout, added.stdout);
-    let listed = smsc.run(&["balance", "top-ups", "test", "--config", "smsc.toml"]);
+    let listed = smsc.command(&["balance", "top-ups", "test"]);
     assert!(
         listed.stdout.contains("invoice 7"),
         "{}{}",

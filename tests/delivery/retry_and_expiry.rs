@@ -23,11 +23,7 @@ fn retry(keys: &str) -> impl FnOnce(SmscBuilder) -> SmscBuilder {
 /// An operator that is down, and nobody else to go to.
 fn operator_down() -> (Simulator, Smsc, Peer) {
     let operator = Simulator::new();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let esme = Peer::bind(smsc.smpp(), "test", "test");
     (operator, smsc, esme)
 }

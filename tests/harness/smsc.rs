@@ -99,6 +99,13 @@ impl SmscBuilder {
         self
     }
 
+    /// The account `test`, and the operator `up`, to which everything goes.
+    pub fn relaying_to(self, operator: SocketAddr) -> Self {
+        self.account("test", "test")
+            .operator("up", operator)
+            .route("", "up")
+    }
+
     /// Where destinations with this prefix go: an operator, an account, `test:delivered`.
     pub fn route(mut self, prefix: &str, to: &str) -> Self {
         write!(
@@ -396,6 +403,11 @@ impl Smsc {
         run(Command::new(super::binary())
             .args(arguments)
             .current_dir(self.folder.path()))
+    }
+
+    /// The same for one that reads the configuration of this SMSC.
+    pub fn command(&self, arguments: &[&str]) -> Finished {
+        self.run(&[arguments, &["--config", "smsc.toml"]].concat())
     }
 
     /// `smsc fsck`, which must find nothing wrong.

@@ -124,11 +124,7 @@ fn user_data_headers_and_binary_text() {
 #[test]
 fn the_same_after_it_has_waited_in_the_store() {
     let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let mut smsc = Smsc::new().relaying_to(operator.address()).start();
     // Nobody answers the bind: it waits.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(everything());

@@ -25,11 +25,7 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
         .flags("--receipts mixed --fail-percent 20")
         .start();
     let towards_operator = Proxy::to(simulator.address());
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", towards_operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(towards_operator.address()).start();
     let towards_smsc = Proxy::to(smsc.smpp());
 
     one_of_everything(towards_smsc.address());

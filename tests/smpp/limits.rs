@@ -133,11 +133,7 @@ fn an_operator_is_never_sent_more_than_its_rate() {
 #[test]
 fn an_operator_that_throttles_gets_everything_in_the_end() {
     let operator = Simulator::new().flags("--rate 100").start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     submit_many(&mut esme, 400);
     operator.wait_for(400);
@@ -208,9 +204,7 @@ fn unfinished_messages_of_an_account_are_limited() {
 fn a_queue_is_limited() {
     let operator = FakeOperator::listen();
     let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
+        .relaying_to(operator.address())
         .route("33", "test:delivered")
         .toml("[queue]\nmax_waiting = 10")
         .start();

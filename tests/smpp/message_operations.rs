@@ -372,11 +372,7 @@ fn another_node_owns_the_message() {
         .roles(0, &["smpp", "http"])
         .roles(1, &["delivery", "http", "janitor"])
         .roles(2, &["smpp", "http"])
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator("up", address)
-                .route("", "up")
-        })
+        .each(move |smsc| smsc.relaying_to(address))
         .start();
     let mut link = operator.accept_bind();
     cluster.nodes[1].wait_for_binds("up", 1);

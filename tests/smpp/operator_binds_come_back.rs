@@ -246,11 +246,7 @@ fn an_operator_that_does_not_answer_enquire_link_is_left() {
 #[test]
 fn rebind_suspend_and_resume_an_operator() {
     let up = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     let before = wait_for_state(&smsc, "up", "up");
     command(&smsc, "/v1/operators/up/rebind");
     until("another bind", || {
@@ -272,11 +268,7 @@ fn rebind_suspend_and_resume_an_operator() {
 #[test]
 fn suspend_and_resume_a_queue() {
     let up = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     smsc.wait_for_binds("up", 1);
     command(&smsc, "/v1/queues/operator:up/suspend");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -347,11 +339,7 @@ fn applying_a_file_changes_what_changed_and_nothing_else() {
 #[test]
 fn a_broken_file_changes_nothing() {
     let up = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     let before = wait_for_state(&smsc, "up", "up");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let good = smsc.config();
@@ -472,11 +460,7 @@ fn an_operator_may_unbind() {
 #[test]
 fn without_bind_transceiver_a_pair_is_used() {
     let up = Simulator::new().flags("--no-transceiver").start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     let types = until("a pair of binds", || {
         let state = operator(&smsc, "up");
         let binds = state["binds"].as_array()?;

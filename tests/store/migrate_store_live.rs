@@ -45,7 +45,7 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     let config = smsc.config().replace(NOWHERE, &late.address().to_string());
     smsc.set_config(&format!("{config}[postgres]\nurl = {:?}\n", database.url()));
     for subcommand in ["migrate", "migrate-store"] {
-        let finished = smsc.run(&[subcommand, "--config", "smsc.toml"]);
+        let finished = smsc.command(&[subcommand]);
         assert!(finished.success, "{}", finished.stderr);
     }
     smsc.start_again();

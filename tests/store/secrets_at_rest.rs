@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{FakeOperator, Peer, Smsc, SmscBuilder, binary, database, rows, run, submit};
+use crate::harness::{
+    FakeOperator, Finished, Peer, Smsc, SmscBuilder, binary, database, rows, run, submit,
+};
 use smsc::smpp::Body;
 
 const OLD: &str = "0f0e0d0c0b0a09080706050403020100f0e0d0c0b0a090807060504030201000";
@@ -105,8 +107,33 @@ fn bound_with(operator: &FakeOperator, password: &str) {
     }
 }
 
+fn reseal(smsc: &Smsc) -> Finished {
+    smsc.command(&["config", "reseal"])
+}
+
+fn reseals(smsc: &Smsc) {
+    let done = reseal(smsc);
+    assert!(
+        done.success && done.stdout.contains("sealed anew"),
+        "{}{}",
+        done.stdout,
+        done.stderr
+    );
+}
+
+/// It says what is missing.
+fn does_not_start_without_its_key(smsc: &Smsc) {
+    fs::write(smsc.file("keys"), format!("{OLD}\n")).unwrap();
+    let refused = smsc.run(&["serve", "--config", "smsc.toml"]);
+    assert!(
+        !refused.success && refused.stderr.contains("secrets.key_file"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains(OLD));
+}
+
 /// From passwords in clear by a key to another key; `is_in_store` looks for octets where they are kept.
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn passwords_are_sealed(
     store: impl FnOnce(SmscBuilder) -> SmscBuilder,
     is_in_store: impl Fn(&Smsc, &str) -> bool,
@@ -138,7 +165,6 @@ fn passwords_are_sealed(
         "{}",
         smsc.log()
     );
-    let reseal = |smsc: &Smsc| smsc.run(&["config", "reseal", "--config", "smsc.toml"]);
     let refused = reseal(&smsc);
     assert!(
         !refused.success && refused.stderr.contains("secrets.key_file"),
@@ -163,13 +189,7 @@ fn passwords_are_sealed(
     };
     restart(&mut smsc);
     assert!(smsc.log().contains("smsc config reseal"), "{}", smsc.log());
-    let done = reseal(&smsc);
-    assert!(
-        done.success && done.stdout.contains("sealed anew"),
-        "{}{}",
-        done.stdout,
-        done.stderr
-    );
+    reseals(&smsc);
     let again = reseal(&smsc);
     assert!(
         again.stdout.contains("every password is sealed"),
@@ -211,27 +231,13 @@ fn passwords_are_sealed(
     // Another key: first beside the old one, then alone.
     fs::write(smsc.file("keys"), format!("{NEW}\n{OLD}\n")).unwrap();
     restart(&mut smsc);
-    let done = reseal(&smsc);
-    assert!(
-        done.success && done.stdout.contains("sealed anew"),
-        "{}{}",
-        done.stdout,
-        done.stderr
-    );
+    reseals(&smsc);
     fs::write(smsc.file("keys"), format!("{NEW}\n")).unwrap();
     restart(&mut smsc);
     are_sealed(&smsc);
     smsc.terminate();
 
-    // Without the key it does not start, and says what is missing.
-    fs::write(smsc.file("keys"), format!("{OLD}\n")).unwrap();
-    let refused = smsc.run(&["serve", "--config", "smsc.toml"]);
-    assert!(
-        !refused.success && refused.stderr.contains("secrets.key_file"),
-        "{}",
-        refused.stderr
-    );
-    assert!(!refused.stderr.contains(OLD));
+    does_not_start_without_its_key(&smsc);
 }
 
 #[test]

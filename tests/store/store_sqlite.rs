@@ -33,6 +33,17 @@ fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(options(folder)).expect("opens")
 }
 
+/// How often a failed fsync has ended the store, and the hook that counts it.
+fn counting_ends() -> (Arc<AtomicUsize>, Box<dyn Fn(&str) + Send + Sync>) {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let theirs = Arc::clone(&ended);
+    let fatal = move |reason: &str| {
+        assert!(reason.contains(&SQLITE_IOERR_FSYNC.to_string()), "{reason}");
+        theirs.fetch_add(1, Ordering::SeqCst);
+    };
+    (ended, Box::new(fatal))
+}
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }

@@ -288,11 +288,6 @@ impl QueuePort {
             .collect()
     }
 
-    /// Whether a message put here now would be sent soon.
-    pub fn available(&self) -> bool {
-        !self.suspended.load(Ordering::Relaxed) && self.is_bound()
-    }
-
     /// Whether there is somebody on this node to send to.
     pub fn is_bound(&self) -> bool {
         matches!(self.kind, QueueKind::Test | QueueKind::Internal)

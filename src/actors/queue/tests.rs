@@ -435,7 +435,7 @@ async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
         .await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(lock(&fixture.got).len(), 2);
-    assert!(!fixture.port.available());
+    assert!(!fixture.port.is_bound());
     let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (2, 0));
 }

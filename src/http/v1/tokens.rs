@@ -5,8 +5,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body};
-use crate::api::{NewToken, RoleName, Tokens, Word};
+use crate::api::{NewToken, RoleName, Tokens};
 use crate::clock;
+use crate::domain::access::Role;
 use crate::domain::moment;
 use crate::http::State;
 use crate::http::audit;
@@ -89,14 +90,11 @@ fn checked(order: TokenOrder, by: String) -> Result<AddToken, Problem> {
             ),
         ));
     }
-    if RoleName::of(&order.role).is_none() {
+    if Role::from_name(&order.role).is_none() {
+        let roles = Role::ALL.map(Role::as_str).join(", ");
         return Err(Problem::bad_value(
             "role",
-            format!(
-                "role must be one of {}, not {:?}",
-                RoleName::list(),
-                order.role
-            ),
+            format!("role must be one of {roles}, not {:?}", order.role),
         ));
     }
     let expires_at = match &order.expires_at {

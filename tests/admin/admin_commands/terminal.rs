@@ -24,7 +24,7 @@ fn what_cannot_be_taken_back_needs_yes_without_a_terminal() {
         ),
         (&["replay", "--account", "test"], "nothing was sent"),
     ] {
-        let refused = smsc.run(&[command, &["--config", "smsc.toml"]].concat());
+        let refused = smsc.command(command);
         assert!(!refused.success, "{command:?}: {}", refused.stdout);
         for word in [not_done, "--yes"] {
             assert!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus};
 
-use crate::harness::{Peer, Simulator, Smsc, submit, until};
+use crate::harness::{Admin, Peer, Simulator, Smsc, submit, until};
 
 /// An account, an operator that is down, and two routes.
 fn quiet() -> Smsc {
@@ -15,8 +15,41 @@ fn quiet() -> Smsc {
         .start()
 }
 
+/// Their names.
+fn routes(admin: &Admin) -> Vec<String> {
+    let answer = admin.get("/v1/routes");
+    let routes = answer["routes"].as_array().unwrap().iter();
+    routes
+        .map(|one| one["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// All of it is there, also in a backup; the file is not asked again.
+fn changes_outlive_a_restart(smsc: &mut Smsc, all: &[&str]) {
+    let admin = smsc.admin();
+    let version = admin.get("/v1/config")["version"].clone();
+    assert!(smsc.terminate().success());
+    smsc.fsck();
+    smsc.start_again();
+    let admin = smsc.admin();
+    assert_eq!(admin.get("/v1/config")["version"], version);
+    assert_eq!(routes(&admin), all);
+    assert!(
+        smsc.log()
+            .contains("the file differs from the configuration in the store")
+    );
+    let backup = smsc.file("copy.db");
+    let data = smsc.data_dir();
+    let (copy, data) = (backup.to_str().unwrap(), data.to_str().unwrap());
+    assert!(smsc.run(&["backup", "--data-dir", data, copy]).success);
+    let checked = smsc.run(&["fsck", copy]);
+    assert!(
+        checked.success && checked.stdout.contains("configuration 7"),
+        "{checked:?}"
+    );
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn resources_are_read_put_and_deleted_under_conditions() {
     let mut smsc = quiet();
     let admin = smsc.admin();
@@ -83,14 +116,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
     assert_eq!(ask("POST", "/v1/accounts/test", &[], None).status, 405);
 
     // Routes have names, or are called by their conditions.
-    let names = |answer: Value| -> Vec<String> {
-        let routes = answer["routes"].as_array().unwrap().clone();
-        routes
-            .iter()
-            .map(|one| one["name"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    assert_eq!(names(admin.get("/v1/routes")), ["44", "default"]);
+    assert_eq!(routes(&admin), ["44", "default"]);
     admin.put(
         "/v1/routes/uk-vip",
         &json!({"prefix": "447", "account": "test", "to": ["up"]}),
@@ -102,7 +128,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
         }),
     );
     let all = ["33:from=ACME", "44", "default", "uk-vip"];
-    assert_eq!(names(admin.get("/v1/routes")), all);
+    assert_eq!(routes(&admin), all);
     assert_eq!(admin.get("/v1/routes/uk-vip")["settings"]["name"], "uk-vip");
 
     // A rate is a resource of its own.
@@ -113,27 +139,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
     );
     assert_eq!(admin.get("/v1/operators/up")["settings"]["rate"], 12.5);
 
-    // All of it is there after a restart; the file is not asked again.
-    let version = admin.get("/v1/config")["version"].clone();
-    assert!(smsc.terminate().success());
-    smsc.fsck();
-    smsc.start_again();
-    let admin = smsc.admin();
-    assert_eq!(admin.get("/v1/config")["version"], version);
-    assert_eq!(names(admin.get("/v1/routes")), all);
-    assert!(
-        smsc.log()
-            .contains("the file differs from the configuration in the store")
-    );
-    let backup = smsc.file("copy.db");
-    let data = smsc.data_dir();
-    let (copy, data) = (backup.to_str().unwrap(), data.to_str().unwrap());
-    assert!(smsc.run(&["backup", "--data-dir", data, copy]).success);
-    let checked = smsc.run(&["fsck", copy]);
-    assert!(
-        checked.success && checked.stdout.contains("configuration 7"),
-        "{checked:?}"
-    );
+    changes_outlive_a_restart(&mut smsc, &all);
 }
 
 #[test]
@@ -318,8 +324,7 @@ fn a_file_is_compared_and_applied_when_somebody_says_so() {
     assert_eq!(admin.get("/v1/config")["version"], 2);
     assert_eq!(admin.get("/v1/config/diff")["changes"], json!([]));
     let run = |arguments: &[&str]| {
-        let all = [arguments, &["--config", "smsc.toml"]].concat();
-        let done = smsc.run(&all);
+        let done = smsc.command(arguments);
         assert!(done.success, "{done:?}");
         done.stdout
     };

@@ -21,11 +21,7 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn rusmppc_submits_and_is_told_how_it_ended() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
 
     let (client, events) = ConnectionBuilder::new()
         // Often, so that our answer to it is seen too: none in time is an error event.

@@ -12,11 +12,7 @@ const DELIVERED: u64 = 2;
 #[test]
 fn smpplib_submits_and_is_told_how_it_ended() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
 
     let (host, port) = (smsc.smpp().ip().to_string(), smsc.smpp().port().to_string());
     let seen = Client::run(python_script(

@@ -154,7 +154,7 @@ fn write_database(smsc: &Smsc, folder: &Path) {
     );
     smsc.set_config(&format!("{}{url}", smsc.config()));
     for subcommand in ["migrate", "migrate-store"] {
-        let moved = smsc.run(&[subcommand, "--config", "smsc.toml"]);
+        let moved = smsc.command(&[subcommand]);
         assert!(moved.success, "{}", moved.stderr);
     }
     let embedded = SqliteStore::open(SqliteOptions::new(smsc.data_dir())).unwrap();

@@ -132,13 +132,9 @@ fn a_store_that_is_closed_on_a_full_disk_refuses_what_waits() {
 #[test]
 fn a_failed_fsync_ends_everything() {
     let folder = folder();
-    let ended = Arc::new(AtomicUsize::new(0));
-    let theirs = Arc::clone(&ended);
+    let (ended, fatal) = counting_ends();
     let hooks = Hooks {
-        fatal: Box::new(move |reason| {
-            assert!(reason.contains("1034"), "{reason}");
-            theirs.fetch_add(1, Ordering::SeqCst);
-        }),
+        fatal,
         before_commit: Some(Box::new(|| Some(SQLITE_IOERR_FSYNC))),
         ..Hooks::default()
     };

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use smsc::store::sqlite::{Hooks, MAIN_FILE, SqliteOptions, SqliteStore};
 use smsc::store::{Store, StoreError};
 
-use super::{SQLITE_FULL, SQLITE_IOERR_FSYNC, accept, active, folder, id, options};
+use super::{SQLITE_FULL, SQLITE_IOERR_FSYNC, accept, active, counting_ends, folder, id, options};
 
 /// The log is brought in at so many pages.
 const PAGES: u32 = 50;
@@ -54,6 +54,17 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Writes a hundred messages each time it is called, from this number on.
+fn commits(store: &SqliteStore, mut next: u64) -> impl FnMut() {
+    move || {
+        store
+            .write(accept((next..next + 100).map(id)))
+            .wait()
+            .unwrap();
+        next += 100;
+    }
+}
+
 fn log_size(folder: &std::path::Path) -> u64 {
     let log = folder.join(format!("{MAIN_FILE}-wal"));
     std::fs::metadata(log).map_or(0, |file| file.len())
@@ -70,14 +81,7 @@ fn no_commit_waits_until_the_log_is_in_the_database() {
     };
     let store = SqliteStore::open_with(short_log(folder.path()), hooks).unwrap();
     door.set(true);
-    let mut next = 1;
-    let mut commit = || {
-        store
-            .write(accept((next..next + 100).map(id)))
-            .wait()
-            .unwrap();
-        next += 100;
-    };
+    let mut commit = commits(&store, 1);
     // Longer than its pages many times over, but not so long that the writer has to help.
     until("the log to be brought in", || {
         commit();
@@ -122,14 +126,7 @@ fn a_reader_that_keeps_the_log_keeps_no_commit() {
     store.write(accept([id(1)])).wait().unwrap();
     let reader = Connection::open(folder.path().join(MAIN_FILE)).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM msg").unwrap();
-    let mut next = 2;
-    let mut commit = || {
-        store
-            .write(accept((next..next + 100).map(id)))
-            .wait()
-            .unwrap();
-        next += 100;
-    };
+    let mut commit = commits(&store, 2);
     until("the log to be long", || {
         commit();
         log_size(folder.path()) > u64::from(PAGES) * PAGE * 40
@@ -151,13 +148,9 @@ fn a_reader_that_keeps_the_log_keeps_no_commit() {
 #[test]
 fn a_failed_fsync_of_the_database_ends_everything() {
     let folder = folder();
-    let ended = Arc::new(AtomicUsize::new(0));
-    let theirs = Arc::clone(&ended);
+    let (ended, fatal) = counting_ends();
     let hooks = Hooks {
-        fatal: Box::new(move |reason| {
-            assert!(reason.contains("1034"), "{reason}");
-            theirs.fetch_add(1, Ordering::SeqCst);
-        }),
+        fatal,
         before_checkpoint: Some(Box::new(|| Some(SQLITE_IOERR_FSYNC))),
         ..Hooks::default()
     };
@@ -198,14 +191,7 @@ fn a_full_disk_leaves_it_in_the_log_until_there_is_room() {
     };
     let store = SqliteStore::open_with(short_log(folder.path()), hooks).unwrap();
     let main = folder.path().join(MAIN_FILE);
-    let mut next = 1;
-    let mut commit = || {
-        store
-            .write(accept((next..next + 100).map(id)))
-            .wait()
-            .unwrap();
-        next += 100;
-    };
+    let mut commit = commits(&store, 1);
     until("it to be tried", || {
         commit();
         tried.load(Ordering::SeqCst) > 0

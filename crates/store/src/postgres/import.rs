@@ -24,9 +24,9 @@ use super::schema::{self, DAY_MS};
 use super::settings;
 use super::statements::STEPS;
 use super::{PgOptions, runtime};
-use crate::StoreError;
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
+use crate::{StoreError, signed};
 use smsc_domain::id::millis;
 use smsc_host::clock;
 
@@ -131,8 +131,7 @@ impl Import {
             client,
             statements,
             operators: correlations.then(AHashMap::new),
-            correlation_ttl_ms: i64::try_from(options.correlation_ttl.as_millis())
-                .unwrap_or(i64::MAX),
+            correlation_ttl_ms: signed(options.correlation_ttl.as_millis()),
             days: AHashSet::new(),
         })
     }

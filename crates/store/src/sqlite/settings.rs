@@ -9,7 +9,7 @@ use super::{SqliteStore, writer};
 use crate::settings::{
     Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
 };
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
 
 /// A version as it is in its row: number, time, who, what, changes as JSON.
@@ -66,7 +66,7 @@ impl SettingsStore for SqliteStore {
         limit: usize,
     ) -> Reply<Vec<SettingsVersion>> {
         self.admin.ask(move |connection| {
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let limit = signed(limit);
             let kept = versions(connection, after, below, limit).map_err(sql_failed)?;
             kept.into_iter()
                 .map(|(version, at, who, what, changes)| {
@@ -125,7 +125,7 @@ pub(super) fn versions(
     below: u64,
     limit: i64,
 ) -> rusqlite::Result<Vec<Kept>> {
-    let below = i64::try_from(below).unwrap_or(i64::MAX);
+    let below = signed(below);
     connection
         .prepare_cached(
             "SELECT version, at, who, what, changes FROM config_versions
