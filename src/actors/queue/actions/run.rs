@@ -1,7 +1,7 @@
-//! Work that takes time: it runs beside the actor, and its result continues inside.
+//! Work that takes time: it runs beside the actor, and its result continues inside the actor.
 //!
-//! Called by the other actions. Keeps true that a result about lists that were thrown away meanwhile is
-//! dropped, and that partitions that leave, and a reading of the store, wait for what is being written.
+//! Called by the other actions. Invariants: a result for lists that were discarded meanwhile is
+//! dropped, and both leaving partitions and a reading of the store wait for pending writes.
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
@@ -12,7 +12,7 @@ use crate::pb::Final;
 use crate::store::WriteBatch;
 
 impl Queue {
-    /// Writes results; partitions that leave wait for it.
+    /// Writes results; leaving partitions wait for it.
     pub(super) fn finish(
         &mut self,
         batch: WriteBatch,
@@ -28,8 +28,8 @@ impl Queue {
         self.write(ctx, work, |_, (), _| {});
     }
 
-    /// Like [`Queue::run`], for work that ends in a write: partitions that leave wait for it, and a reading
-    /// of the store.
+    /// Like [`Queue::run`], for work that ends in a write: leaving partitions and a reading of the store
+    /// wait for it.
     pub(super) fn write<F, T>(
         &mut self,
         ctx: &mut Context<Self>,
@@ -47,7 +47,8 @@ impl Queue {
         });
     }
 
-    /// Like [`Queue::write`], for work about the lists: without them its result is dropped.
+    /// Like [`Queue::write`], for work about the lists: if they are discarded meanwhile, its result is
+    /// dropped.
     pub(super) fn write_on_lists<F, T>(
         &mut self,
         ctx: &mut Context<Self>,
@@ -61,7 +62,8 @@ impl Queue {
         self.write(ctx, work, then);
     }
 
-    /// Like [`Queue::run`], for work about the lists: without them its result is dropped.
+    /// Like [`Queue::run`], for work about the lists: if they are discarded meanwhile, its result is
+    /// dropped.
     pub(super) fn run_on_lists<F, T>(
         &self,
         ctx: &mut Context<Self>,
@@ -74,7 +76,7 @@ impl Queue {
         self.run(ctx, work, self.on_lists(then));
     }
 
-    /// Does nothing when the lists are no longer those of now.
+    /// Does nothing if the lists were discarded since the work began.
     fn on_lists<T>(
         &self,
         then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
