@@ -243,7 +243,7 @@ impl Cluster {
                     cluster.rejoin(ctx);
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "the lease was not renewed"),
-                Err(_) => tracing::warn!("the lease was not renewed: the database is silent"),
+                Err(_) => tracing::warn!("the lease was not renewed: the database does not answer"),
             }
         }));
     }
@@ -290,12 +290,12 @@ impl Cluster {
                     tracing::error!(
                         was = cluster.me.node,
                         got = me.node,
-                        "this node's number was given away: ending the process"
+                        "another node has this node's number: ending the process"
                     );
                     std::process::exit(EXIT_NUMBER);
                 }
-                Ok(Err(error)) => tracing::warn!(%error, "could not join again"),
-                Err(error) => tracing::warn!(%error, "could not join again"),
+                Ok(Err(error)) => tracing::warn!(%error, "the cluster could not be joined again"),
+                Err(error) => tracing::warn!(%error, "the cluster could not be joined again"),
             }
         }));
     }

@@ -71,7 +71,7 @@ impl Cluster {
             match heard {
                 Ok(sums) => cluster.node.unfinished.heard(&sums),
                 Err(error) => {
-                    tracing::warn!(%error, "unfinished messages are not exchanged now");
+                    tracing::warn!(%error, "unfinished messages could not be exchanged with other nodes");
                     cluster.node.unfinished.put_back(&changes);
                 }
             }

@@ -55,7 +55,7 @@ impl Cluster {
                     match released {
                         Ok(()) => cluster.tell_others(),
                         // The database still shows it as ours: the next heartbeat takes it up again.
-                        Err(error) => tracing::warn!(%error, "could not be given back"),
+                        Err(error) => tracing::warn!(%error, "partitions and bind slots could not be given back"),
                     }
                     cluster.next_beat = Instant::now();
                 }),
@@ -98,7 +98,7 @@ async fn release(
         .collect();
     let told = tokio::time::timeout(DRAIN, futures_util::future::join_all(queues)).await;
     if free.is_err() || told.is_err() {
-        tracing::warn!("given back although something is still unanswered");
+        tracing::warn!("given back with unanswered messages");
     }
     settled(node, store).await?;
     // They were lost and regained meanwhile, so this release is obsolete.

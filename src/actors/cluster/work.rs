@@ -104,7 +104,9 @@ impl Cluster {
                     cluster.work(ctx);
                 }
                 // The next heartbeat shows the remaining work again.
-                Err(error) => tracing::warn!(%error, "work of the cluster is put off"),
+                Err(error) => {
+                    tracing::warn!(%error, "claims and takeovers failed and are tried again")
+                }
             }
         }));
     }

@@ -342,7 +342,7 @@ impl Configuration {
             // The others are notified first: they need not wait until this node has rebuilt its plan.
             let told = What::Settings(SettingsChanged { version });
             if let Err(refusal) = remote_command::to_others(&self.node, told).await {
-                tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
+                tracing::warn!(reason = %refusal.detail, "other nodes could not be notified; they find the new version by themselves");
             }
             if let Err(error) = self.follow(false).await {
                 changed.warnings.push(Problem {

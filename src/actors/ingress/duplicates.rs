@@ -300,7 +300,9 @@ pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreE
         }
     }
     if left == 0 {
-        tracing::warn!("smpp.duplicate_entries is too small for what was submitted lately");
+        tracing::warn!(
+            "smpp.duplicate_entries is too small for the submissions within the duplicate window"
+        );
     }
     let most = plan.config.smpp.duplicate_entries;
     let now = duplicates.now();

@@ -131,7 +131,7 @@ impl Guard {
         if !config.adaptive {
             self.backoff.forget();
         } else if self.backoff.tick(now, load.granted, config.rate) {
-            tracing::info!(queue = %port.name, "the operator is sent to at full speed again");
+            tracing::info!(queue = %port.name, "the operator is sent messages at full speed again");
         }
         let window = f64::from(config.window) * bound;
         let capacity = self.pace().or(config.rate).unwrap_or(window);
@@ -185,10 +185,10 @@ impl Guard {
         match stand {
             Stand::Open => {
                 self.opened += 1;
-                tracing::warn!(%queue, "the breaker opens: the operator fails and is left alone for a while");
+                tracing::warn!(%queue, "the breaker opens: the operator fails and gets no messages for a while");
             }
             Stand::HalfOpen => {
-                tracing::info!(%queue, "the breaker is half open: a few messages try")
+                tracing::info!(%queue, "the breaker is half open: a few messages probe the operator")
             }
             Stand::Closed => tracing::info!(%queue, "the breaker closes: the operator works"),
         }
@@ -296,7 +296,7 @@ impl Guard {
         let backoff = &mut self.backoff;
         if backoff.refused(now, sent, operator.config.rate, refusal) && is_first {
             let rate = backoff.rate().unwrap_or_default();
-            tracing::warn!(queue = %port.name, rate, "the operator throttles: it is sent to slower");
+            tracing::warn!(queue = %port.name, rate, "the operator throttles: the pace is reduced");
         }
         true
     }

@@ -460,7 +460,7 @@ impl Actor for Correlation {
             match forms {
                 Ok(forms) => correlation.remember_forms(forms),
                 Err(error) => {
-                    tracing::warn!(%error, "the forms of operators' message ids are learned anew");
+                    tracing::warn!(%error, "the forms of operators' message ids could not be read and are learned again");
                 }
             }
             correlation.parked_due = true;

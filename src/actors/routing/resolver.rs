@@ -155,7 +155,7 @@ impl Resolver {
                 _ => String::new(),
             };
             if !error.is_empty() && error != resolver.warned {
-                tracing::error!(%error, "resolver.table cannot be used; the one before stays in force");
+                tracing::error!(%error, "resolver.table cannot be used; the earlier table stays in force");
             }
             resolver.warned = error;
         }));
@@ -327,7 +327,7 @@ impl Resolver {
                     resolver.count("failed", 1);
                     tracing::debug!(%error, number = %address::mask(&number), "a number was not looked up");
                     if resolver.breaker.failed(Instant::now()) {
-                        tracing::warn!(%error, "the look-up service is left alone for a while");
+                        tracing::warn!(%error, "the look-up service fails and gets no requests for a while");
                     }
                     resolver.not_answered(number, ctx);
                 }

@@ -52,7 +52,7 @@ impl BlockReclaimer {
         let (node, balance) = (Arc::clone(&self.node), Arc::clone(&self.balance));
         let work = async move {
             if let Err(error) = look(&node, &balance, forget).await {
-                tracing::warn!(%error, "balances are not looked at now");
+                tracing::warn!(%error, "balances could not be read");
             }
         };
         ctx.spawn(

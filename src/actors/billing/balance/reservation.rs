@@ -98,7 +98,7 @@ impl Reservation {
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "the database is silent".to_owned(),
             };
-            tracing::warn!(sender = %node.name_of(sender), error = failure, "a purse cannot be asked");
+            tracing::warn!(sender = %node.name_of(sender), error = failure, "a balance or quota cannot be read");
             reservation.unknown = true;
         }
         reservation

@@ -112,7 +112,7 @@ async fn queue_of(node: &NodeContext, state: &ConfigState, queue: u32) -> Option
         let plan = node.full_plan();
         tracing::error!(
             queue = plan.name_of(queue),
-            "messages wait in a queue that is not there"
+            "messages wait in a queue that does not exist"
         );
         state.make_queues(&plan, Some(queue)).await.ok()?;
     }

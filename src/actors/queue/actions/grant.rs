@@ -210,7 +210,7 @@ impl Queue {
         self.run_on_lists(ctx, ticket, move |queue, written, ctx| match written {
             Ok(_) => queue.dispatch(session, batch, ctx),
             Err(error) => {
-                tracing::error!(queue = %queue.port.name, %error, "attempts not noted, so not made");
+                tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");
                 let settled = SettleBatch {
                     session,
                     failed: not_sent(batch.deliveries.iter().map(|delivery| delivery.id)),

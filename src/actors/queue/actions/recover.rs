@@ -107,7 +107,7 @@ impl Queue {
                 queue.finish_recovery(ctx);
             }
             Err(error) if queue.node.cluster.is_some() => {
-                tracing::warn!(queue = %queue.port.name, %error, "the queue is read again in a moment");
+                tracing::warn!(queue = %queue.port.name, %error, "the queue could not be read and is read again");
                 let generation = queue.under_way.generation();
                 ctx.run_later(READ_AGAIN, move |queue, ctx| {
                     if queue.under_way.generation() == generation {

@@ -97,7 +97,7 @@ impl Correlation {
             .keep_message_id_form(operator, form.number());
         actix::spawn(async move {
             if let Err(error) = kept.await {
-                tracing::warn!(%error, "the form of an operator's message ids is not kept");
+                tracing::warn!(%error, "the form of an operator's message ids could not be stored");
             }
         });
     }
