@@ -1,9 +1,9 @@
 //! Third-party peers and readers, installed by `scripts/test --setup`.
 //!
 //! They are below `SMSC_TEST_TOOLS` (default `target/test-tools`): `venv/` with Python packages, `npm/`
-//! with Node packages, `debian/` with unpacked Debian packages. A tool on the PATH is preferred, and
-//! PostgreSQL's programs in /usr/lib/postgresql are used, too. A missing tool fails the test with a
-//! text that says how to install it; nothing is skipped.
+//! with Node packages, `debian/` with unpacked Debian packages. Debian's programs are also looked up on
+//! the PATH, and those of PostgreSQL in /usr/lib/postgresql. A missing tool fails the test with a text
+//! that says how to install it; nothing is skipped.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
