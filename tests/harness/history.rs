@@ -1,4 +1,4 @@
-//! Compares the histories after a fault: what the sender was told, what the operator accepted, and what
+//! Compares the histories after a fault: what the sender received, what the operator accepted, and what
 //! the store holds.
 
 // Each test program uses a part of this file.

@@ -20,7 +20,7 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE: usize = 20_000;
 /// Entries of the audit log deleted per step.
 const FORGET: usize = 1_000;
-/// Texts erased per step, likewise.
+/// Texts erased per step.
 const ERASE: usize = 10_000;
 
 pub struct Janitor {

@@ -56,8 +56,8 @@ impl Supervisor {
         }
     }
 
-    /// Starts what is missing and notifies what has changed. Before the first call returns, every queue
-    /// with waiting messages exists.
+    /// Starts missing queues and binds, and notifies those that have changed. Before the first call
+    /// returns, every queue with waiting messages exists.
     pub fn apply(&mut self) {
         let plan = self.node.full_plan();
         self.make_queues(&plan);

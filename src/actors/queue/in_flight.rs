@@ -81,7 +81,7 @@ impl InFlight {
         self.held.insert(item.id, held);
     }
 
-    /// The item is settled, whoever says so.
+    /// Removes a settled item, whichever session holds it.
     pub(super) fn settle(&mut self, id: u64) -> Option<HeldItem> {
         self.held.remove(&id)
     }

@@ -124,7 +124,7 @@ impl Recovery {
         }
     }
 
-    /// A session reports what it holds; returns whether a reading wants to know.
+    /// A session reports what it holds; returns whether a reading waits for reports.
     pub(super) fn reported(&mut self, session: u64, ids: &[u64]) -> bool {
         let Some(reading) = self.reading() else {
             return false;

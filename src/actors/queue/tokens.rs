@@ -80,7 +80,7 @@ impl Tokens {
         }
     }
 
-    /// Grants nothing for a while: the operator asked for it, or the store cannot be read.
+    /// Grants nothing for a while: the operator throttles, or the store cannot be read.
     pub(super) fn hold_for(&mut self, pause: Duration) {
         self.hold_until = Some(Instant::now() + pause);
     }
