@@ -1,5 +1,5 @@
-//! What failed is listed with its attempts and sent again; a receipt that matches nothing is listed,
-//! matched by hand and dropped. On one node, and where another one has the queue.
+//! Failed messages are listed with their attempts and replayed; receipts that match nothing are listed,
+//! matched by hand and dropped. On one node, and where another node has the queue.
 
 use crate::harness::{
     Admin, Cluster, FakeOperator, Peer, Scene, Smsc, accept, answer, next_submit, stat_of, submit,
@@ -18,7 +18,7 @@ fn text(of: &str) -> Bytes {
     Bytes::copy_from_slice(of.as_bytes())
 }
 
-/// A receipt of an operator.
+/// Sends a receipt as an operator.
 fn receipt(link: &mut Peer, id: &str, stat: &str, error: &str) {
     link.request(Body::DeliverSm(SubmitSm {
         source_addr: text(TO),
@@ -35,14 +35,14 @@ fn replay(admin: &Admin, id: &str, how: &Value) -> (u16, Value) {
     admin.call("POST", &format!("/v1/messages/{id}/replay"), Some(how))
 }
 
-/// The id of the new message.
+/// Replays a message; returns the id of the new one.
 fn replayed(admin: &Admin, id: &str, how: &Value) -> String {
     let (status, said) = replay(admin, id, how);
     assert_eq!(status, 200, "{said}");
     said["message"].as_str().unwrap().to_owned()
 }
 
-/// Why it is not sent again.
+/// Why a replay is refused.
 fn refused(admin: &Admin, id: &str, how: &Value) -> String {
     let (status, said) = replay(admin, id, how);
     assert_eq!(status, 409, "{said}");
@@ -56,7 +56,7 @@ fn ids(list: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The receipts that match nothing, once there are so many.
+/// The receipts that match nothing, once there are `count` of them.
 fn unmatched(admin: &Admin, count: usize) -> Vec<Value> {
     until(&format!("{count} unmatched receipts"), || {
         let list = admin.get("/v1/receipts/unmatched");
@@ -166,7 +166,7 @@ fn what_failed_is_sent_again() {
     assert_eq!(bind.split_once('/').map(|(_, one)| one), Some(&*session));
     three_are_found_by_filter_and_page(&admin, &failed);
 
-    // Again, by another operator: a message of its own, and both name each other.
+    // Replayed to another operator: a new message, and both name each other.
     let by_other = json!({ "to": "other", "validity": "1h" });
     let first = replayed(&admin, &failed[0], &by_other);
     assert_eq!(taken(&mut good, "a1").short_message, "one");
@@ -181,7 +181,7 @@ fn what_failed_is_sent_again() {
     assert_eq!(old["changes"][0]["kind"], "replay");
     assert!(refused(&admin, &failed[0], &by_other).contains(&first));
     assert!(refused(&admin, &first, &json!({})).contains("DELIVERED"));
-    // Its sender was not told of the first one; it is of this.
+    // Its sender got no receipt for the first replay, but gets one for this.
     let with_receipt = json!({ "to": "operator:other", "again": true, "receipt": true });
     let second = replayed(&admin, &failed[0], &with_receipt);
     taken(&mut good, "a2");
@@ -192,7 +192,7 @@ fn what_failed_is_sent_again() {
         json!(second)
     );
 
-    // Many at once: what was sent again already is left out.
+    // Many at once: replayed messages are left out.
     let many = |order: Value| {
         let (status, said) = admin.call("POST", "/v1/messages/replay", Some(&order));
         assert_eq!(status, 200, "{said}");
@@ -221,7 +221,7 @@ fn what_failed_is_sent_again() {
 
     let waiting = esme.submit(submit(TO, "four"));
     what_cannot_be_replayed(&admin, &failed[1], &waiting);
-    // The link outlives the text.
+    // The link stays when the text is erased.
     assert_eq!(
         admin.get(&format!("/v1/messages/{}", failed[0]))["replayed_as"],
         json!(second)
@@ -237,7 +237,7 @@ fn what_failed_is_sent_again() {
     smsc.assert_no_panic();
 }
 
-/// The one that carries all of it is listed, and is cut anew for its new way.
+/// The whole message is listed, and is divided again for its new route.
 #[test]
 fn a_long_text_is_sent_again_as_a_whole() {
     let (bad, good) = (FakeOperator::listen(), FakeOperator::listen());
@@ -307,7 +307,7 @@ fn a_receipt_is_matched_by_hand() {
         let order = json!({ "message": message });
         admin.call("POST", &format!("{receipt}/match"), Some(&order))
     };
-    // Nothing is lost by a restart.
+    // A restart loses nothing.
     scene.smsc.terminate();
     scene.smsc.start_again();
     scene.bind = scene.operator.accept_bind();
@@ -354,7 +354,7 @@ fn a_receipt_is_matched_by_hand() {
     until("no receipt to be compared any more", || {
         (admin.metric("smsc_receipts_parked") == Some(0.0)).then_some(())
     });
-    // An id that comes later finds nothing of what was dropped.
+    // An id that comes later does not match a dropped receipt.
     accept(&mut scene.bind, sequence, "nobody's");
     receipt(&mut scene.bind, "nobody's", "DELIVRD", "000");
     assert_eq!(stat_of(&scene.esme.deliver()), (waiting, DELIVERED));

@@ -1,9 +1,9 @@
 //! A process that is killed at full load loses nothing it has acknowledged.
 //!
-//! `smsc load` sends as fast as the windows allow while the SMSC is killed with SIGKILL and
-//! started again, five times. After the drain every acknowledged message is in exactly one final
-//! state, its sender was told, and the operator has it. Duplicates are counted: at each kill at
-//! most the windows in flight and one commit batch.
+//! `smsc load` sends as fast as the windows allow while the SMSC is killed with SIGKILL and started
+//! again, five times. After the drain every acknowledged message is in exactly one final state, its
+//! sender has been notified, and the operator has it. Duplicates are counted: at each kill at most the
+//! windows in flight and one commit batch.
 
 use crate::history;
 use std::process::Command;
@@ -19,7 +19,7 @@ const SENDER_WINDOW: usize = 100;
 const RECEIPT_WINDOW: usize = 500;
 const COMMIT_BATCH: usize = 1024;
 const MESSAGES: usize = 60_000;
-/// From start to the last receipt, with all restarts; a busy machine takes a fraction of it.
+/// From start to the last receipt, with all restarts; even a busy machine takes a fraction of it.
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn smsc(operator: &Simulator) -> Smsc {
@@ -47,7 +47,7 @@ fn load(smsc: &Smsc) -> Process {
     Process::start("smsc load", command, &smsc.file("load.log"))
 }
 
-/// Lines in the sender's journal of acknowledgements.
+/// Lines of the load's journal so far.
 fn acknowledged(smsc: &Smsc) -> usize {
     std::fs::read(smsc.file("load.journal"))
         .map(|text| text.iter().filter(|octet| **octet == b'\n').count())

@@ -1,4 +1,4 @@
-//! What lies on the disk: files that are their owner's alone, and passwords that are sealed.
+//! Data on the disk: only the owner may read its files, and passwords are sealed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use smsc::smpp::Body;
 const OLD: &str = "0f0e0d0c0b0a09080706050403020100f0e0d0c0b0a090807060504030201000";
 const NEW: &str = "A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1B2B2B2B2B2B2B2B2B2B2B2B2B2B2B2B2";
 
-/// Every file and folder below, with what its mode lets whom do.
+/// Collects the modes of all files and folders below a path.
 fn modes(path: &Path, found: &mut Vec<(String, u32)>) {
     let about = fs::metadata(path).unwrap();
     let mode = about.permissions().mode() & 0o7777;
@@ -66,7 +66,7 @@ fn files_are_their_owners_alone_whatever_the_umask() {
         }
     }
 
-    // What an earlier release left open is closed with the next start.
+    // A start restricts files of an earlier release that others could read.
     assert!(smsc.terminate().success());
     let open = |path: &Path, mode: u32| {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -94,14 +94,14 @@ fn is_in_files(folder: &Path, octets: &str) -> bool {
     })
 }
 
-/// Waits until an operator is bound to with a password.
+/// Waits until the SMSC binds to an operator with this password.
 fn bound_with(operator: &FakeOperator, password: &str) {
     loop {
         let mut bind = operator.accept();
         let pdu = bind.expect("a bind", |pdu| matches!(pdu.body, Body::BindTransceiver(_)));
         match pdu.body {
             Body::BindTransceiver(bind) if bind.password[..] == *password.as_bytes() => return,
-            // Of a connection that was made before the change.
+            // A connection from before the change.
             _ => {}
         }
     }
@@ -121,7 +121,7 @@ fn reseals(smsc: &Smsc) {
     );
 }
 
-/// It says what is missing.
+/// The log says what is missing.
 fn does_not_start_without_its_key(smsc: &Smsc) {
     fs::write(smsc.file("keys"), format!("{OLD}\n")).unwrap();
     let refused = smsc.run(&["serve", "--config", "smsc.toml"]);
@@ -154,7 +154,7 @@ fn passwords_are_sealed(
         .start();
     let passwords = ["acc0unt", "0utbind", "0perat0r"];
     bound_with(&operator, "0perat0r");
-    // Another version, so that the history has them too.
+    // Another version, so that the history has passwords, too.
     let admin = smsc.admin();
     let rate = serde_json::json!({ "rate": 5.0 });
     for resource in ["/v1/operators/up/rate", "/v1/accounts/test/rate"] {
@@ -175,7 +175,7 @@ fn passwords_are_sealed(
         assert!(is_in_store(&smsc, password), "{password} is kept in clear");
     }
 
-    // With a key: what is in clear is read, and sealed when that is ordered.
+    // With a key: passwords in clear can be read, and are sealed on request.
     smsc.set_config(&format!(
         "{}\n[secrets]\nkey_file = \"keys\"\n",
         smsc.config()
@@ -202,7 +202,7 @@ fn passwords_are_sealed(
         }
     };
     are_sealed(&smsc);
-    // A new password, and the way back to the old one.
+    // A new password, and a rollback to the old one.
     let version = admin.get("/v1/config")["version"].as_u64().unwrap();
     let changed = serde_json::json!({
         "address": operator.address().to_string(), "system_id": "smsc", "password": "an0ther",
@@ -222,13 +222,13 @@ fn passwords_are_sealed(
     bound_with(&operator, "0perat0r");
     are_sealed(&smsc);
 
-    // What only looks sealed could never be read again.
+    // A text that only looks sealed could never be opened.
     let mut odd = changed.clone();
     odd["password"] = "sealed:v1:00000000:AAAA".into();
     let (status, answer) = admin.call("PUT", "/v1/operators/up", Some(&odd));
     assert_eq!(status, 409, "{answer}");
 
-    // Another key: first beside the old one, then alone.
+    // Another key: first together with the old one, then alone.
     fs::write(smsc.file("keys"), format!("{NEW}\n{OLD}\n")).unwrap();
     restart(&mut smsc);
     reseals(&smsc);

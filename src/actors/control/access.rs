@@ -1,9 +1,9 @@
-//! Who may use the admin API: the tokens of the store, kept in memory, and when they were used.
+//! Authentication for the admin API: the tokens of the store, cached in memory, and when they were
+//! used.
 //!
-//! The HTTP side asks [`Access::bearer`] for every request; the Admin actor reads the tokens again
-//! every [`REFRESH`], so that what was made or removed on another node is known here by then, and
-//! writes down when they were used. Keeps true that a token that is not in the store, or has ended,
-//! opens nothing.
+//! The HTTP side calls [`Access::bearer`] for every request. The Admin actor reads the tokens again
+//! every [`REFRESH`], so that changes of other nodes are known by then, and stores when they were used.
+//! Invariant: a token that is not in the store, or has expired, is refused.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -20,20 +20,20 @@ use crate::store::access::{AccessStore, HASH, TokenRow};
 
 /// How often the tokens are read again.
 pub const REFRESH: Duration = Duration::from_secs(2);
-/// How exactly it is known when a token was used, in milliseconds.
+/// Precision of the stored time of use, in milliseconds.
 const USED_EVERY: i64 = 60_000;
-/// What every token begins with, so that people and scanners for leaked secrets know it.
+/// Prefix of every token, so that people and scanners for leaked secrets recognise it.
 const PREFIX: &str = "smsc_";
 /// 256 random bits in letters and digits.
 const SIGNS: usize = 43;
 
-/// A token that opens something.
+/// The holder of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// Of the token.
+    /// The name of the token.
     pub name: String,
     pub role: Role,
-    /// Which token of this name; `None` for the configured one, which is in no store.
+    /// Which token of this name; `None` for the configured one, which is not in the store.
     pub hash: Option<[u8; HASH]>,
 }
 
@@ -47,10 +47,10 @@ pub struct Access {
 // === impl Access ===
 
 impl Access {
-    /// Whose token this is; `None` for an unknown one and one that has ended.
+    /// The holder of a token; `None` for an unknown or expired one.
     pub fn bearer(&self, token: &[u8], now: i64) -> Option<Bearer> {
         let known = self.by_hash.load();
-        // Found by its hash: how long the search takes says nothing about the token.
+        // Looked up by its hash, so the duration of the search reveals nothing about the token.
         let row = known.get(&hash(token))?;
         if row.expires_at != 0 && row.expires_at <= now {
             return None;
@@ -65,17 +65,17 @@ impl Access {
         })
     }
 
-    /// Whether a token that was good still is: it was not removed, and has not ended.
+    /// Whether a token is still valid: it was neither removed nor has it expired.
     pub fn is_still_good(&self, bearer: &Bearer, now: i64) -> bool {
         let known = self.by_hash.load();
         let row = bearer.hash.map(|hash| known.get(&hash));
         row.is_none_or(|row| row.is_some_and(|row| row.expires_at == 0 || row.expires_at > now))
     }
 
-    /// Reads the tokens again, and writes down when they were used.
+    /// Reads the tokens again, and stores when they were used.
     ///
     /// # Errors
-    /// The store does not answer; what was known stays known.
+    /// The store does not answer; the known tokens stay valid.
     pub async fn refresh(&self, store: &(impl AccessStore + ?Sized)) -> Result<(), StoreError> {
         let used: Vec<(String, i64)> = lock(&self.used).drain().collect();
         if !used.is_empty() {
@@ -88,7 +88,7 @@ impl Access {
     }
 }
 
-/// A new token, as it is said once, and its hash, as it is kept.
+/// A new token, which is shown once, and its hash, which is stored.
 pub fn new_token() -> (String, [u8; HASH]) {
     let secret = Alphanumeric.sample_string(&mut rand::rng(), SIGNS);
     let token = format!("{PREFIX}{secret}");
@@ -96,7 +96,7 @@ pub fn new_token() -> (String, [u8; HASH]) {
     (token, hash)
 }
 
-/// One round is enough: there is nothing to guess about 256 random bits.
+/// One round suffices, because 256 random bits cannot be guessed.
 fn hash(token: &[u8]) -> [u8; HASH] {
     Sha256::digest(token).into()
 }

@@ -1,9 +1,9 @@
-//! The Admin actor: what the admin API knows and may order.
+//! The Admin actor, which answers the admin API.
 //!
-//! Called by `src/http` only. It reads the snapshots that the other actors publish, asks the store
-//! for messages, and passes administrators' commands on to queues and binds; it holds nothing that
-//! would be lost with it. Every command leaves a line with the target `audit`: who, what, result.
-//! Runs on the core arbiter under `supervise`.
+//! Called by `src/http` only. It reads the snapshots that the other actors publish, asks the store for
+//! messages, and passes administrators' commands on to queues and binds; it has no state that a crash
+//! would lose. Every command is logged with the target `audit`: by whom, what, result. Runs on the core
+//! arbiter under `supervise`.
 
 mod access;
 mod command;
@@ -50,7 +50,7 @@ pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Rese
 
 use readiness::RestartWatch;
 
-/// How often restarts of other actors are looked for: a restart is seen while its pause lasts.
+/// How often to check for restarts of other actors: often enough to see one while its pause lasts.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 
 /// Collects snapshots and executes administrators' commands.
@@ -60,9 +60,9 @@ pub struct Admin {
     configuration: Arc<Configuration>,
     /// Tokens of the admin API.
     access: Arc<Access>,
-    /// Failed messages are sent again through it; policy, networks and balances are asked as they are in it.
+    /// Failed messages are replayed through it; policy, networks and balances are those of it.
     intake: Arc<Intake>,
-    /// The files of call detail records, where there are any.
+    /// The files of call detail records, if enabled.
     records: Option<Records>,
     restarts: RestartWatch,
 }
@@ -70,7 +70,7 @@ pub struct Admin {
 // === impl Admin ===
 
 impl Admin {
-    /// An Admin that looks at the actors of `node`.
+    /// An Admin for the actors of `node`.
     pub fn new(
         node: Arc<NodeContext>,
         supervisor: SupervisorAddress,
@@ -184,7 +184,7 @@ impl Handler<FindMessage> for Admin {
     }
 }
 
-/// What was ordered on another node. Orders are carried out beside each other.
+/// Orders of other nodes; they are executed concurrently.
 impl Handler<Order> for Admin {
     type Result = ();
 
@@ -224,7 +224,7 @@ impl Handler<CommandDrain> for Admin {
     }
 }
 
-/// Questions and orders that one function carries out as they come, with what it needs of the actor.
+/// Handlers for questions and orders that one function answers.
 macro_rules! carried_out {
     ($($order:ty => $answer:ty: $by:path [$($($need:ident).+),+];)*) => {$(
         impl Handler<$order> for Admin {

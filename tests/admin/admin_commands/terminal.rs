@@ -1,4 +1,4 @@
-//! Commands without a terminal, with one that is closed, and a server that cannot have its port.
+//! Commands without a terminal, with one that is closed, and a server whose port is in use.
 
 use super::*;
 use crate::harness;
@@ -133,7 +133,7 @@ fn the_demo_ends_with_its_terminal() {
     assert!(demo.wait().success(), "{}", demo.log());
     assert!(demo.log().contains("stopped"), "{}", demo.log());
 
-    // Whoever wants it to stay says so as always.
+    // With nohup the server survives the end of its terminal.
     let mut stays = start(&["nohup", binary, "serve"], "two");
     stays.signal("HUP");
     until("a line about it", || {

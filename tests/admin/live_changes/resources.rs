@@ -1,4 +1,4 @@
-//! Resources, conditions, problems, history, diff and explanation: what one node answers.
+//! Resources, conditions, problems, history, diff and explanation, on one node.
 
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus};
@@ -67,7 +67,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
         (&json!(1), &json!(1))
     );
 
-    // What was read is put back, changed; the secret that is not in it stays.
+    // A resource that was read is put back with a change; the secret that is not in it stays.
     let mut changed = account.body.clone();
     changed["settings"]["max_binds"] = json!(1);
     let is_first: [(&str, &str); 1] = [("If-Match", &account.tag)];
@@ -115,7 +115,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
     assert_eq!(ask("DELETE", "/v1/accounts/new", &[], None).status, 404);
     assert_eq!(ask("POST", "/v1/accounts/test", &[], None).status, 405);
 
-    // Routes have names, or are called by their conditions.
+    // Routes have names, by default made of their conditions.
     assert_eq!(routes(&admin), ["44", "default"]);
     admin.put(
         "/v1/routes/uk-vip",
@@ -179,7 +179,7 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
             "rate: must be above 0; remove the key for no limit",
         ]
     );
-    // Whom others need cannot go.
+    // A resource that others need cannot be deleted.
     let needed = refused("DELETE", "/v1/operators/up", None);
     assert_eq!(needed.len(), 1);
     assert!(
@@ -208,9 +208,9 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
         (answer.status, &answer.body["field"]),
         (400, &json!("body"))
     );
-    // Nothing of it has changed anything.
+    // None of this has changed anything.
     assert_eq!(admin.get("/v1/config")["version"], 1);
-    // A document of many thousand routes is not too much.
+    // A document with thousands of routes is accepted.
     let mut whole = admin.get("/v1/config");
     let routes: Vec<Value> = (0..5_000)
         .map(|number| json!({"prefix": format!("9{number:05}"), "to": ["up"]}))
@@ -291,7 +291,7 @@ fn a_file_is_compared_and_applied_when_somebody_says_so() {
         .map(|one| one["resource"].as_str().unwrap())
         .collect();
     assert_eq!(named, ["accounts/test", "routes/49"]);
-    // Neither a signal nor a restart applies it; both say that it differs.
+    // Neither a signal nor a restart applies the file; both log that it differs.
     let warning = "the file differs from the configuration in the store";
     smsc.reload();
     until("a warning in the log", || {
@@ -377,7 +377,7 @@ fn a_route_is_explained_step_by_step() {
         (&json!("up"), &json!(true))
     );
     assert_eq!(plain["goes_to"], json!(["up"]));
-    // It is what happens.
+    // The message goes where the explanation says.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(submit("447700900123", "hello"));
     up.wait_for(1);
@@ -390,7 +390,7 @@ fn a_route_is_explained_step_by_step() {
     );
     assert_eq!(vip["goes_to"], json!(["test:failed", "up"]));
     assert_eq!(vip["targets"][1]["chance"], 75.0);
-    // Nothing is available: it waits at the first target.
+    // No target is available: it waits at the first one.
     let acme = explain("to=447700900123&from=ACME&account=test");
     assert_eq!(acme["goes_to"], json!(["down"]));
     let nowhere = explain("to=331");

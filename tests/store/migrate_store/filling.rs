@@ -1,4 +1,4 @@
-//! A store with everything in it that can become of a message, for `smsc migrate-store` to move.
+//! A store with messages in every possible state, for `smsc migrate-store` to move.
 
 use bytes::Bytes;
 use smsc::domain::price::Purse;
@@ -11,7 +11,7 @@ use smsc::store::{
 };
 
 pub const MESSAGES: u64 = 4000;
-/// Up to here nearly all messages are finished, so that the low-water mark passes them.
+/// Nearly all messages up to here are finished, so that the low-water mark passes them.
 pub const OLD: u64 = 2500;
 pub const PARKED: u64 = 57;
 /// Numbers that have been on two lists.
@@ -24,7 +24,7 @@ pub struct Names {
     pub auto: u32,
 }
 
-/// What became of a message, see [`fate`].
+/// The fate of a message, see [`fate`].
 pub fn stage(n: u64) -> u64 {
     if n <= OLD && !n.is_multiple_of(29) {
         6
@@ -119,7 +119,7 @@ fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
     }
 }
 
-/// Everything that becomes of a message after it was accepted.
+/// Adds the rows that follow the acceptance of a message.
 pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
     let operator = message(n, names).queue;
     let due = |attempts| RetryRow {
@@ -128,7 +128,7 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
         attempts,
     };
     match stage(n) {
-        // Waiting, at once and scheduled.
+        // Waiting, due now or scheduled.
         0 | 1 => {}
         2 => {
             rows.sent.push(attempt(n, 1, operator, 0x58));
@@ -139,7 +139,7 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
             rows.sent.push(attempt(n, 1, names.auto, 0x14));
             rows.sent.push(attempt(n, 2, operator, 0));
         }
-        // Nobody knows whether it arrived.
+        // Its outcome is unknown.
         4 => rows.tries.push(TryRow {
             id: id(n),
             attempt: 1,
@@ -233,9 +233,9 @@ pub fn fill(store: &SqliteStore) -> Names {
     });
     let park = WriteBatch {
         park: park.collect(),
-        // The highest id of all is used up by a receipt that is settled.
+        // The highest id of all belongs to a receipt that is settled.
         unpark: vec![id(MESSAGES + PARKED)],
-        // Of a message that is gone: no less a row.
+        // Its message is gone, but the row counts.
         told: vec![id(10) + 1],
         ..WriteBatch::default()
     };

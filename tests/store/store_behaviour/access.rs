@@ -83,7 +83,7 @@ pub fn audit(h: &mut Harness) {
         ..all.clone()
     };
     assert_eq!(found(h, of_a), newest_first[..1]);
-    // No sign in a path means anything but itself.
+    // No character in a path is a wildcard.
     let below = AuditSearch {
         path: Some("/v1/queues/x_".to_owned()),
         ..all.clone()
@@ -141,7 +141,7 @@ pub fn opt_outs(h: &mut Harness) {
     assert_eq!(found(h, None, None, 2), [1]);
     assert_eq!(found(h, Some("a"), None, u64::MAX), [1]);
     assert_eq!(found(h, None, Some("1"), u64::MAX), [2, 1]);
-    // Off the list it is told as a change, and forgotten a day later; versions never come again.
+    // A removal is reported as a change, and forgotten a day later; versions are never reused.
     assert!(set(h, row("b", "2", false, 6)));
     assert_eq!(found(h, None, None, u64::MAX), [2, 1]);
     assert_eq!(after(h, 3, 9), [brief(4, "b", "2", false)]);

@@ -1,4 +1,4 @@
-//! The opt-out lists, as the Admin actor shows and changes them.
+//! The opt-out lists in the admin API.
 
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ pub(super) async fn list(node: Arc<NodeContext>, ask: ListOptOuts) -> Result<Opt
     })
 }
 
-/// Puts a number on a list or takes it off: here at once, on other nodes within about a second.
+/// Puts a number on a list or takes it off: on this node at once, on other nodes within about a second.
 pub(super) async fn change(
     node: Arc<NodeContext>,
     policy: Arc<PolicyState>,
     order: ChangeOptOut,
 ) -> Result<ChangedOptOut, Refusal> {
     let account = &order.account;
-    // Numbers of an account that is gone can still be taken off.
+    // Numbers of a removed account can still be taken off.
     if order.out && !account.is_empty() && node.plan().account(account).is_none() {
         return Err(Refusal::not_found(format!(
             "there is no account {account:?}; GET /v1/accounts lists them"

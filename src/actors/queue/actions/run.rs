@@ -1,7 +1,7 @@
-//! Work that takes time: it runs beside the actor, and its result continues inside.
+//! Work that takes time: it runs beside the actor, and its result continues inside the actor.
 //!
-//! Called by the other actions. Keeps true that a result about lists that were thrown away meanwhile is
-//! dropped, and that partitions that leave, and a reading of the store, wait for what is being written.
+//! Called by the other actions. Invariants: a result for lists that were discarded meanwhile is
+//! dropped, and both leaving partitions and a reading of the store wait for pending writes.
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
@@ -17,7 +17,7 @@ pub(super) trait Then<T>: FnOnce(&mut Queue, T, &mut Context<Queue>) + 'static {
 impl<T, F: FnOnce(&mut Queue, T, &mut Context<Queue>) + 'static> Then<T> for F {}
 
 impl Queue {
-    /// Writes results; partitions that leave wait for it.
+    /// Writes results; leaving partitions wait for it.
     pub(super) fn finish(
         &mut self,
         batch: WriteBatch,
@@ -33,8 +33,8 @@ impl Queue {
         self.write(ctx, work, |_, (), _| {});
     }
 
-    /// Like [`Queue::run`], for work that ends in a write: partitions that leave wait for it, and a reading
-    /// of the store.
+    /// Like [`Queue::run`], for work that ends in a write: leaving partitions and a reading of the store
+    /// wait for it.
     pub(super) fn write<T: 'static>(
         &mut self,
         ctx: &mut Context<Self>,
@@ -49,7 +49,8 @@ impl Queue {
         });
     }
 
-    /// Like [`Queue::write`], for work about the lists: without them its result is dropped.
+    /// Like [`Queue::write`], for work about the lists: if they are discarded meanwhile, its result is
+    /// dropped.
     pub(super) fn write_on_lists<T: 'static>(
         &mut self,
         ctx: &mut Context<Self>,
@@ -60,7 +61,8 @@ impl Queue {
         self.write(ctx, work, then);
     }
 
-    /// Like [`Queue::run`], for work about the lists: without them its result is dropped.
+    /// Like [`Queue::run`], for work about the lists: if they are discarded meanwhile, its result is
+    /// dropped.
     pub(super) fn run_on_lists<T: 'static>(
         &self,
         ctx: &mut Context<Self>,
@@ -70,7 +72,7 @@ impl Queue {
         self.run(ctx, work, self.on_lists(then));
     }
 
-    /// Does nothing when the lists are no longer those of now.
+    /// Does nothing if the lists were discarded since the work began.
     fn on_lists<T>(&self, then: impl Then<T>) -> impl Then<T> {
         let generation = self.under_way.generation();
         move |queue: &mut Self, result, ctx: &mut Context<Self>| {
