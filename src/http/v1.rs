@@ -1,5 +1,6 @@
 //! `/v1`: the admin API, one file per resource.
 
+mod api_keys;
 mod audit;
 mod balance;
 mod binds;
@@ -131,6 +132,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Admin, tokens::__path_list, tokens::list),
         endpoint(Admin, tokens::__path_add, tokens::add),
         endpoint(Admin, tokens::__path_remove, tokens::remove),
+        endpoint(Admin, api_keys::__path_list, api_keys::list),
+        endpoint(Admin, api_keys::__path_add, api_keys::add),
+        endpoint(Admin, api_keys::__path_remove, api_keys::remove),
         endpoint(Admin, audit::__path_list, audit::list),
         endpoint(Read, node::__path_drain, node::drain),
         endpoint(Operate, node::__path_begin_drain, node::begin_drain),

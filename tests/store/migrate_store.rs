@@ -12,6 +12,7 @@ use crate::harness::{self, Database, Finished, Process, database, execute, rows,
 use filling::{MESSAGES, Names, OPT_OUTS, PARKED, count_stages, fill, id, message};
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
+use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
@@ -220,9 +221,11 @@ fn everything_arrives_once_although_the_move_is_killed() {
     assert_eq!(shared.purses(None).wait().unwrap().len(), 2);
     let top_ups = |store: &dyn Store| store.top_ups(names.account, u64::MAX, 10).wait();
     assert_eq!(top_ups(&shared), top_ups(&embedded));
+    assert_eq!(shared.api_keys().wait(), embedded.api_keys().wait());
     for (table, expected) in [
         ("dead", 1),
         ("top_ups", 2),
+        ("api_keys", 1),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),
     ] {
         assert_eq!(setup.count(table), expected, "{table}");

@@ -135,6 +135,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             archive::erase_msisdn,
         ),
         ("tokens are kept until removed", access::tokens),
+        ("API keys are kept until removed", access::api_keys),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
         (

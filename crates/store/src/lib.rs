@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod failed;
 pub mod forms;
 mod gauges;
+pub mod keys;
 mod low_water;
 pub mod moving;
 pub mod opt_out;
@@ -204,6 +205,7 @@ pub trait Store:
     + balance::BalanceStore
     + failed::FailedStore
     + forms::FormStore
+    + keys::ApiKeyStore
     + settings::SettingsStore
     + Send
     + Sync

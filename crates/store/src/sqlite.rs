@@ -27,6 +27,7 @@ mod failure;
 mod forms;
 mod fsck;
 mod index;
+mod keys;
 mod log;
 mod moving;
 mod opt_out;

@@ -6,6 +6,7 @@
 //! arbiter under `supervise`.
 
 mod access;
+mod api_keys;
 mod command;
 mod drain;
 mod failed;
@@ -254,6 +255,9 @@ carried_out! {
     DropReceipt => Commanded: unmatched::drop_one [node];
     AddToken => AddedToken: access::add [node, access];
     RemoveToken => RemovedToken: access::remove [node, access];
+    ListApiKeys => ApiKeyList: api_keys::list [node];
+    AddApiKey => AddedApiKey: api_keys::add [node, access];
+    RemoveApiKey => RemovedApiKey: api_keys::remove [node, access];
     NoteAudit => NotedAudit: access::note [node];
     ListAudit => AuditList: access::audited [node];
     ReadBalance => BalanceView: balance::read [node];

@@ -1,9 +1,11 @@
 //! A store with messages in every possible state, for `smsc migrate-store` to move.
 
 use bytes::Bytes;
+use smsc::domain::access::KeyRole;
 use smsc::domain::price::Purse;
 use smsc::pb::{Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
+use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::sqlite::SqliteStore;
 use smsc::store::{
@@ -175,6 +177,23 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
     }
 }
 
+/// A key of the account.
+fn add_key(store: &SqliteStore) {
+    let key = ApiKeyRow {
+        id: "k1".to_owned(),
+        account: "esme".to_owned(),
+        label: "web shop".to_owned(),
+        hash: [7; 32],
+        role: KeyRole::Send,
+        allow: vec!["10.0.0.0/8".to_owned()],
+        created_at: at(1),
+        created_by: "token:ops".to_owned(),
+        expires_at: 0,
+        used_at: 0,
+    };
+    assert_eq!(store.add_api_key(key).wait(), Ok(true));
+}
+
 /// A balance of 70 with its top-ups, and a quota of which 30 are used.
 fn charge(store: &SqliteStore, account: u32) {
     for (n, amount) in [(1, 120), (2, -20)] {
@@ -211,6 +230,7 @@ pub fn fill(store: &SqliteStore) -> Names {
         auto: store.intern("operator:loose").unwrap(),
     };
     charge(store, names.account);
+    add_key(store);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();

@@ -18,6 +18,7 @@ use super::columns::{Correlate, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
 use super::failure::{Failure, failed};
+use super::keys;
 use super::opt_out;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
@@ -305,6 +306,7 @@ async fn begin_anew(
         .await?;
     settings::import(transaction, &source.settings, &source.history).await?;
     balance::import(transaction, &source.purses, &source.top_ups).await?;
+    keys::import(transaction, &source.keys).await?;
     for (operator, form) in &source.forms {
         set(transaction, &forms::key(*operator), u64::from(*form)).await?;
     }

@@ -49,7 +49,10 @@ pub(super) struct Admission {
 impl Admission {
     /// The stages of a batch, and its submissions.
     pub(super) fn begin(intake: Arc<Intake>, batch: SubmitBatch) -> (Self, Vec<Submission>) {
-        let alphabet = alphabet_of(&intake.node, batch.sender, batch.alphabet);
+        let alphabet = match batch.encoded {
+            true => Alphabet::Gsm,
+            false => alphabet_of(&intake.node, batch.sender, batch.alphabet),
+        };
         let mut submissions = batch.submissions;
         if alphabet != Alphabet::Gsm && batch.replay.is_none() {
             let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
