@@ -34,14 +34,14 @@ fn open(folder: &Path) -> SqliteStore {
 }
 
 /// How often a failed fsync has ended the store, and the hook that counts it.
-fn counting_ends() -> (Arc<AtomicUsize>, Box<dyn Fn(&str) + Send + Sync>) {
+fn counting_ends() -> (Arc<AtomicUsize>, impl Fn(&str) + Send + Sync) {
     let ended = Arc::new(AtomicUsize::new(0));
     let theirs = Arc::clone(&ended);
     let fatal = move |reason: &str| {
         assert!(reason.contains(&SQLITE_IOERR_FSYNC.to_string()), "{reason}");
         theirs.fetch_add(1, Ordering::SeqCst);
     };
-    (ended, Box::new(fatal))
+    (ended, fatal)
 }
 
 fn folder() -> tempfile::TempDir {

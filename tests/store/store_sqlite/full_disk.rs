@@ -134,7 +134,7 @@ fn a_failed_fsync_ends_everything() {
     let folder = folder();
     let (ended, fatal) = counting_ends();
     let hooks = Hooks {
-        fatal,
+        fatal: Box::new(fatal),
         before_commit: Some(Box::new(|| Some(SQLITE_IOERR_FSYNC))),
         ..Hooks::default()
     };

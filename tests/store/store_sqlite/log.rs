@@ -150,7 +150,7 @@ fn a_failed_fsync_of_the_database_ends_everything() {
     let folder = folder();
     let (ended, fatal) = counting_ends();
     let hooks = Hooks {
-        fatal,
+        fatal: Box::new(fatal),
         before_checkpoint: Some(Box::new(|| Some(SQLITE_IOERR_FSYNC))),
         ..Hooks::default()
     };

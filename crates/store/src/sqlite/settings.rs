@@ -68,17 +68,7 @@ impl SettingsStore for SqliteStore {
         self.admin.ask(move |connection| {
             let limit = signed(limit);
             let kept = versions(connection, after, below, limit).map_err(sql_failed)?;
-            kept.into_iter()
-                .map(|(version, at, who, what, changes)| {
-                    Ok(SettingsVersion {
-                        version,
-                        at,
-                        who,
-                        what,
-                        changes: decode(version, &changes)?,
-                    })
-                })
-                .collect()
+            kept.into_iter().map(decoded).collect()
         })
     }
 }
@@ -240,6 +230,16 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     Ok(found)
 }
 
+fn decoded((version, at, who, what, changes): Kept) -> Result<SettingsVersion, StoreError> {
+    Ok(SettingsVersion {
+        version,
+        at,
+        who,
+        what,
+        changes: decode(version, &changes)?,
+    })
+}
+
 /// What is moved to another store: the resources, and the history as it is kept.
 pub(super) fn everything(
     connection: &Connection,
@@ -248,15 +248,7 @@ pub(super) fn everything(
     let kept = versions(connection, 0, u64::MAX, i64::MAX).map_err(sql_failed)?;
     let history = kept
         .into_iter()
-        .map(|(version, at, who, what, changes)| {
-            Ok(SettingsVersion {
-                version,
-                at,
-                who,
-                what,
-                changes: decode(version, &changes)?,
-            })
-        })
+        .map(decoded)
         .collect::<Result<_, StoreError>>()
         .map_err(|error| failed(error.to_string()))?;
     Ok((settings, history))

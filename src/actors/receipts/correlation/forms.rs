@@ -195,14 +195,7 @@ impl Correlation {
                         if known.is_none_or(|known| known.form != one.form) {
                             correlation.learn(one.early.operator, one.form);
                         }
-                        matches.push(Match {
-                            id: one.id,
-                            receipt: one.early.receipt,
-                            operator: one.early.operator,
-                            session: one.early.session,
-                            parked: 0,
-                            key: Some(one.key),
-                        });
+                        matches.push(Match::of_early(one.early, one.id, one.key));
                     }
                     if !matches.is_empty() {
                         correlation.settle(matches, ctx);
@@ -248,14 +241,7 @@ impl Correlation {
                 Found::Open(id, key) if may_be(id) => {
                     self.parked.forget(late.row);
                     settled.insert(late.row);
-                    matches.push(Match {
-                        id,
-                        receipt: late.receipt,
-                        operator: late.operator,
-                        session: 0,
-                        parked: late.row,
-                        key: Some(key),
-                    });
+                    matches.push(Match::of_parked(late, id, Some(key)));
                 }
                 Found::Open(id, key) => self.index.reopen(key, id),
                 Found::Repeated(_) | Found::Nothing => {}

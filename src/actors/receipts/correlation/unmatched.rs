@@ -12,6 +12,34 @@ const RETRY_AT_ONCE: usize = 1000;
 /// Most receipts that the janitor drops at once of those beyond `correlation.parked_max` on all nodes.
 const DROPPED_AT_ONCE: usize = 100_000;
 
+// === impl Match ===
+
+impl Match {
+    /// Of a receipt that came before the id of its message.
+    pub(super) fn of_early(early: Early, id: u64, key: Key) -> Self {
+        Self {
+            id,
+            receipt: early.receipt,
+            operator: early.operator,
+            session: early.session,
+            parked: 0,
+            key: Some(key),
+        }
+    }
+
+    /// Of a parked receipt, which was answered when it came.
+    pub(super) fn of_parked(late: Late, id: u64, key: Option<Key>) -> Self {
+        Self {
+            id,
+            receipt: late.receipt,
+            operator: late.operator,
+            session: 0,
+            parked: late.row,
+            key,
+        }
+    }
+}
+
 impl Correlation {
     /// Looks receipts up in the spilled hours, then holds those that are still unknown.
     pub(super) fn look_further(
@@ -123,14 +151,7 @@ impl Correlation {
         let (mut matches, mut repeats, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for early in receipts {
             match self.find(early.operator, &early.receipt.operator_message_id) {
-                Found::Open(id, key) => matches.push(Match {
-                    id,
-                    receipt: early.receipt,
-                    operator: early.operator,
-                    session: early.session,
-                    parked: 0,
-                    key: Some(key),
-                }),
+                Found::Open(id, key) => matches.push(Match::of_early(early, id, key)),
                 Found::Repeated(known) => repeats.push((known, early)),
                 Found::Nothing => rest.push(early),
             }
@@ -247,14 +268,7 @@ impl Correlation {
         let mut matches = Vec::new();
         for (late, id) in found {
             if self.parked.forget(late.row) {
-                matches.push(Match {
-                    id,
-                    receipt: late.receipt,
-                    operator: late.operator,
-                    session: 0,
-                    parked: late.row,
-                    key: None,
-                });
+                matches.push(Match::of_parked(late, id, None));
             }
         }
         if !matches.is_empty() {
