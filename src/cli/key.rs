@@ -79,10 +79,7 @@ fn add(args: &Add) -> anyhow::Result<()> {
         "allow": args.allow,
         "expires_at": end(args.days)?,
     });
-    let json = args
-        .connection
-        .open()?
-        .post_json("/v1/api-keys", &order)?;
+    let json = args.connection.open()?.post_json("/v1/api-keys", &order)?;
     if args.connection.json {
         return client::print_json(&json);
     }
@@ -111,7 +108,15 @@ fn remove(client: &Client, id: &str) -> anyhow::Result<()> {
 
 fn render(keys: &[ApiKey]) -> String {
     let header = [
-        "key", "account", "role", "for", "from", "made", "by", "ends", "last used",
+        "key",
+        "account",
+        "role",
+        "for",
+        "from",
+        "made",
+        "by",
+        "ends",
+        "last used",
     ];
     let mut table = client::table(&header);
     for key in keys {
@@ -149,7 +154,15 @@ mod tests {
     #[test]
     fn reads_an_account_a_role_and_networks() {
         let line = parsed::<Args>(&[
-            "key", "add", "shop", "--role", "send", "--allow", "10.0.0.0/8", "--allow", "::1",
+            "key",
+            "add",
+            "shop",
+            "--role",
+            "send",
+            "--allow",
+            "10.0.0.0/8",
+            "--allow",
+            "::1",
         ]);
         let Order::Add(add) = line.unwrap().order else {
             panic!("not add");

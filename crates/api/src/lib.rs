@@ -17,9 +17,7 @@ mod words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use access::{
-    ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens,
-};
+pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens};
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
 pub use live::{
@@ -35,7 +33,9 @@ pub use settings::{
     FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
     Version, Versions,
 };
-pub use words::{KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word};
+pub use words::{
+    KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
+};
 
 use smsc_proto as pb;
 

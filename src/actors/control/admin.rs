@@ -37,13 +37,14 @@ use crate::actors::orders;
 use crate::actors::receipts::cdr::Records;
 use crate::clock;
 use crate::pb::{
-    AddCredits, AddToken, AddedCredits, AddedToken, AuditList, BalanceView, BindList, ChangeOptOut,
-    ChangedOptOut, CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator,
-    CommandQueue, Commanded, DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage,
-    ListAudit, ListBinds, ListFailed, ListNodes, ListOperators, ListOptOuts, ListQueues,
-    ListTokens, ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages,
-    NodeSnapshot, NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance,
-    Readiness, Refusal, RemoveToken, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
+    AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
+    BalanceView, BindList, ChangeOptOut, ChangedOptOut, CheckReadiness, CollectSnapshots,
+    CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded, DrainView, DropReceipt,
+    EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit, ListBinds, ListFailed,
+    ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
+    MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
+    OperatorList, OptOutList, Order, QueueList, ReadBalance, Readiness, Refusal, RemoveApiKey,
+    RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
     Replayed, SearchMessages, TokenList, TopUpList, UnmatchedList,
 };
 

@@ -106,7 +106,11 @@ fn checked(order: ApiKeyOrder, by: String) -> Result<AddApiKey, Problem> {
         let detail = format!("allow has at most {MAX_ALLOW} entries");
         return Err(Problem::bad_value("allow", detail));
     }
-    if let Some(error) = order.allow.iter().find_map(|one| one.parse::<Network>().err()) {
+    if let Some(error) = order
+        .allow
+        .iter()
+        .find_map(|one| one.parse::<Network>().err())
+    {
         return Err(Problem::bad_value("allow", format!("allow: {error}")));
     }
     Ok(AddApiKey {
@@ -114,7 +118,11 @@ fn checked(order: ApiKeyOrder, by: String) -> Result<AddApiKey, Problem> {
         account: order.account,
         label: order.label,
         role: order.role,
-        allow: order.allow.iter().map(|one| one.trim().to_owned()).collect(),
+        allow: order
+            .allow
+            .iter()
+            .map(|one| one.trim().to_owned())
+            .collect(),
         by,
     })
 }
@@ -136,9 +144,15 @@ mod tests {
             (r#"{"account":"shop"}"#, "role"),
             (r#"{"account":"shop","role":"admin"}"#, "send, read, both"),
             (r#"{"account":"shop","role":"send","allow":["x"]}"#, "CIDR"),
-            (r#"{"account":"shop","role":"send","label":"a\u0007"}"#, "label"),
+            (
+                r#"{"account":"shop","role":"send","label":"a\u0007"}"#,
+                "label",
+            ),
             (r#"{"account":"shop","role":"send","days":1}"#, "days"),
-            (r#"{"account":"shop","role":"send","expires_at":"soon"}"#, "to come"),
+            (
+                r#"{"account":"shop","role":"send","expires_at":"soon"}"#,
+                "to come",
+            ),
         ] {
             let said = check(json).unwrap_err().to_string();
             assert!(said.contains(part), "{json}: {said}");

@@ -115,7 +115,9 @@ pub(super) fn end(expires_at: Option<&str>) -> Result<i64, Problem> {
         .ok_or_else(|| {
             Problem::bad_value(
                 "expires_at",
-                format!("expires_at must be a time to come such as 2036-11-21T09:00:00Z, not {text:?}"),
+                format!(
+                    "expires_at must be a time to come such as 2036-11-21T09:00:00Z, not {text:?}"
+                ),
             )
         })
 }

@@ -20,10 +20,7 @@ use crate::store::keys::ApiKeyRow;
 const ID_SIGNS: usize = 12;
 
 /// The keys of an account, or all.
-pub(super) async fn list(
-    node: Arc<NodeContext>,
-    ask: ListApiKeys,
-) -> Result<ApiKeyList, Refusal> {
+pub(super) async fn list(node: Arc<NodeContext>, ask: ListApiKeys) -> Result<ApiKeyList, Refusal> {
     if !ask.account.is_empty() {
         known_account(&node, &ask.account)?;
     }
