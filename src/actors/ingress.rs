@@ -11,6 +11,7 @@
 //! to the store, dispatches to queues, and responses. Imports all rooms below it, because most features
 //! apply when a message is accepted.
 
+pub mod account_api;
 pub mod bind_guard;
 pub mod duplicates;
 pub mod esme_session;

@@ -22,11 +22,15 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// The rows of one message.
 pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
-    node.store.history(id).await?.ok_or_else(|| {
-        Refusal::not_found(format!(
-            "there is no message {id}; it was never accepted here, or it is older than store.retention"
-        ))
-    })
+    let history = node.store.history(id).await?;
+    history.ok_or_else(|| no_such_message(id))
+}
+
+/// The answer about an id of no message.
+pub fn no_such_message(id: u64) -> Refusal {
+    Refusal::not_found(format!(
+        "there is no message {id}; it was never accepted here, or it is older than store.retention"
+    ))
 }
 
 /// Sends a command to a queue and waits for its answer.

@@ -7,7 +7,7 @@ mod binds;
 mod config;
 mod dead_letters;
 mod events;
-mod messages;
+pub(super) mod messages;
 mod node;
 mod nodes;
 mod operators;
@@ -165,7 +165,7 @@ fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
 }
 
 /// 200, or 202 when the effect was not seen yet.
-fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
+pub(super) fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
     let Commanded { count, pending } = result?;
     let mut answer = match pending {
         true => HttpResponse::Accepted(),

@@ -29,6 +29,7 @@ pub struct SmscBuilder {
     disk: Option<u64>,
     /// A backup from which the embedded store is restored.
     store: Option<PathBuf>,
+    api: bool,
     run: Run,
 }
 
@@ -48,6 +49,7 @@ pub struct Smsc {
     process: Process,
     smpp_port: u16,
     http_port: u16,
+    api_port: Option<u16>,
     run: Run,
     disk: Option<SmallDisk>,
     folder: TempDir,
@@ -129,6 +131,12 @@ impl SmscBuilder {
         self
     }
 
+    /// It serves the HTTP API for accounts.
+    pub fn with_api(mut self) -> Self {
+        self.api = true;
+        self
+    }
+
     /// Keys of `[smpp]`, as TOML lines.
     pub fn smpp(mut self, keys: &str) -> Self {
         writeln!(self.smpp, "{keys}").unwrap();
@@ -173,7 +181,11 @@ impl SmscBuilder {
     }
 
     /// Starts it and waits until it is ready.
-    pub fn start(self) -> Smsc {
+    pub fn start(mut self) -> Smsc {
+        let api_port = self.api.then(free_port);
+        if let Some(port) = api_port {
+            self = self.toml(&format!("[api]\nlisten = \"127.0.0.1:{port}\"\n"));
+        }
         let folder = tempfile::tempdir().unwrap();
         let (smpp_port, http_port) = (free_port(), free_port());
         let config = self.write_out(folder.path(), smpp_port, http_port);
@@ -195,6 +207,7 @@ impl SmscBuilder {
             disk,
             smpp_port,
             http_port,
+            api_port,
             run: self.run,
             folder,
         };
@@ -254,6 +267,20 @@ impl Smsc {
     /// The address for ESMEs.
     pub fn smpp(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.smpp_port).into()
+    }
+
+    /// The HTTP API for accounts, with this key. It needs [`SmscBuilder::with_api`].
+    pub fn api(&self, key: &str) -> Admin {
+        let port = self.api_port.expect("an SMSC with_api");
+        Admin::new(([127, 0, 0, 1], port).into(), key)
+    }
+
+    /// Makes an API key of an account with a role, and returns a client with it.
+    pub fn api_of(&self, account: &str, role: &str) -> Admin {
+        let order = serde_json::json!({ "account": account, "role": role });
+        let (status, made) = self.admin().call("POST", "/v1/api-keys", Some(&order));
+        assert_eq!(status, 201, "{made}");
+        self.api(made["secret"].as_str().unwrap())
     }
 
     /// The address of the admin API.

@@ -215,7 +215,7 @@ pub struct Done {
 }
 
 /// Why a request was not carried out (RFC 9457).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemDetails {
     /// `urn:smsc:problem:` and a word that stays the same.
@@ -228,6 +228,9 @@ pub struct ProblemDetails {
     /// The name of the value that is wrong.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub field: Option<String>,
+    /// Of a refused message: the command_status that SMPP would have answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub command_status: Option<String>,
     /// The role that is needed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<String>,

@@ -109,6 +109,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         hex_id,
         id_length,
         divide,
+        follow,
         client_data,
         replay_of,
     } = message;
@@ -173,6 +174,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if *divide {
         flag::encode(63, divide, buffer);
+    }
+    if *follow {
+        flag::encode(64, follow, buffer);
     }
     if let Some(replay) = replay_of {
         prost::encoding::message::encode(75, replay.as_ref(), buffer);
@@ -256,6 +260,7 @@ mod tests {
                 receipt: true,
             })),
             divide: true,
+            follow: true,
             client_data: Some(Box::new(ClientData {
                 reference: "order-7".to_owned(),
                 metadata: "{\"shop\":1}".to_owned(),

@@ -465,7 +465,9 @@ impl OperatorPlan {
             ReceiptRequest::Never => (0, false),
             ReceiptRequest::Always => (asked & !0x03 | 0x01, true),
             // Whatever the sender requested, the SMSC must learn the final state.
-            ReceiptRequest::WhenAsked if asked & 0x03 != 0 => (asked & !0x03 | 0x01, true),
+            ReceiptRequest::WhenAsked if asked & 0x03 != 0 || message.follow => {
+                (asked & !0x03 | 0x01, true)
+            }
             ReceiptRequest::WhenAsked => (asked, false),
         }
     }

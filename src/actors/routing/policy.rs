@@ -63,19 +63,23 @@ impl PolicyState {
         account: &AccountPlan,
         message: &Message,
     ) -> Result<(), CommandStatus> {
-        let verdict = match &account.policy {
-            None => Ok(()),
-            Some(policy) => policy.check(&message.source, &message.destination),
-        };
-        let opted_out = || {
-            self.opt_outs
-                .has(&account.config.system_id, &message.destination)
-        };
-        match verdict {
-            Ok(()) if opted_out() => Err(Reason::OptedOut),
-            verdict => verdict,
+        self.verdict(account, message)
+            .map_err(|reason| self.refuse(node, account, message, reason))
+    }
+
+    /// The same without counting it: why the account may not send the message.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn verdict(&self, account: &AccountPlan, message: &Message) -> Result<(), Reason> {
+        if let Some(policy) = &account.policy {
+            policy.check(&message.source, &message.destination)?;
         }
-        .map_err(|reason| self.refuse(node, account, message, reason))
+        let name = &account.config.system_id;
+        match self.opt_outs.has(name, &message.destination) {
+            true => Err(Reason::OptedOut),
+            false => Ok(()),
+        }
     }
 
     /// Puts a number on an opt-out list or takes it off. On return the change is durable, and known on
@@ -270,13 +274,17 @@ impl PolicyState {
         } else {
             self.unsaid.fetch_add(1, Ordering::Relaxed);
         }
-        match reason {
-            Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
-            Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
-                CommandStatus::ESME_RINVDSTADR
-            }
-            Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
-            Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
+        status_of(node, reason)
+    }
+}
+/// The status of a refusal for this reason.
+pub fn status_of(node: &NodeContext, reason: Reason) -> CommandStatus {
+    match reason {
+        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
+        Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
+            CommandStatus::ESME_RINVDSTADR
         }
+        Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
+        Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
     }
 }

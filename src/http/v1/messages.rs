@@ -175,12 +175,12 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
 }
 
 /// As messages have it; empty when none is given. A plus sign that was not percent-encoded arrives as a space.
-pub(super) fn address(text: Option<&str>) -> String {
+pub(in crate::http) fn address(text: Option<&str>) -> String {
     let text = text.unwrap_or_default().trim();
     String::from_utf8_lossy(normalise(text.as_bytes())).into_owned()
 }
 
-pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
+pub(in crate::http) fn state_of(text: &str) -> Result<MessageState, Problem> {
     states::from_name(text)
         .and_then(|number| MessageState::try_from(i32::from(number)).ok())
         .ok_or_else(|| {
@@ -196,7 +196,7 @@ pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
 }
 
 /// In decimal, or as an account with hexadecimal ids writes it, which then has 16 digits or more.
-pub(super) fn message_id(text: &str) -> Result<u64, Problem> {
+pub(in crate::http) fn message_id(text: &str) -> Result<u64, Problem> {
     let id = match text.len() {
         16.. => shown_id::parse(text.as_bytes()),
         _ => text.parse().ok().filter(|id| *id > 0),
