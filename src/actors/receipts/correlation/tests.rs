@@ -39,9 +39,13 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
         ..WriteBatch::default()
     };
     context.store.write(batch).await.expect("written");
-    tokio::time::pause();
     let health = Health::new("correlation");
     Correlation::new(Arc::clone(context), health, Vec::new(), rows).start();
+    // The actor first reads the store. A paused clock would run ahead meanwhile, for minutes.
+    while context.correlation_snapshot.get().parked == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::pause();
     node
 }
 
