@@ -15,9 +15,11 @@ mod view;
 use std::io;
 use std::sync::Arc;
 
-use actix_web::dev::Server;
-use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::body::MessageBody;
+use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{App, Error, HttpServer, web};
 
 use super::api::{Endpoint, keyed, open};
 use super::limit::Clients;
@@ -27,6 +29,7 @@ use crate::actors::control::access::Access;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::config::Api;
 use crate::domain::access::KeyRole::{Read, Send};
+use crate::telemetry::metrics::ApiLabel;
 use crate::tls;
 
 pub use openapi::json;
@@ -97,6 +100,39 @@ fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
+/// Middleware: counts requests by what became of them.
+async fn counted(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let state = request.app_data::<web::Data<State>>().cloned();
+    let method = match *request.method() {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        _ => "other",
+    };
+    // Read before the request is consumed; without a pattern the path is of the client's making.
+    let route = request
+        .match_pattern()
+        .unwrap_or_else(|| "other".to_owned());
+    let answer = next.call(request).await;
+    if let Some(state) = state {
+        let status = match &answer {
+            Ok(answer) => answer.status(),
+            Err(error) => error.as_response_error().status_code(),
+        };
+        let label = ApiLabel {
+            method,
+            route,
+            status: status.as_u16(),
+        };
+        let metrics = &state.api.node().metrics;
+        metrics.api_requests.get_or_create(&label).inc();
+    }
+    answer
+}
+
 fn routes(app: &mut web::ServiceConfig) {
     let (guarded, open) = endpoints().into_iter().partition(|row| row.role.is_some());
     api::register(app, open, "");
@@ -105,6 +141,7 @@ fn routes(app: &mut web::ServiceConfig) {
             .wrap(from_fn(traced::trace_sampled))
             .wrap(from_fn(auth::fair_share))
             .wrap(from_fn(auth::require_key))
+            .wrap(from_fn(counted))
             .configure(|scope| api::register(scope, guarded, GUARDED))
             .default_service(web::to(api::unknown_path)),
     );

@@ -342,6 +342,13 @@ fn bad_requests_are_named_and_harm_nobody() {
     );
     assert_eq!(answer.status, 400, "not ignored in silence");
     send(&api, &order);
+    let (_, metrics) = smsc.admin().text("/metrics").unwrap();
+    for series in [
+        r#"smsc_api_requests_total{method="POST",route="/v1/messages",status="202"} 1"#,
+        r#"smsc_api_requests_total{method="GET",route="/v1/messages/{id}",status="404"} 1"#,
+    ] {
+        assert!(metrics.contains(series), "{series} in {metrics}");
+    }
     smsc.assert_no_panic();
 }
 
