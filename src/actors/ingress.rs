@@ -5,6 +5,7 @@
 //! - [`esme_session`]: the actor of one inbound bind;
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
 //! - [`duplicates`]: the guard against repeated submissions;
+//! - [`idempotency`]: the guard of HTTP requests with an Idempotency-Key;
 //! - [`operations`]: query_sm, cancel_sm, replace_sm.
 //!
 //! In: PDUs of ESMEs, MO messages of operators' sessions, and `DeliverBatch` of accounts' queues. Out: rows
@@ -16,6 +17,7 @@ pub mod bind_guard;
 pub mod duplicates;
 pub mod esme_session;
 pub mod gate;
+pub mod idempotency;
 pub mod ingest;
 pub mod listener;
 pub mod operations;

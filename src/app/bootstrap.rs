@@ -61,6 +61,7 @@ impl Bootstrap {
             linger: config.store.linger,
             min_free_mib: config.store.min_free_mib,
             search_index: config.store.search_index,
+            idempotency_keys: config.api.idempotency_keys,
             ..SqliteOptions::new(&config.data_dir)
         })?;
         let now = clock::now_ms();

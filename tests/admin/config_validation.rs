@@ -35,6 +35,14 @@ fn warnings(text: &str) -> Vec<String> {
 fn server_tables() {
     let cases = [
         (
+            "api.idempotency = \"30s\"",
+            "api.idempotency: must be between 1m and 7d",
+        ),
+        (
+            "api.idempotency_keys = 0",
+            "api.idempotency_keys: must be between 1 and 50000000",
+        ),
+        (
             "telemetry.trace_ratio = 1.5",
             "telemetry.trace_ratio: must be between 0 (none) and 1 (all)",
         ),

@@ -9,9 +9,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::harness::{self, Database, Finished, Process, database, execute, rows, run, until};
-use filling::{MESSAGES, Names, OPT_OUTS, PARKED, count_stages, fill, id, message};
+use bytes::Bytes;
+use filling::{
+    MESSAGES, Names, OPT_OUTS, PARKED, REQUESTS, count_stages, fill, id, message, request,
+};
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
+use smsc::store::idempotency::{Claimed, IdempotencyStore as _};
 use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
@@ -226,9 +230,14 @@ fn everything_arrives_once_although_the_move_is_killed() {
         ("dead", 1),
         ("top_ups", 2),
         ("api_keys", 1),
+        ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
+    }
+    for n in 1..=REQUESTS {
+        let again = shared.claim_key(request(n, 3_600_000)).wait();
+        assert_eq!(again, Ok(Claimed::Done(Bytes::from_static(b"last"))), "{n}");
     }
     let opt_outs = |store: &dyn Store| store.opt_outs_after(0, 10_000).wait().unwrap();
     let moved = opt_outs(&shared);

@@ -7,6 +7,7 @@ mod access;
 mod archive;
 mod balance;
 mod failed;
+mod idempotency;
 mod messages;
 mod settings;
 mod upkeep;
@@ -143,6 +144,23 @@ fn cases() -> Vec<(&'static str, Case)> {
             balance::charges,
         ),
         ("a top-up is made once and leaves no debt", balance::top_ups),
+        (
+            "a request is carried out once and has one answer",
+            idempotency::answers,
+        ),
+        (
+            "a claim without an answer can be given back",
+            idempotency::releases,
+        ),
+        (
+            "an answer is found across midnight, for as long as it counts",
+            idempotency::days,
+        ),
+        ("old answers go, newer ones stay", idempotency::forgets),
+        (
+            "an answer is kept although a message is rejected",
+            idempotency::bad_message,
+        ),
         ("history tells all", messages::history),
         (
             "settings: a version follows on the one it was made from",

@@ -4,6 +4,7 @@
 
 mod database;
 mod hand_off;
+mod idempotency;
 mod recovery;
 mod wake_ups;
 

@@ -1,6 +1,7 @@
 //! Specific to the embedded store: its files, its locks, and faults of a disk.
 
 mod full_disk;
+mod idempotency;
 mod log;
 
 use std::io::{BufRead, BufReader, Write};

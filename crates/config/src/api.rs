@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::section::section;
 
@@ -22,5 +23,9 @@ section! {
         max_requests: usize = 256,
         /// Threads of the HTTP server.
         workers: usize = 2,
+        /// How long the answer to a request with an Idempotency-Key is kept; a repetition within this time gets the same answer.
+        idempotency: Duration = Duration::from_secs(48 * 3_600),
+        /// Most Idempotency-Keys that the embedded store remembers, about 40 octets of memory each. While there are as many, requests with new keys are refused with status 503. With PostgreSQL there is no limit.
+        idempotency_keys: usize = 2_000_000,
     }
 }

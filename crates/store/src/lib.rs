@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod failed;
 pub mod forms;
 mod gauges;
+pub mod idempotency;
 pub mod keys;
 mod low_water;
 pub mod moving;
@@ -191,6 +192,8 @@ pub struct StoreStats {
     pub quarantined: u64,
     /// Latency and size of commits, in buckets.
     pub histograms: Option<CommitHistograms>,
+    /// Idempotency keys in memory; 0 where they are looked up in the database.
+    pub idempotency_keys: u64,
     /// Outcomes of the rows of `smpp.message_correlations`, where the table is kept.
     pub correlations: Option<cluster::CorrelationCounts>,
 }
@@ -205,6 +208,7 @@ pub trait Store:
     + balance::BalanceStore
     + failed::FailedStore
     + forms::FormStore
+    + idempotency::IdempotencyStore
     + keys::ApiKeyStore
     + settings::SettingsStore
     + Send

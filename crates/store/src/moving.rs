@@ -51,6 +51,8 @@ pub enum Part {
     Dead,
     /// Numbers that want no messages, by their version.
     OptOuts,
+    /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
+    Idempotency,
 }
 
 /// What there is to move.
@@ -108,12 +110,13 @@ pub struct DeadRow {
 
 impl Part {
     /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Messages,
         Self::Carry,
         Self::Parked,
         Self::Dead,
         Self::OptOuts,
+        Self::Idempotency,
     ];
 }
 

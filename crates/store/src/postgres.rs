@@ -23,6 +23,7 @@ mod correlations;
 mod failed;
 mod failure;
 mod forms;
+mod idempotency;
 mod import;
 mod keys;
 mod lane;
@@ -274,6 +275,13 @@ async fn prepare(shared: &Shared) -> Result<(), StoreError> {
         client
             .execute("DELETE FROM spill WHERE node = 0", &[])
             .await?;
+        // Claims of the process before, which has no epoch of its own.
+        client
+            .execute(
+                "DELETE FROM idempotency WHERE answer IS NULL AND node = 0 AND epoch = 0",
+                &[],
+            )
+            .await?;
         let mut membership = shared
             .membership
             .write()
@@ -429,6 +437,7 @@ impl Store for PgStore {
             index_lag: 0,
             quarantined: counts.quarantined.load(Ordering::Relaxed),
             histograms: Some(counts.histograms()),
+            idempotency_keys: 0,
             correlations: (self.shared.options.message_correlations)
                 .then(|| self.shared.counts.correlations.read()),
         }

@@ -5,6 +5,7 @@
 use bytes::Bytes;
 
 use super::balance;
+use super::idempotency::IdempotencyRow;
 use smsc_proto::{Message, MessageState, QueueItem};
 
 /// Rows to be made durable together, in one transaction with whatever else waits.
@@ -32,6 +33,8 @@ pub struct WriteBatch {
     pub remote_items: Vec<RemoteItem>,
     /// The charges for the messages of `accept`.
     pub charge: Vec<balance::ChargeRow>,
+    /// The answer to the request that the messages of `accept` came with.
+    pub idempotency: Vec<IdempotencyRow>,
 }
 
 /// One item for the shared hand-off table: the owner of the partition takes it out ([`cluster`]).
@@ -208,6 +211,7 @@ impl WriteBatch {
             + self.tries.len()
             + self.remote_items.len()
             + self.charge.len()
+            + self.idempotency.len()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -26,6 +26,7 @@ mod failed;
 mod failure;
 mod forms;
 mod fsck;
+mod idempotency;
 mod index;
 mod keys;
 mod log;
@@ -58,6 +59,7 @@ use rusqlite::hooks::Wal;
 use self::checkpoint::Log;
 use self::correlate::Lookup;
 use self::disk::Disk;
+use self::idempotency::Keys;
 use self::index::Index;
 use self::rows::Marks;
 use self::schema::{FolderLock, failed, open_reader, sql_failed};
@@ -109,6 +111,8 @@ struct Shared {
     disk: Disk,
     gauges: Gauges,
     hooks: Hooks,
+    /// Requests over HTTP that were answered.
+    keys: Keys,
     /// Highest message id written.
     highest: AtomicU64,
     /// Messages accepted since open.
@@ -179,6 +183,7 @@ impl SqliteStore {
             disk: Disk::new(&folder, options.min_free_mib),
             gauges: Gauges::default(),
             hooks,
+            keys: Keys::read(&connection, options.idempotency_keys).map_err(sql_failed)?,
             highest: AtomicU64::new(marks.highest),
             accepted: AtomicU64::new(0),
             indexed_upto: AtomicU64::new(0),
@@ -384,6 +389,7 @@ impl Store for SqliteStore {
             index_lag: shared.index_lag.load(Ordering::Relaxed),
             quarantined: gauges.quarantined.load(Ordering::Relaxed),
             histograms: Some(gauges.histograms()),
+            idempotency_keys: shared.keys.len() as u64,
             correlations: None,
         }
     }

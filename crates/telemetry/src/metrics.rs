@@ -198,6 +198,10 @@ metrics! {
     duplicates_forgotten: Counter = "duplicate_guard_forgotten", Counter::default();
     /// Submissions that were compared with this node's own ones only, because Redis did not answer.
     duplicates_unshared: Counter = "duplicate_guard_unshared", Counter::default();
+    /// HTTP requests with an Idempotency-Key, by result: new, repeated (answered as the first time), other_request (the key was of a different one, status 422), in_progress (status 409), or full (api.idempotency_keys is too small, status 503).
+    idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
+    /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
+    idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

@@ -1,5 +1,5 @@
-//! Periodic maintenance: moves the low-water mark, applies the retention of texts, messages and the
-//! audit log, and compares the store with the queues.
+//! Periodic maintenance: moves the low-water mark, applies the retention of texts, messages, the
+//! audit log and answers to requests with an Idempotency-Key, and compares the store with the queues.
 
 mod compare;
 
@@ -20,6 +20,8 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE: usize = 20_000;
 /// Entries of the audit log deleted per step.
 const FORGET: usize = 1_000;
+/// Answers to requests with an Idempotency-Key deleted per step.
+const FORGET_KEYS: usize = 2_000;
 /// Texts erased per step.
 const ERASE: usize = 10_000;
 
@@ -108,6 +110,22 @@ impl Janitor {
         });
     }
 
+    fn forget_keys(&self, ctx: &mut Context<Self>) {
+        let remembered = self.node.store.stats().idempotency_keys;
+        let gauge = &self.node.metrics.idempotency_keys;
+        gauge.set(i64::try_from(remembered).unwrap_or(i64::MAX));
+        if !self.node.local_lease.is_janitor() {
+            return;
+        }
+        let retention = self.node.config().api.idempotency.as_millis() as i64;
+        let store = Arc::clone(&self.node.store);
+        let before = clock::now_ms() - retention;
+        let failed = "old answers to requests with an Idempotency-Key could not be deleted";
+        self.in_steps(ctx, FORGET_KEYS, failed, move || {
+            store.forget_keys(before, FORGET_KEYS)
+        });
+    }
+
     fn erase_texts(&self, ctx: &mut Context<Self>) {
         let Some(retention) = self.node.config().store.text_retention else {
             return;
@@ -173,8 +191,53 @@ impl Actor for Janitor {
             janitor.retire(ctx);
             janitor.erase_texts(ctx);
             janitor.forget_audit(ctx);
+            janitor.forget_keys(ctx);
         });
     }
 }
 
 impl Supervised for Janitor {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::test_support;
+    use crate::store::WriteBatch;
+    use crate::store::idempotency::{Claimed, KeyClaim};
+
+    #[actix::test]
+    async fn answers_to_requests_go_when_their_time_is_over() {
+        let hour = Duration::from_secs(3600);
+        let node = test_support::node_with(1, None, |config| config.api.idempotency = hour).await;
+        let store = &node.context.store;
+        let now = clock::now_ms();
+        let claim = |minutes: u8| KeyClaim {
+            account: node.account,
+            key: [minutes; 32],
+            request: [0; 32],
+            at: now - i64::from(minutes) * 60_000,
+            since: 0,
+        };
+        for minutes in [10, 70] {
+            let one = claim(minutes);
+            assert_eq!(store.claim_key(one.clone()).await, Ok(Claimed::New));
+            let batch = WriteBatch {
+                idempotency: vec![one.answered(b"answer".as_slice().into())],
+                ..WriteBatch::default()
+            };
+            store.write(batch).await.expect("written");
+        }
+        tokio::time::pause();
+        Janitor::new(Arc::clone(&node.context), Arc::clone(&node.configuration)).start();
+        let shown = &node.context.metrics.idempotency_keys;
+        let mut looks = 0;
+        while shown.get() != 1 {
+            looks += 1;
+            assert!(looks < 6_000, "{} keys", shown.get());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let kept = store.claim_key(claim(10)).await;
+        assert_eq!(kept, Ok(Claimed::Done(b"answer".as_slice().into())));
+        assert_eq!(store.claim_key(claim(70)).await, Ok(Claimed::New));
+    }
+}

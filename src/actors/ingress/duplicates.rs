@@ -31,6 +31,8 @@ use crate::telemetry::metrics::ResultLabel;
 
 /// Rows that are read from the store at once.
 const PAGE: usize = 2_000;
+/// The outcome of a submission that has none.
+const GIVEN_UP: Outcome = Err(CommandStatus::ESME_RSYSERR);
 /// Optional parameters that distinguish submissions: references, the part of a longer text, ports,
 /// text.
 const COUNTS: &[u16] = &[
@@ -140,28 +142,48 @@ impl Admitted {
                 First::Known(outcome) => outcome,
                 First::Pending(later) => outcome_of(later).await,
             };
-            let (status, id) = match outcome {
-                Ok(id) if self.answer.same_id => (0, id),
-                Ok(_) => (self.answer.status, 0),
-                Err(status) => (status.0, 0),
-            };
-            let result = match (status, outcome) {
+            let answer = self.answer.to(sequence, outcome);
+            let result = match (answer.status, outcome) {
                 (0, _) => "same_id",
                 (_, Ok(_)) => "refused",
                 (_, Err(_)) => "failed",
             };
-            if status != 0 {
-                node.metrics.refused(status);
+            if answer.status != 0 {
+                node.metrics.refused(answer.status);
             }
             let duplicates = &node.metrics.duplicates;
             duplicates.get_or_create(&ResultLabel { result }).inc();
-            results.push(SubmitResult {
-                sequence,
-                status,
-                id,
-            });
+            results.push(answer);
         }
         results
+    }
+
+    /// The same as far as it is known already: the others count as refused.
+    pub fn known_answers(&self) -> impl Iterator<Item = SubmitResult> {
+        self.again.iter().map(|(sequence, first)| {
+            let outcome = match first {
+                First::Known(outcome) => *outcome,
+                First::Pending(later) => later.borrow().unwrap_or(GIVEN_UP),
+            };
+            self.answer.to(*sequence, outcome)
+        })
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    fn to(self, sequence: u32, outcome: Outcome) -> SubmitResult {
+        let (status, id) = match outcome {
+            Ok(id) if self.same_id => (0, id),
+            Ok(_) => (self.status, 0),
+            Err(status) => (status.0, 0),
+        };
+        SubmitResult {
+            sequence,
+            status,
+            id,
+        }
     }
 }
 
@@ -194,10 +216,9 @@ fn look(
 }
 
 async fn outcome_of(mut later: Later) -> Outcome {
-    let given_up = Err(CommandStatus::ESME_RSYSERR);
     match later.wait_for(Option::is_some).await {
-        Ok(outcome) => outcome.unwrap_or(given_up),
-        Err(_) => given_up,
+        Ok(outcome) => outcome.unwrap_or(GIVEN_UP),
+        Err(_) => GIVEN_UP,
     }
 }
 
@@ -228,7 +249,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let told = *self.outcome.borrow();
         if told.is_none() {
-            self.settle(Err(CommandStatus::ESME_RSYSERR), |_| {});
+            self.settle(GIVEN_UP, |_| {});
         }
         if self.marked && !matches!(told, Some(Ok(_))) {
             shared::withdraw(&self.duplicates, self.key);

@@ -19,6 +19,7 @@ pub use self::intake::Intake;
 
 use self::admission::Admission;
 use crate::actors::context::NodeContext;
+use crate::actors::ingress::idempotency::Claim;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::pb::{Kind, SubmitBatch};
@@ -35,7 +36,14 @@ pub struct Ingest {
 /// struct.
 pub struct Submit(pub SubmitBatch);
 
+/// The same for a request over HTTP with an Idempotency-Key: all of its submissions, and the claim of its key.
+pub struct SubmitOnce(pub SubmitBatch, pub Box<Claim>);
+
 impl actix::Message for Submit {
+    type Result = Accepted;
+}
+
+impl actix::Message for SubmitOnce {
     type Result = Accepted;
 }
 
@@ -50,7 +58,16 @@ impl Ingest {
 /// Accepts a batch, stage by stage; a refused submission does not reach the next stage. Every submission
 /// is answered; the accepted ones only after the commit.
 pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
-    let (mut admission, submissions) = Admission::begin(intake, batch);
+    admit(intake, batch, None).await
+}
+
+/// The same; the answer becomes durable with the messages.
+pub async fn accept_once(intake: Arc<Intake>, batch: SubmitBatch, claim: Box<Claim>) -> Accepted {
+    admit(intake, batch, Some(claim)).await
+}
+
+async fn admit(intake: Arc<Intake>, batch: SubmitBatch, claim: Option<Box<Claim>>) -> Accepted {
+    let (mut admission, submissions) = Admission::begin(intake, batch, claim);
     let mut checked = admission.check(submissions).await;
     admission.screen(&mut checked).await;
     admission.take_duplicates_out(&mut checked).await;
@@ -74,7 +91,7 @@ pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
 
 // === messages ===
 
-measured!(Ingest: Submit);
+measured!(Ingest: Submit, SubmitOnce);
 
 impl Actor for Ingest {
     type Context = Context<Self>;
@@ -91,5 +108,14 @@ impl Handler<Submit> for Ingest {
 
     fn handle(&mut self, Submit(batch): Submit, _: &mut Self::Context) -> Self::Result {
         Box::pin(accept(Arc::clone(&self.intake), batch))
+    }
+}
+
+impl Handler<SubmitOnce> for Ingest {
+    type Result = ResponseFuture<Accepted>;
+
+    fn handle(&mut self, message: SubmitOnce, _: &mut Self::Context) -> Self::Result {
+        let SubmitOnce(batch, claim) = message;
+        Box::pin(accept_once(Arc::clone(&self.intake), batch, claim))
     }
 }

@@ -94,6 +94,7 @@ fn exposed() -> String {
         &metrics.lookups,
         &metrics.lookups_given_up,
         &metrics.duplicates,
+        &metrics.idempotency,
     ] {
         family.get_or_create_owned(&ResultLabel { result: "found" });
     }

@@ -5,6 +5,7 @@ use smsc::domain::access::KeyRole;
 use smsc::domain::price::Purse;
 use smsc::pb::{Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
+use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::sqlite::SqliteStore;
@@ -18,6 +19,8 @@ pub const OLD: u64 = 2500;
 pub const PARKED: u64 = 57;
 /// Numbers that have been on two lists.
 pub const OPT_OUTS: u64 = 25;
+/// Requests with an Idempotency-Key.
+pub const REQUESTS: u64 = 300;
 
 /// Interned names.
 pub struct Names {
@@ -194,6 +197,39 @@ fn add_key(store: &SqliteStore) {
     assert_eq!(store.add_api_key(key).wait(), Ok(true));
 }
 
+/// The claim of an Idempotency-Key whose request came a while later.
+pub fn request(n: u64, later: i64) -> KeyClaim {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&n.to_le_bytes());
+    let at = at(n) + later;
+    KeyClaim {
+        account: 1,
+        key,
+        request: [3; 32],
+        at,
+        since: at - 48 * 3_600_000,
+    }
+}
+
+/// Answers to requests; some were written twice.
+fn answer_requests(store: &SqliteStore) {
+    for n in 1..=REQUESTS {
+        let claim = request(n, 0);
+        assert_eq!(store.claim_key(claim.clone()).wait(), Ok(Claimed::New));
+        let answers: &[&'static [u8]] = match n % 9 {
+            0 => &[b"first", b"last"],
+            _ => &[b"last"],
+        };
+        for answer in answers {
+            let batch = WriteBatch {
+                idempotency: vec![claim.answered(Bytes::from_static(answer))],
+                ..WriteBatch::default()
+            };
+            store.write(batch).wait().expect("written");
+        }
+    }
+}
+
 /// A balance of 70 with its top-ups, and a quota of which 30 are used.
 fn charge(store: &SqliteStore, account: u32) {
     for (n, amount) in [(1, 120), (2, -20)] {
@@ -231,6 +267,7 @@ pub fn fill(store: &SqliteStore) -> Names {
     };
     charge(store, names.account);
     add_key(store);
+    answer_requests(store);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();

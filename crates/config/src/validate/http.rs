@@ -1,6 +1,8 @@
 //! The HTTP servers: tokens, certificates, load balancers, and what can be read on the way.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use secrecy::ExposeSecret;
 
@@ -11,6 +13,11 @@ use smsc_domain::allow::Network;
 
 /// Tokens are sent with every request: fewer characters than this are guessed.
 const SHORT_TOKEN: usize = 8;
+/// A minute to a week: longer than a sender repeats a request.
+const IDEMPOTENCY: RangeInclusive<Duration> =
+    Duration::from_secs(60)..=Duration::from_secs(7 * 86_400);
+/// About two gigabytes.
+const MAX_IDEMPOTENCY_KEYS: usize = 50_000_000;
 
 /// The admin API and the API of accounts.
 pub(super) fn check(config: &Config, found: &mut Findings) {
@@ -63,6 +70,16 @@ fn check_api(config: &Config, found: &mut Findings) {
             ],
         },
         found,
+    );
+    found.require(
+        "api.idempotency",
+        IDEMPOTENCY.contains(&api.idempotency),
+        "must be between 1m and 7d",
+    );
+    found.require(
+        "api.idempotency_keys",
+        (1..=MAX_IDEMPOTENCY_KEYS).contains(&api.idempotency_keys),
+        "must be between 1 and 50000000",
     );
     let Some(listen) = api.listen else { return };
     if listen.port() != 0 && listen == config.http.listen {

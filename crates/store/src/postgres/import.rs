@@ -18,6 +18,7 @@ use super::columns::{Correlate, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
 use super::failure::{Failure, failed};
+use super::idempotency;
 use super::keys;
 use super::opt_out;
 use super::record::id_at;
@@ -94,6 +95,7 @@ fn mark_of(part: Part) -> &'static str {
         Part::Parked => "move_parked",
         Part::Dead => "move_dead",
         Part::OptOuts => "move_opt_out",
+        Part::Idempotency => "move_idempotency",
     }
 }
 
@@ -412,6 +414,7 @@ async fn write_rows(
     for row in &page.opt_outs {
         opt_out::insert(transaction, row).await?;
     }
+    idempotency::import(transaction, &page.rows.idempotency).await?;
     Ok(())
 }
 

@@ -24,11 +24,12 @@ pub enum Step {
     Park,
     Unpark,
     Charge,
+    Answer,
     Bury,
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 18] = [
+pub const STEPS: [Step; 19] = [
     Step::Fence,
     Step::Accept,
     Step::Carry,
@@ -46,6 +47,7 @@ pub const STEPS: [Step; 18] = [
     Step::Park,
     Step::Unpark,
     Step::Charge,
+    Step::Answer,
     Step::Bury,
 ];
 
@@ -189,6 +191,7 @@ impl Step {
                  ON CONFLICT(account, day, node, epoch, lane) DO UPDATE
                  SET credits = purse_block.credits + excluded.credits"
             }
+            Self::Answer => "SELECT answer_idempotency($1, $2, $3, $4, $5, $6, $7)",
             Self::Bury => {
                 "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)"
             }

@@ -17,11 +17,13 @@ use super::balance;
 use super::columns::{Call, Correlate, calls};
 use super::correlations::Kept;
 use super::failure::Failure;
+use super::idempotency;
 use super::lane::{Lane, Session};
 use super::reader::read_fins;
 use super::statements::Step;
 use super::write_queue::Pending;
 use crate::cluster::Membership;
+use crate::idempotency::IdempotencyRow;
 use crate::{Rejected, WriteBatch, Written, signed};
 use smsc_host::clock;
 
@@ -66,6 +68,7 @@ impl Lane {
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
         let mut calls = calls(&batches, self.correlate(&kept).as_ref())?;
         calls.extend(balance::charges(&batches, member, self.number));
+        calls.extend(idempotency::answers(&batches, member));
         let session = self.session()?;
         let fence = self.fence(member);
         let mut pipeline: Vec<Answer<'_>> = Vec::with_capacity(calls.len() + 3);
@@ -176,6 +179,7 @@ impl Lane {
         for call in calls
             .into_iter()
             .chain(balance::charges(&[row], member, self.number))
+            .chain(idempotency::answers(&[row], member))
         {
             let rows = answer(session, &call)?.await?;
             if matches!(call.step, Step::Fin | Step::FinRemote) {
@@ -324,5 +328,8 @@ fn single_rows(batch: &WriteBatch) -> Vec<(&'static str, u64, WriteBatch)> {
     split!("parked", park, |row: &crate::ParkedRow| row.id);
     split!("unpark", unpark, |id: &u64| *id);
     split!("charge", charge, |row: &crate::balance::ChargeRow| row.id);
+    split!("idempotency", idempotency, |row: &IdempotencyRow| row
+        .at
+        .unsigned_abs());
     all
 }

@@ -73,7 +73,10 @@ impl Pending {
 
 /// Whether a batch may be written by any lane.
 fn is_free(batch: &WriteBatch) -> bool {
-    let loose = batch.accept.len() + batch.remote_items.len() + batch.charge.len();
+    let loose = batch.accept.len()
+        + batch.remote_items.len()
+        + batch.charge.len()
+        + batch.idempotency.len();
     !batch.accept.is_empty() && batch.len() == loose
 }
 

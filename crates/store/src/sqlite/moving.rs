@@ -16,6 +16,7 @@ use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
 use super::settings;
+use crate::idempotency::IdempotencyRow;
 use crate::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
 use crate::{ParkedRow, RetryRow, StoreError, TryRow};
 
@@ -112,6 +113,7 @@ impl Source {
             Part::Parked => self.parked(&mut page, limit),
             Part::Dead => self.dead(&mut page, limit),
             Part::OptOuts => self.opt_outs(&mut page, limit),
+            Part::Idempotency => self.idempotency(&mut page, limit),
         };
         // The last page ends at the end of the table; an earlier one at its last row.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
@@ -210,6 +212,31 @@ impl Source {
             page.opt_outs = opt_out::after(&self.connection, page.after, limit)?;
         }
         Ok(cut(&page.opt_outs, limit, |row| row.version))
+    }
+
+    fn idempotency(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if !self.has("idempotency")? {
+            return Ok(None);
+        }
+        let numbered = self.rows(
+            "SELECT id, account, key, request, at, answer FROM idempotency WHERE id > ?1
+             ORDER BY id LIMIT ?2",
+            page.after,
+            limit as i64,
+            |row| {
+                let answered = IdempotencyRow {
+                    account: row.get(1)?,
+                    key: row.get(2)?,
+                    request: row.get(3)?,
+                    at: row.get(4)?,
+                    answer: bytes_of(row.get_ref(5)?),
+                };
+                Ok((key_at_0(row)?, answered))
+            },
+        )?;
+        let last = cut(&numbered, limit, |(id, _)| *id);
+        page.rows.idempotency = numbered.into_iter().map(|(_, row)| row).collect();
+        Ok(last)
     }
 
     fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {

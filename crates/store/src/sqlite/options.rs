@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::disk;
+use crate::idempotency::KEYS;
 use crate::low_water::CARRY_LIMIT;
 
 /// How the store is opened.
@@ -23,6 +24,8 @@ pub struct SqliteOptions {
     pub search_index: bool,
     /// How many active messages may be below the low-water mark.
     pub carry_limit: usize,
+    /// How many idempotency keys are remembered.
+    pub idempotency_keys: usize,
 }
 
 /// Ends the process (or records that it should have ended), with the reason.
@@ -54,6 +57,7 @@ impl SqliteOptions {
             min_free_mib: 256,
             search_index: true,
             carry_limit: CARRY_LIMIT,
+            idempotency_keys: KEYS,
         }
     }
 }

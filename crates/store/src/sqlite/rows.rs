@@ -8,7 +8,9 @@ use ahash::AHashSet;
 use prost::Message as _;
 use rusqlite::{Connection, Statement, ToSql};
 
+use super::idempotency::Key;
 use super::record::Readable;
+use crate::idempotency::IdempotencyRow;
 use crate::record::{encode_body, numbering};
 use crate::{ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, TryRow};
 use smsc_proto::Message;
@@ -47,6 +49,8 @@ pub struct Marks {
     pub deleted: bool,
     /// Lowest accepted id since BEGIN, for the search index.
     pub lowest_accepted: Option<u64>,
+    /// Idempotency keys answered since BEGIN, with their rows.
+    pub answered: Vec<(Key, i64)>,
 }
 
 /// Prepared statements and the buffer that messages are encoded into.
@@ -67,6 +71,7 @@ pub struct Statements<'c> {
     park: Statement<'c>,
     unpark: Statement<'c>,
     carry: Statement<'c>,
+    idempotency: Statement<'c>,
     buffer: Vec<u8>,
     pub marks: Marks,
 }
@@ -110,6 +115,10 @@ impl<'c> Statements<'c> {
             park: prepare("INSERT INTO parked VALUES(?1,?2,?3,?4,?5)")?,
             unpark: prepare("DELETE FROM parked WHERE id=?1")?,
             carry: prepare("INSERT INTO carry VALUES(?1) ON CONFLICT DO NOTHING")?,
+            idempotency: prepare(
+                "INSERT INTO idempotency(account, key, at, request, answer)
+                 VALUES(?1,?2,?3,?4,?5)",
+            )?,
             buffer: Vec::with_capacity(4096),
             marks,
         })
@@ -120,6 +129,7 @@ impl<'c> Statements<'c> {
         self.marks.undo.clear();
         self.marks.deleted = false;
         self.marks.lowest_accepted = None;
+        self.marks.answered.clear();
         self.begin.raw_execute().map(drop)
     }
 
@@ -320,6 +330,22 @@ impl<'c> Statements<'c> {
         if self.unpark.raw_execute()? > 0 {
             self.marks.deleted = true;
         }
+        Ok(())
+    }
+
+    /// Appends the answer to a request.
+    pub fn idempotency(&mut self, answered: &IdempotencyRow) -> Result<(), RowError> {
+        check_size(answered.answer.len())?;
+        let row = &mut self.idempotency;
+        bind(row, 1, answered.account)?;
+        bind(row, 2, &answered.key[..])?;
+        bind(row, 3, answered.at)?;
+        bind(row, 4, &answered.request[..])?;
+        bind(row, 5, &answered.answer[..])?;
+        row.raw_execute()?;
+        let key = (answered.account, answered.key);
+        let id = self.connection.last_insert_rowid();
+        self.marks.answered.push((key, id));
         Ok(())
     }
 

@@ -80,6 +80,7 @@ const UPGRADES: &[&str] = &[
     AUDIT_DETAIL,
     IDS_ASIDE,
     API_KEYS,
+    IDEMPOTENCY,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -170,6 +171,13 @@ const API_KEYS: &str = "
 CREATE TABLE api_keys(id TEXT PRIMARY KEY, account TEXT NOT NULL, label TEXT NOT NULL,
   hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL, allow TEXT NOT NULL, created_at INT NOT NULL,
   created_by TEXT NOT NULL, expires_at INT NOT NULL, used_at INT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 13: answers to requests with an Idempotency-Key. Keyed by the order of writing, and without an index, as
+/// the hot tables; the short columns first, because all rows are read at open.
+const IDEMPOTENCY: &str = "
+CREATE TABLE idempotency(id INTEGER PRIMARY KEY, account INT NOT NULL, key BLOB NOT NULL,
+  at INT NOT NULL, request BLOB NOT NULL, answer BLOB NOT NULL);
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -264,6 +264,7 @@ impl Writer<'_> {
                 let rows = group.iter().map(|pending| pending.batch.len()).sum();
                 self.shared.gauges.committed(rows, started.elapsed());
                 self.note_accepted(group);
+                self.note_answered();
                 self.set_stalled(!self.held.is_empty());
                 self.count_buried(&written);
                 if self.shared.log.is_too_long() {
@@ -399,6 +400,13 @@ impl Writer<'_> {
             |id| *id,
             |id| debug(id),
             |rows, id| rows.unpark(*id),
+        )?;
+        pass.each(
+            "idempotency",
+            &batch.idempotency,
+            |row| row.at.unsigned_abs(),
+            |row| debug(row),
+            Statements::idempotency,
         )
     }
 
@@ -445,6 +453,14 @@ impl Writer<'_> {
             if lowest <= shared.indexed_upto.load(Ordering::Relaxed) {
                 shared.index_again.fetch_min(lowest, Ordering::Relaxed);
             }
+        }
+    }
+
+    /// From now on the answers of this commit are found. Before its callers are told: nobody may claim their keys.
+    fn note_answered(&mut self) {
+        let answered = &mut self.rows.marks.answered;
+        if !answered.is_empty() {
+            self.shared.keys.answered(answered.drain(..));
         }
     }
 

@@ -73,6 +73,15 @@ impl Taken {
         message.map_or(self.staged.id(), shown_id::number)
     }
 
+    /// The answer to its submission.
+    pub(super) fn result(&self) -> SubmitResult {
+        SubmitResult {
+            sequence: self.sequence,
+            status: 0,
+            id: self.shown_id(),
+        }
+    }
+
     /// Its claim, with the id to report.
     pub(super) fn claimed(&mut self) -> Option<(Box<Claim>, u64)> {
         let id = self.shown_id();

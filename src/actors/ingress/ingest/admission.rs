@@ -13,6 +13,7 @@ use super::intake::Intake;
 use crate::actors::billing::balance::Reservation;
 use crate::actors::context::traced::{self, Submitted};
 use crate::actors::ingress::duplicates::{self, Admitted, Claim};
+use crate::actors::ingress::idempotency;
 use crate::actors::multipart::stage::{self, Staged};
 use crate::actors::queue::dispatch;
 use crate::actors::receipts::shown_id;
@@ -32,6 +33,8 @@ pub(super) struct Admission {
     is_group: bool,
     /// Set for replayed messages: they were charged and judged when they came.
     replay: Option<ReplayOrder>,
+    /// Set for a request with an Idempotency-Key: its answer is written with the messages.
+    key: Option<Box<idempotency::Claim>>,
     began: Instant,
     /// When the batch was read and when its messages were routed, in Unix microseconds.
     read: i64,
@@ -48,7 +51,11 @@ pub(super) struct Admission {
 
 impl Admission {
     /// The stages of a batch, and its submissions.
-    pub(super) fn begin(intake: Arc<Intake>, batch: SubmitBatch) -> (Self, Vec<Submission>) {
+    pub(super) fn begin(
+        intake: Arc<Intake>,
+        batch: SubmitBatch,
+        key: Option<Box<idempotency::Claim>>,
+    ) -> (Self, Vec<Submission>) {
         let alphabet = match batch.encoded {
             true => Alphabet::Gsm,
             false => alphabet_of(&intake.node, batch.sender, batch.alphabet),
@@ -64,6 +71,7 @@ impl Admission {
             peer: batch.peer,
             is_group: batch.group,
             replay: batch.replay,
+            key,
             began: Instant::now(),
             read: clock::now_us(),
             routed: 0,
@@ -223,6 +231,12 @@ impl Admission {
         if let Some(order) = &self.replay {
             rows.change = replays(taken, &order.by, self.now());
         }
+        if let Some(key) = &mut self.key {
+            let mut results = self.results.clone();
+            results.extend(taken.iter().map(Taken::result));
+            results.extend(self.admitted.known_answers());
+            rows.idempotency.push(key.row(results));
+        }
         let dispatches = taken
             .iter_mut()
             .flat_map(|taken| taken.staged.dispatches_mut());
@@ -242,6 +256,14 @@ impl Admission {
     }
 
     fn written(&mut self, taken: &mut Vec<Taken>, written: &Written, times: Submitted) {
+        if let Some(key) = &mut self.key
+            && written
+                .rejected
+                .iter()
+                .all(|row| row.table != "idempotency")
+        {
+            key.kept();
+        }
         let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
         if !rejected.is_empty() {
             taken.retain(|taken| {
@@ -262,11 +284,7 @@ impl Admission {
         for taken in taken.iter() {
             self.trace(taken, times, None);
         }
-        self.results.extend(taken.iter().map(|taken| SubmitResult {
-            sequence: taken.sequence,
-            status: 0,
-            id: taken.shown_id(),
-        }));
+        self.results.extend(taken.iter().map(Taken::result));
         let claims = taken.iter_mut().filter_map(Taken::claimed);
         duplicates::accepted(&self.intake.node, &self.intake.duplicates, claims);
     }
@@ -294,6 +312,9 @@ impl Admission {
         let admitted = std::mem::take(&mut self.admitted);
         let mut results = std::mem::take(&mut self.results);
         results.extend(admitted.answers(&self.intake.node).await);
+        if let Some(key) = self.key.take() {
+            key.end(&results).await;
+        }
         if self.was_written {
             let took = self.began.elapsed().as_secs_f64();
             self.intake.node.metrics.ingest_seconds.observe(took);

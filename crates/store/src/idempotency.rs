@@ -1,0 +1,90 @@
+//! The idempotency port: which requests over HTTP were answered, and how.
+//!
+//! Used by the actors, for requests with an Idempotency-Key. A key is claimed first ([`Claimed::New`]). Its answer
+//! is a row of the batch that has the request's messages, so both are durable, or neither. Keys of different
+//! accounts are different keys.
+//!
+//! Guarantees that one of any number of simultaneous claims of a key wins, on whichever node, and that an answer
+//! is written only by whoever holds the claim. A claim is over when it is released, or with its process. In the
+//! shared store it is also over after [`ABANDONED`]; an answer that comes later is refused with its messages.
+
+use bytes::Bytes;
+
+use super::Reply;
+
+/// Octets of a hash (SHA-256) of a key or a request.
+pub const HASH: usize = 32;
+/// Another node may take a claim over that is older than this, in milliseconds.
+pub const ABANDONED: i64 = 60_000;
+/// Keys that the embedded store remembers, unless configured otherwise.
+pub const KEYS: usize = 2_000_000;
+
+/// A request, about to be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyClaim {
+    /// Interned name of the account.
+    pub account: u32,
+    /// Hash of the key.
+    pub key: [u8; HASH],
+    /// Hash of the request; two requests with equal ones are the same.
+    pub request: [u8; HASH],
+    /// Unix milliseconds; names the claim together with its key.
+    pub at: i64,
+    /// Older answers do not count any more, Unix milliseconds.
+    pub since: i64,
+}
+
+/// What is known of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is new, and the caller's to carry out.
+    New,
+    /// It was carried out: the answer, as written.
+    Done(Bytes),
+    /// A different request had the same key.
+    Other,
+    /// A request with this key is being carried out.
+    InProgress,
+    /// No more keys can be remembered (embedded store).
+    Full,
+}
+
+/// The answer to a request whose key is claimed. The last row of a key wins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyRow {
+    /// As in the [`KeyClaim`].
+    pub account: u32,
+    pub key: [u8; HASH],
+    pub request: [u8; HASH],
+    /// When the key was claimed.
+    pub at: i64,
+    /// An encoded [`IdempotentAnswer`](smsc_proto::IdempotentAnswer).
+    pub answer: Bytes,
+}
+
+/// The idempotency part of a store. Calls never block.
+pub trait IdempotencyStore {
+    /// Claims a key, unless it has an answer or is claimed.
+    fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed>;
+
+    /// Gives a claim back that gets no answer: the key is free again. Does nothing to one that has an answer.
+    fn release_key(&self, claim: KeyClaim) -> Reply<()>;
+
+    /// Deletes up to `limit` answers to requests before `before` (Unix milliseconds); returns how many.
+    fn forget_keys(&self, before: i64, limit: usize) -> Reply<u64>;
+}
+
+// === impl KeyClaim ===
+
+impl KeyClaim {
+    /// The row for its answer.
+    pub fn answered(&self, answer: Bytes) -> IdempotencyRow {
+        IdempotencyRow {
+            account: self.account,
+            key: self.key,
+            request: self.request,
+            at: self.at,
+            answer,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The idempotency port on PostgreSQL. Claims are rows, made by a transaction of their own; answers are set by the
+//! transaction that writes the messages, which fails when the claim was lost.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio_postgres::Transaction;
+
+use super::columns::Call;
+use super::failure::failed;
+use super::schema::DAY_MS;
+use super::statements::Step;
+use super::{PgStore, Shared};
+use crate::cluster::Membership;
+use crate::idempotency::{ABANDONED, Claimed, IdempotencyRow, IdempotencyStore, KeyClaim};
+use crate::{Reply, StoreError, WriteBatch, signed};
+
+impl IdempotencyStore for PgStore {
+    fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { claim_key(&shared, &claim).await })
+    }
+
+    fn release_key(&self, claim: KeyClaim) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { release_key(&shared, &claim).await })
+    }
+
+    fn forget_keys(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let client = shared.reader().await?;
+            let deleted = client
+                .execute(
+                    "DELETE FROM idempotency i USING (
+                       SELECT day, account, key FROM idempotency WHERE claimed_at < $1
+                       ORDER BY claimed_at LIMIT $2) o
+                     WHERE i.day = o.day AND i.account = o.account AND i.key = o.key
+                       AND i.claimed_at < $1",
+                    &[&before, &signed(limit)],
+                )
+                .await?;
+            Ok(deleted)
+        })
+    }
+}
+
+async fn claim_key(shared: &Shared, claim: &KeyClaim) -> Result<Claimed, StoreError> {
+    let member = shared.membership().ok_or(StoreError::Fenced)?;
+    let client = shared.reader().await?;
+    let statement = client
+        .prepare_cached(
+            "SELECT outcome, its_answer FROM claim_idempotency($1, $2, $3, $4, $5, $6, $7, $8)",
+        )
+        .await?;
+    let row = client
+        .query_one(
+            &statement,
+            &[
+                &(claim.account as i32),
+                &&claim.key[..],
+                &&claim.request[..],
+                &i32::from(member.node),
+                &(member.epoch as i64),
+                &claim.at,
+                &claim.since,
+                &(claim.at - ABANDONED),
+            ],
+        )
+        .await?;
+    match row.try_get::<_, i32>(0)? {
+        0 => Ok(Claimed::New),
+        1 => Ok(Claimed::Done(Bytes::from(row.try_get::<_, Vec<u8>>(1)?))),
+        2 => Ok(Claimed::Other),
+        3 => Ok(Claimed::InProgress),
+        other => Err(failed(format!("claim_idempotency answered {other}"))),
+    }
+}
+
+async fn release_key(shared: &Shared, claim: &KeyClaim) -> Result<(), StoreError> {
+    // Claims of an earlier membership are over already.
+    let Some(member) = shared.membership() else {
+        return Ok(());
+    };
+    let client = shared.reader().await?;
+    client
+        .execute(
+            "DELETE FROM idempotency WHERE day = $1 AND account = $2 AND key = $3
+             AND claimed_at = $4 AND node = $5 AND epoch = $6 AND answer IS NULL",
+            &[
+                &day(claim.at),
+                &(claim.account as i32),
+                &&claim.key[..],
+                &claim.at,
+                &i32::from(member.node),
+                &(member.epoch as i64),
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+/// The columns of some rows.
+struct Columns<'a> {
+    days: Vec<i32>,
+    accounts: Vec<i32>,
+    keys: Vec<&'a [u8]>,
+    times: Vec<i64>,
+    answers: Vec<&'a [u8]>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(rows: impl Iterator<Item = &'a IdempotencyRow> + Clone) -> Self {
+        Self {
+            days: rows.clone().map(|row| day(row.at)).collect(),
+            accounts: rows.clone().map(|row| row.account as i32).collect(),
+            keys: rows.clone().map(|row| &row.key[..]).collect(),
+            times: rows.clone().map(|row| row.at).collect(),
+            answers: rows.map(|row| &row.answer[..]).collect(),
+        }
+    }
+}
+
+/// The statement that answers the requests of these batches.
+pub fn answers<'a>(batches: &[&'a WriteBatch], member: Membership) -> Option<Call<'a>> {
+    let rows = batches.iter().flat_map(|batch| &batch.idempotency);
+    rows.clone().next()?;
+    let columns = Columns::of(rows);
+    Some(Call {
+        step: Step::Answer,
+        parameters: vec![
+            Box::new(columns.days),
+            Box::new(columns.accounts),
+            Box::new(columns.keys),
+            Box::new(columns.times),
+            Box::new(columns.answers),
+            Box::new(i32::from(member.node)),
+            Box::new(member.epoch as i64),
+        ],
+        rows: 0,
+    })
+}
+
+/// Writes answers of another store; later rows of a key replace earlier ones.
+pub async fn import(
+    transaction: &Transaction<'_>,
+    rows: &[IdempotencyRow],
+) -> Result<(), tokio_postgres::Error> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let columns = Columns::of(rows.iter());
+    let requests: Vec<&[u8]> = rows.iter().map(|row| &row.request[..]).collect();
+    transaction
+        .execute(
+            "INSERT INTO idempotency(day, account, key, request, node, epoch, claimed_at, answer)
+             SELECT DISTINCT ON (u.day, u.account, u.key)
+               u.day, u.account, u.key, u.request, 0, 0, u.at, u.answer
+             FROM unnest($1::int[], $2::int[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[])
+               WITH ORDINALITY u(day, account, key, request, at, answer, n)
+             ORDER BY u.day, u.account, u.key, u.n DESC
+             ON CONFLICT(day, account, key) DO UPDATE SET request = excluded.request,
+               claimed_at = excluded.claimed_at, answer = excluded.answer",
+            &[
+                &columns.days,
+                &columns.accounts,
+                &columns.keys,
+                &requests,
+                &columns.times,
+                &columns.answers,
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+fn day(at: i64) -> i32 {
+    (at / DAY_MS) as i32
+}

@@ -1,0 +1,250 @@
+//! The idempotency port on SQLite: rows are appended, and found by an index in memory.
+//!
+//! An index with random keys in `smsc.db` would slow down every commit (see `schema.rs`), so the table has none.
+//! The index is read at open. It is bounded: while it is full, requests with new keys are refused, so that no key
+//! is ever forgotten before its time.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahash::{AHashMap, AHashSet};
+use bytes::Bytes;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use super::schema::sql_failed;
+use super::{Shared, SqliteStore, writer};
+use crate::idempotency::{Claimed, HASH, IdempotencyStore, KeyClaim};
+use crate::{Reply, StoreError};
+
+/// An account and the hash of a key.
+pub type Key = (u32, [u8; HASH]);
+
+/// The index, and the claims of this process.
+pub struct Keys {
+    state: Mutex<State>,
+    most: usize,
+}
+
+#[derive(Default)]
+struct State {
+    /// The last row of each key, by [`short`].
+    rows: AHashMap<u64, i64>,
+    open: AHashSet<Key>,
+}
+
+/// What memory knows of a key.
+enum Known {
+    Claimed(Claimed),
+    /// It has this row.
+    Row(i64),
+}
+
+// === impl Keys ===
+
+impl Keys {
+    /// Reads the index; no more than `most` keys will be claimed.
+    pub fn read(connection: &Connection, most: usize) -> rusqlite::Result<Self> {
+        let mut state = State::default();
+        let mut statement =
+            connection.prepare("SELECT id, account, key FROM idempotency ORDER BY id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (id, key) = read_key(row)?;
+            state.rows.insert(short(&key), id);
+        }
+        Ok(Self {
+            state: Mutex::new(state),
+            most,
+        })
+    }
+
+    /// Keys that are answered or claimed.
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Claims a key, unless memory knows it. A row that does not count is passed over.
+    fn claim(&self, key: Key, passed_over: Option<i64>) -> Known {
+        let mut state = self.lock();
+        if state.open.contains(&key) {
+            return Known::Claimed(Claimed::InProgress);
+        }
+        let row = state.rows.get(&short(&key)).copied();
+        match row.filter(|id| Some(*id) != passed_over) {
+            Some(id) => Known::Row(id),
+            None if state.len() >= self.most => Known::Claimed(Claimed::Full),
+            None => {
+                state.open.insert(key);
+                Known::Claimed(Claimed::New)
+            }
+        }
+    }
+
+    fn release(&self, key: &Key) {
+        self.lock().open.remove(key);
+    }
+
+    /// Rows are durable: their keys have answers now.
+    pub fn answered(&self, rows: impl Iterator<Item = (Key, i64)>) {
+        let mut state = self.lock();
+        for (key, id) in rows {
+            state.rows.insert(short(&key), id);
+            state.open.remove(&key);
+        }
+    }
+
+    /// Rows are deleted; a key may have a newer one.
+    fn forget(&self, gone: &[(i64, Key)]) {
+        let mut state = self.lock();
+        for (id, key) in gone {
+            let short = short(key);
+            if state.rows.get(&short) == Some(id) {
+                state.rows.remove(&short);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is valid between any two statements, so a poisoned lock can be used.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn len(&self) -> usize {
+        self.rows.len() + self.open.len()
+    }
+}
+
+impl IdempotencyStore for SqliteStore {
+    fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed> {
+        match self.shared.keys.claim((claim.account, claim.key), None) {
+            Known::Claimed(claimed) => Reply::ready(Ok(claimed)),
+            Known::Row(_) => {
+                let shared = Arc::clone(&self.shared);
+                self.loader
+                    .ask(move |connection| look_up(&shared, connection, &claim))
+            }
+        }
+    }
+
+    fn release_key(&self, claim: KeyClaim) -> Reply<()> {
+        self.shared.keys.release(&(claim.account, claim.key));
+        Reply::ready(Ok(()))
+    }
+
+    fn forget_keys(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        writer::transact(&self.shared, move |connection, _| {
+            let gone = older(connection, before, limit)?;
+            let mut delete = connection.prepare_cached("DELETE FROM idempotency WHERE id = ?1")?;
+            for (id, _) in &gone {
+                delete.execute([id])?;
+            }
+            // Should the commit fail, they are too old to count all the same.
+            shared.keys.forget(&gone);
+            Ok(gone.len() as u64)
+        })
+    }
+}
+
+/// Finds out what the row of a key says; claims the key when that does not count.
+fn look_up(
+    shared: &Shared,
+    connection: &Connection,
+    claim: &KeyClaim,
+) -> Result<Claimed, StoreError> {
+    let mut passed_over = None;
+    loop {
+        match shared.keys.claim((claim.account, claim.key), passed_over) {
+            Known::Claimed(claimed) => return Ok(claimed),
+            Known::Row(id) => match answer(connection, id, claim).map_err(sql_failed)? {
+                Some(claimed) => return Ok(claimed),
+                None => passed_over = Some(id),
+            },
+        }
+    }
+}
+
+/// What a row says; `None` when it is too old, deleted, or of another key.
+fn answer(connection: &Connection, id: i64, claim: &KeyClaim) -> rusqlite::Result<Option<Claimed>> {
+    let found = connection
+        .prepare_cached(
+            "SELECT request, answer FROM idempotency
+             WHERE id = ?1 AND account = ?2 AND key = ?3 AND at >= ?4",
+        )?
+        .query_row((id, claim.account, &claim.key[..], claim.since), |row| {
+            Ok((row.get::<_, [u8; HASH]>(0)?, row.get::<_, Vec<u8>>(1)?))
+        })
+        .optional()?;
+    Ok(
+        found.map(|(request, answer)| match request == claim.request {
+            true => Claimed::Done(Bytes::from(answer)),
+            false => Claimed::Other,
+        }),
+    )
+}
+
+/// The first rows of the table, those of them that are older. Rows of a wrong clock, which stay among the first,
+/// do not keep others for long: there are fewer than the limit, or they get old.
+fn older(connection: &Connection, before: i64, limit: usize) -> rusqlite::Result<Vec<(i64, Key)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, account, key
+             FROM (SELECT id, account, key, at FROM idempotency ORDER BY id LIMIT ?2)
+             WHERE at < ?1",
+        )?
+        .query_map((before, crate::signed(limit)), read_key)?
+        .collect()
+}
+
+fn read_key(row: &Row<'_>) -> rusqlite::Result<(i64, Key)> {
+    Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
+}
+
+/// Eight octets for a key: the row that they lead to has the whole of it.
+fn short((account, key): &Key) -> u64 {
+    let start = key
+        .first_chunk()
+        .map_or(0, |start| u64::from_le_bytes(*start));
+    start ^ u64::from(*account).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claimed, Key, Keys, Known, State};
+
+    fn keys(most: usize) -> Keys {
+        Keys {
+            state: State::default().into(),
+            most,
+        }
+    }
+
+    fn claim(keys: &Keys, key: Key) -> Claimed {
+        match keys.claim(key, None) {
+            Known::Claimed(claimed) => claimed,
+            Known::Row(id) => panic!("row {id}"),
+        }
+    }
+
+    #[test]
+    fn a_full_index_refuses_new_keys_and_forgets_none() {
+        let (first, second, third) = ((1, [1; 32]), (1, [2; 32]), (2, [1; 32]));
+        let keys = keys(2);
+        assert_eq!(claim(&keys, first), Claimed::New);
+        assert_eq!(claim(&keys, second), Claimed::New);
+        assert_eq!(claim(&keys, third), Claimed::Full);
+        assert_eq!(claim(&keys, first), Claimed::InProgress);
+        keys.answered([(first, 5)].into_iter());
+        assert!(matches!(keys.claim(first, None), Known::Row(5)));
+        assert_eq!(claim(&keys, third), Claimed::Full);
+        keys.release(&second);
+        assert_eq!(claim(&keys, third), Claimed::New);
+        keys.forget(&[(4, first)]);
+        assert_eq!(keys.len(), 2, "an earlier row of the key");
+        keys.forget(&[(5, first)]);
+        assert_eq!(claim(&keys, first), Claimed::New);
+    }
+}

@@ -1,0 +1,191 @@
+//! The guard of requests with an Idempotency-Key: each is carried out once, and a repetition gets the same answer.
+//!
+//! The HTTP side asks [`begin`] first. A new request gets a [`Claim`], which goes to Ingest with the batch of its
+//! submissions ([`SubmitOnce`](super::ingest::SubmitOnce)). Ingest writes the answer with the messages, in one
+//! transaction. One request is one batch.
+//!
+//! A claim that is dropped without an answer frees its key. That is so when every submission was refused: nothing
+//! is stored then, and the sender may repeat the request under the same key. If at least one was accepted, the
+//! refusals of the others are part of the answer; to submit those again takes a new key.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prost::Message as _;
+use sha2::{Digest as _, Sha256};
+
+use crate::actors::context::NodeContext;
+use crate::clock;
+use crate::pb::{IdempotentAnswer, SubmitResult};
+use crate::store::idempotency::{Claimed, HASH, IdempotencyRow, KeyClaim};
+use crate::store::{StoreError, WriteBatch};
+use crate::telemetry::metrics::ResultLabel;
+
+/// A request as it is compared with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    account: u32,
+    key: [u8; HASH],
+    request: [u8; HASH],
+}
+
+/// What is to be done with a request.
+pub enum Begun {
+    /// It is new. Ingest needs the claim.
+    New(Box<Claim>),
+    /// It was carried out: the same answer is due.
+    Again(IdempotentAnswer),
+    /// A different request had the same key (422).
+    OtherRequest,
+    /// A request with this key is being carried out (409).
+    InProgress,
+    /// `api.idempotency_keys` keys are remembered (503).
+    Full,
+}
+
+/// The right to carry a request out, and the duty to keep its answer.
+pub struct Claim {
+    node: Arc<NodeContext>,
+    claim: KeyClaim,
+    context: Bytes,
+    /// The results that were last given to the store.
+    results: Vec<SubmitResult>,
+    is_kept: bool,
+}
+
+// === impl Request ===
+
+impl Request {
+    /// `account` is its interned name, `target` what the body is for, such as method and path.
+    pub fn new(account: u32, key: &str, target: &str, body: &[u8]) -> Self {
+        let mut request = Sha256::new();
+        // With the key, which is kept nowhere and usually random: nobody can find numbers by guessing bodies.
+        for part in [key, target] {
+            request.update((part.len() as u64).to_le_bytes());
+            request.update(part);
+        }
+        request.update(body);
+        Self {
+            account,
+            key: Sha256::digest(key).into(),
+            request: request.finalize().into(),
+        }
+    }
+}
+
+/// Claims the key of a request, or tells what became of the one before.
+///
+/// # Errors
+/// The store did not answer; nothing is claimed.
+pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<Begun, StoreError> {
+    let asking = ask(Arc::clone(node), request);
+    // Goes on if the client leaves, so that the claim is dropped rather than forgotten.
+    match tokio::spawn(asking).await {
+        Ok(begun) => begun,
+        Err(error) => Err(StoreError::Failed(error.to_string())),
+    }
+}
+
+async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreError> {
+    let at = clock::now_ms();
+    let retention = node.config().api.idempotency.as_millis();
+    let claim = KeyClaim {
+        account: request.account,
+        key: request.key,
+        request: request.request,
+        at,
+        since: at.saturating_sub(i64::try_from(retention).unwrap_or(i64::MAX)),
+    };
+    let claimed = node.store.claim_key(claim.clone()).await?;
+    let result = match &claimed {
+        Claimed::New => "new",
+        Claimed::Done(_) => "repeated",
+        Claimed::Other => "other_request",
+        Claimed::InProgress => "in_progress",
+        Claimed::Full => "full",
+    };
+    let requests = &node.metrics.idempotency;
+    requests.get_or_create(&ResultLabel { result }).inc();
+    Ok(match claimed {
+        Claimed::New => Begun::New(Box::new(Claim {
+            node,
+            claim,
+            context: Bytes::new(),
+            results: Vec::new(),
+            is_kept: false,
+        })),
+        Claimed::Done(answer) => match IdempotentAnswer::decode(answer) {
+            Ok(answer) => Begun::Again(answer),
+            Err(error) => {
+                let text = format!("the answer to a request cannot be read: {error}");
+                return Err(StoreError::Failed(text));
+            }
+        },
+        Claimed::Other => Begun::OtherRequest,
+        Claimed::InProgress => Begun::InProgress,
+        Claimed::Full => Begun::Full,
+    })
+}
+
+// === impl Claim ===
+
+impl Claim {
+    /// Keeps something with the answer that is needed to give it again. No text and no number of a subscriber:
+    /// erasure does not look here.
+    pub fn keep_context(&mut self, context: Bytes) {
+        self.context = context;
+    }
+
+    /// The row to write with the messages of the request.
+    pub(super) fn row(&mut self, results: Vec<SubmitResult>) -> IdempotencyRow {
+        let mut answer = IdempotentAnswer {
+            results,
+            context: self.context.clone(),
+        };
+        answer.results.sort_unstable_by_key(|one| one.sequence);
+        let row = self.claim.answered(answer.encode_to_vec().into());
+        self.results = answer.results;
+        row
+    }
+
+    /// The store has the row.
+    pub(super) fn kept(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// These are the results. Written once more if they differ from those of the row, because the store rejected
+    /// a message, or because of a duplicate of a submission that was just being stored; and now if only duplicates
+    /// were accepted.
+    pub(super) async fn end(mut self, results: &[SubmitResult]) {
+        if !self.is_kept && results.iter().all(|result| result.status != 0) {
+            return;
+        }
+        let written = std::mem::take(&mut self.results);
+        let row = self.row(results.to_vec());
+        if self.is_kept && self.results == written {
+            return;
+        }
+        let batch = WriteBatch {
+            idempotency: vec![row],
+            ..WriteBatch::default()
+        };
+        match self.node.store.write(batch).await {
+            Ok(_) => self.is_kept = true,
+            Err(error) => {
+                tracing::error!(%error, "the answer to a request with an Idempotency-Key is not kept");
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // It is carried out without being waited for; if it fails, the claim ends by itself.
+            drop(self.node.store.release_key(self.claim.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

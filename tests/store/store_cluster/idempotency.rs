@@ -1,0 +1,158 @@
+//! Requests with an Idempotency-Key that come to several nodes.
+
+use bytes::Bytes;
+use smsc::store::idempotency::{ABANDONED, Claimed, IdempotencyStore, KeyClaim};
+use smsc::store::{Store, StoreError, WriteBatch};
+
+use super::database::{Database, Node};
+use super::{ClusterStore, accept};
+
+const DAY: i64 = 86_400_000;
+const MIDNIGHT: i64 = 19_700 * DAY;
+
+fn claim(key: u8, at: i64) -> KeyClaim {
+    KeyClaim {
+        account: 1,
+        key: [key; 32],
+        request: [0; 32],
+        at,
+        since: at - 2 * DAY,
+    }
+}
+
+fn claimed(node: &Node, claim: &KeyClaim) -> Claimed {
+    node.store.claim_key(claim.clone()).wait().expect("answers")
+}
+
+fn answered(claim: &KeyClaim, id: u64) -> WriteBatch {
+    WriteBatch {
+        idempotency: vec![claim.answered(Bytes::from_static(b"answer"))],
+        ..accept(id)
+    }
+}
+
+fn done() -> Claimed {
+    Claimed::Done(Bytes::from_static(b"answer"))
+}
+
+fn is_stored(node: &Node, id: u64) -> bool {
+    node.store.load(vec![id]).wait().expect("loads")[0].is_some()
+}
+
+#[test]
+fn one_of_many_requests_at_once_is_carried_out() {
+    let database = Database::new();
+    let nodes = [database.node(), database.node()];
+    // Half of them before midnight by the clock of their node, half of them after it.
+    for key in 0..20 {
+        let won: usize = std::thread::scope(|scope| {
+            let asking: Vec<_> = (0..8)
+                .map(|n| {
+                    let claim = claim(key, MIDNIGHT - 1 + (n / 2) % 2);
+                    let node = &nodes[n as usize % 2];
+                    scope.spawn(move || match claimed(node, &claim) {
+                        Claimed::New => {
+                            let id = (1 << 30) + (u64::from(key) << 8) + n as u64;
+                            let written = node.store.write(answered(&claim, id)).wait();
+                            written.expect("its claim holds");
+                            1
+                        }
+                        Claimed::InProgress => 0,
+                        other => {
+                            assert_eq!(other, done());
+                            0
+                        }
+                    })
+                })
+                .collect();
+            let won = asking.into_iter().map(|one| one.join().expect("no panic"));
+            won.sum()
+        });
+        assert_eq!(won, 1);
+        for node in &nodes {
+            assert_eq!(claimed(node, &claim(key, MIDNIGHT + DAY)), done());
+        }
+    }
+    let session = database.session();
+    assert_eq!(session.value("SELECT count(*) FROM msg"), "20");
+    assert_eq!(session.value("SELECT count(*) FROM idempotency"), "20");
+}
+
+#[test]
+fn a_claim_of_a_node_that_left_is_over() {
+    let database = Database::new();
+    let (stays, leaves) = (database.node(), database.node());
+    let (first, second) = (claim(1, MIDNIGHT - 1), claim(1, MIDNIGHT + 1));
+    assert_eq!(claimed(&leaves, &first), Claimed::New);
+    assert_eq!(claimed(&stays, &second), Claimed::InProgress);
+    leaves.store.leave().expect("leaves");
+    assert_eq!(claimed(&stays, &second), Claimed::New);
+    let late = leaves.store.write(answered(&first, 1 << 20)).wait();
+    assert_eq!(late, Err(StoreError::Fenced));
+    stays
+        .store
+        .write(answered(&second, 2 << 20))
+        .wait()
+        .expect("written");
+    assert!(!is_stored(&stays, 1 << 20) && is_stored(&stays, 2 << 20));
+    assert_eq!(claimed(&stays, &first), done());
+}
+
+#[test]
+fn an_answer_that_comes_after_the_claim_was_taken_over_is_refused_with_its_messages() {
+    let database = Database::new();
+    let (slow, quick) = (database.node(), database.node());
+    let first = claim(1, MIDNIGHT - 1);
+    assert_eq!(claimed(&slow, &first), Claimed::New);
+    let in_time = claim(1, first.at + ABANDONED);
+    assert_eq!(claimed(&quick, &in_time), Claimed::InProgress);
+    let second = claim(1, first.at + ABANDONED + 1);
+    assert_eq!(claimed(&quick, &second), Claimed::New);
+    // Giving back what is not held any more does nothing.
+    slow.store
+        .release_key(first.clone())
+        .wait()
+        .expect("answers");
+    assert_eq!(claimed(&slow, &second), Claimed::InProgress);
+
+    // Probably one transaction with others, which are not refused.
+    let mates = [3 << 20, 4 << 20].map(|id| slow.store.write(accept(id)));
+    let late = slow.store.write(answered(&first, 1 << 20)).wait();
+    assert!(matches!(late, Err(StoreError::Failed(_))), "{late:?}");
+    for mate in mates {
+        mate.wait().expect("written");
+    }
+    quick
+        .store
+        .write(answered(&second, 2 << 20))
+        .wait()
+        .expect("written");
+    let stored: Vec<bool> = (1..=4).map(|n| is_stored(&quick, n << 20)).collect();
+    assert_eq!(stored, [false, true, true, true]);
+    assert_eq!(claimed(&slow, &first), done());
+    assert_eq!(quick.store.stats().quarantined, 0);
+}
+
+#[test]
+fn an_answer_that_is_just_being_written_is_found() {
+    let database = Database::new();
+    let (slow, quick) = (database.node(), database.node());
+    let first = claim(1, MIDNIGHT - 1);
+    assert_eq!(claimed(&slow, &first), Claimed::New);
+    // A transaction that has written the answer and is not committed yet.
+    let writer = database.session();
+    writer.run(&format!(
+        "BEGIN; SELECT answer_idempotency(ARRAY[{}], ARRAY[1], ARRAY[decode(repeat('01', 32), 'hex')],
+           ARRAY[{}]::bigint[], ARRAY['answer'::bytea], {}, {})",
+        first.at / DAY,
+        first.at,
+        slow.me.node,
+        slow.me.epoch
+    ));
+    let asking = quick.store.claim_key(claim(1, first.at + ABANDONED + 1));
+    let waits = "EXISTS(SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+       AND wait_event_type = 'Lock' AND query LIKE '%claim_idempotency%')";
+    database.session().wait_until(waits);
+    writer.run("COMMIT");
+    assert_eq!(asking.wait(), Ok(done()));
+}
