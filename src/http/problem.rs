@@ -116,6 +116,17 @@ impl Problem {
         .with("role", json!(needed.as_str()))
     }
 
+    /// An Idempotency-Key that another request had.
+    pub(crate) fn key_reused() -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency-key-reused",
+            "The Idempotency-Key was used before",
+            "another request had this Idempotency-Key; a new request needs a new key",
+        )
+        .with("field", json!("Idempotency-Key"))
+    }
+
     /// A message that the account cannot pay.
     pub(crate) fn payment_required(detail: &str) -> Self {
         Self::new(
@@ -235,7 +246,7 @@ impl Problem {
         }
     }
 
-    fn conflict(detail: impl Into<String>) -> Self {
+    pub(crate) fn conflict(detail: impl Into<String>) -> Self {
         Self::new(
             StatusCode::CONFLICT,
             "conflict",

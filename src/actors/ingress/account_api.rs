@@ -10,12 +10,13 @@ mod seen;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actix::Addr;
+use actix::{Addr, MailboxError};
 
 use crate::actors::billing::balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::ingest::{Ingest, Intake, Submit};
+use crate::actors::ingress::idempotency::{self, Begun, Request};
+use crate::actors::ingress::ingest::{Accepted, Ingest, Intake, Submit, SubmitOnce};
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::{policy, rewrite};
@@ -79,6 +80,19 @@ pub struct Page {
     pub next_before: Option<u64>,
 }
 
+/// Why a request that may be repeated was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOnce {
+    /// Another request had the same key.
+    OtherRequest,
+    /// A request with this key is being carried out.
+    InProgress,
+    /// As many keys are remembered as may be.
+    Full,
+    /// The store does not answer.
+    Unavailable(String),
+}
+
 // === impl AccountApi ===
 
 impl AccountApi {
@@ -113,23 +127,60 @@ impl AccountApi {
         messages: Vec<Message>,
     ) -> Vec<Result<u64, Refused>> {
         let count = messages.len();
-        let submissions = messages.into_iter().zip(0..);
-        let batch = SubmitBatch {
-            sender: account.id,
-            submissions: submissions
-                .map(|(message, sequence)| Submission {
-                    sequence,
-                    message: Some(Box::new(message)),
-                })
-                .collect(),
-            peer,
-            encoded: true,
-            ..SubmitBatch::default()
+        let batch = batch(account, peer, messages);
+        let request = self
+            .ingest()
+            .send(Timed::new(Submit(batch), &self.node().mailboxes.ingest));
+        self.verdicts(account, request.await, count)
+    }
+
+    /// The same for a request that may be repeated: the messages of one request are submitted once, and a repetition
+    /// has the same outcome, also after a crash and on another node.
+    ///
+    /// # Errors
+    /// Another request had its key, it is being carried out, or the store cannot remember it.
+    pub async fn submit_once(
+        &self,
+        account: &AccountPlan,
+        peer: String,
+        messages: Vec<Message>,
+        key: &str,
+        (target, body): (&str, &[u8]),
+    ) -> Result<Vec<Result<u64, Refused>>, NotOnce> {
+        let request = Request::new(account.id, key, target, body);
+        let claim = match idempotency::begin(&self.intake.node, request).await {
+            Ok(Begun::New(claim)) => claim,
+            Ok(Begun::Again(answer)) => {
+                let results = answer.results.into_iter();
+                return Ok(results.map(|one| self.verdict(one, account)).collect());
+            }
+            Ok(Begun::OtherRequest) => return Err(NotOnce::OtherRequest),
+            Ok(Begun::InProgress) => return Err(NotOnce::InProgress),
+            Ok(Begun::Full) => return Err(NotOnce::Full),
+            Err(error) => return Err(NotOnce::Unavailable(error.to_string())),
         };
+        let count = messages.len();
+        let batch = SubmitOnce(batch(account, peer, messages), claim);
+        let request = self
+            .ingest()
+            .send(Timed::new(batch, &self.node().mailboxes.ingest));
+        Ok(self.verdicts(account, request.await, count))
+    }
+
+    /// One Ingest after the other.
+    fn ingest(&self) -> &Addr<Ingest> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
-        let ingest = &self.ingests[turn % self.ingests.len()];
-        let request = ingest.send(Timed::new(Submit(batch), &self.node().mailboxes.ingest));
-        let mut results = match request.await {
+        &self.ingests[turn % self.ingests.len()]
+    }
+
+    /// Gives accepted messages to their queues, and what became of each.
+    fn verdicts(
+        &self,
+        account: &AccountPlan,
+        answer: Result<Accepted, MailboxError>,
+        count: usize,
+    ) -> Vec<Result<u64, Refused>> {
+        let mut results = match answer {
             Ok(accepted) => {
                 let results = accepted.reply.results.clone();
                 accepted.pass_on();
@@ -145,11 +196,15 @@ impl AccountApi {
                 .collect(),
         };
         results.sort_unstable_by_key(|result| result.sequence);
-        let verdict = |result: SubmitResult| match CommandStatus(result.status) {
+        let results = results.into_iter();
+        results.map(|one| self.verdict(one, account)).collect()
+    }
+
+    fn verdict(&self, result: SubmitResult, account: &AccountPlan) -> Result<u64, Refused> {
+        match CommandStatus(result.status) {
             status if status.is_ok() => Ok(result.id),
             status => Err(self.refused(status, account)),
-        };
-        results.into_iter().map(verdict).collect()
+        }
     }
 
     fn refused(&self, status: CommandStatus, account: &AccountPlan) -> Refused {
@@ -248,5 +303,21 @@ impl AccountApi {
             price: tariff.map(|price| price.saturating_mul(i64::from(segments))),
             refused: refused.map(|status| self.refused(status, account)),
         }
+    }
+}
+
+fn batch(account: &AccountPlan, peer: String, messages: Vec<Message>) -> SubmitBatch {
+    let submissions = messages.into_iter().zip(0..);
+    SubmitBatch {
+        sender: account.id,
+        submissions: submissions
+            .map(|(message, sequence)| Submission {
+                sequence,
+                message: Some(Box::new(message)),
+            })
+            .collect(),
+        peer,
+        encoded: true,
+        ..SubmitBatch::default()
     }
 }

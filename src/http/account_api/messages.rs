@@ -9,7 +9,7 @@ use super::auth::{Caller, caller};
 use super::order::{self, Draft, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
-use crate::actors::ingress::account_api::Filter;
+use crate::actors::ingress::account_api::{Filter, NotOnce};
 use crate::api::{Done, StateName};
 use crate::clock;
 use crate::content;
@@ -20,6 +20,11 @@ use crate::http::query::Query;
 use crate::http::v1::messages::{address, message_id, state_of};
 use crate::pb::Message;
 
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Longest Idempotency-Key.
+const MAX_KEY: usize = 255;
+/// What a body with an Idempotency-Key is for.
+const SUBMISSION: &str = "POST /v1/messages";
 /// Filters of a list.
 const QUERY: &[&str] = &["to", "from", "since", "until", "state", "limit", "before"];
 
@@ -28,7 +33,11 @@ const QUERY: &[&str] = &["to", "from", "since", "until", "state", "limit", "befo
 /// The body is one message, or `{"messages": [...]}`. The answer comes when the accepted messages are durable: they
 /// survive a crash from then on. Each recipient has its own result; a wrong one does not harm the others. If all are
 /// refused, the answer is the problem of the first.
+///
+/// With an Idempotency-Key a repeated request submits nothing, and gets the same answer for 48 hours. If all were
+/// refused, the key is free again.
 #[utoipa::path(post, path = "/v1/messages", tag = "messages", request_body = SubmissionOrder,
+    params(("Idempotency-Key" = Option<String>, Header, description = "A value of your own for this request, such as a UUID", max_length = 255)),
     responses((status = 202, description = "Accepted, at least one", body = Submitted),
         (status = 402, description = "The balance does not cover it"),
         (status = 422, description = "All were refused; `field` names the reason of the first"),
@@ -40,17 +49,15 @@ pub(super) async fn submit(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
-    if request.headers().contains_key("idempotency-key") {
-        let detail = "Idempotency-Key is not supported yet; send the request without it";
-        return Err(Problem::bad_value("Idempotency-Key", detail));
-    }
+    let key = idempotency_key(&request)?;
     if state.api.is_draining() {
         return Err(Problem::unavailable(
             "this node is about to stop; try again, at another node",
         ));
     }
     let drafts = order::read(&octets, clock::now_ms())?;
-    let submitted = accept(&request, &state, &caller, drafts).await?;
+    let once = key.map(|key| (key, octets));
+    let submitted = accept(&request, &state, &caller, drafts, once).await?;
     Ok(HttpResponse::Accepted().json(submitted))
 }
 
@@ -59,6 +66,7 @@ async fn accept(
     state: &State,
     caller: &Caller,
     drafts: Vec<Drafted>,
+    once: Option<(String, web::Bytes)>,
 ) -> Result<Submitted, Problem> {
     let mut first = None;
     let mut outcomes = Vec::with_capacity(drafts.len());
@@ -95,7 +103,15 @@ async fn accept(
     };
     let mut accepted = 0;
     if !messages.is_empty() {
-        let results = state.api.submit(&caller.account, peer, messages).await;
+        let account = &caller.account;
+        let results = match once {
+            None => state.api.submit(account, peer, messages).await,
+            Some((key, body)) => {
+                let what = (SUBMISSION, &body[..]);
+                let submitted = state.api.submit_once(account, peer, messages, &key, what);
+                submitted.await.map_err(not_once)?
+            }
+        };
         for (place, result) in places.into_iter().zip(results) {
             let outcome = &mut outcomes[place];
             match result {
@@ -118,6 +134,35 @@ async fn accept(
             messages: outcomes,
             accepted,
         }),
+    }
+}
+
+/// The Idempotency-Key of a request, if it has one.
+fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
+    let mut keys = request.headers().get_all(IDEMPOTENCY_KEY);
+    let Some(key) = keys.next() else {
+        return Ok(None);
+    };
+    let key = key.to_str().unwrap_or_default();
+    if !(1..=MAX_KEY).contains(&key.len()) || keys.next().is_some() {
+        let detail =
+            format!("Idempotency-Key must be one value of 1 to {MAX_KEY} ASCII characters");
+        return Err(Problem::bad_value("Idempotency-Key", detail));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+/// Why a request with an Idempotency-Key was not carried out.
+fn not_once(why: NotOnce) -> Problem {
+    match why {
+        NotOnce::OtherRequest => Problem::key_reused(),
+        NotOnce::InProgress => Problem::conflict(
+            "a request with this Idempotency-Key is being carried out; repeat it later",
+        ),
+        NotOnce::Full => Problem::unavailable(
+            "no more Idempotency-Keys can be remembered (api.idempotency_keys); send the request without one, or later",
+        ),
+        NotOnce::Unavailable(error) => Problem::unavailable(error),
     }
 }
 
