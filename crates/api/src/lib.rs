@@ -109,9 +109,9 @@ pub struct Bind {
     pub session: u64,
     /// The account or operator; empty before an ESME has bound.
     pub name: String,
-    /// `in` from an ESME, `out` to an operator.
+    /// `in` from an ESME, `out` to an operator, `callback` for the callbacks of an account.
     pub direction: String,
-    /// `transmitter`, `receiver` or `transceiver`.
+    /// `transmitter`, `receiver`, `transceiver` or `callback`.
     pub bind_type: String,
     /// `connecting`, `binding`, `bound`, `waiting`, `paused` or `closed`.
     pub state: String,
