@@ -3,6 +3,7 @@
 mod audit;
 mod balance;
 mod binds;
+mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
@@ -84,6 +85,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, balance::__path_read, balance::read),
         endpoint(Admin, balance::__path_add, balance::add),
         endpoint(Read, balance::__path_top_ups, balance::top_ups),
+        endpoint(Operate, callbacks::__path_test, callbacks::test),
         endpoint(Read, settings::__path_routes, settings::routes),
         endpoint(Read, settings::__path_explain, settings::explain),
         endpoint(Read, settings::__path_route, settings::route),

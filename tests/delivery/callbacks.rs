@@ -105,6 +105,8 @@ fn receipts_come_once(smsc: SmscBuilder, hooks: &Hooks) {
     let row = callbacks_that(&smsc, |row| row["sent_total"] == MESSAGES);
     assert_eq!(row["state"], "bound");
     assert_eq!(row["name"], "test");
+    assert_eq!(row["attempts"][0]["status"], 200);
+    assert_eq!(row["attempts"].as_array().unwrap().len(), 10);
     smsc.assert_no_panic();
 }
 
@@ -342,6 +344,35 @@ fn a_name_that_resolves_to_this_machine_is_not_called() {
     assert_eq!(hooks.came().len(), 0);
     let message = smsc.admin().get(&format!("/v1/messages/{id}"));
     assert_eq!(message["final"]["receipt_acknowledged"], false, "it waits");
+}
+
+#[test]
+fn a_test_callback_says_what_the_receiver_answers() {
+    let hooks = Hooks::answering(|_, before| match before {
+        0 => Reply::status(204),
+        _ => Reply::status(500),
+    });
+    // Before the account has its receipts this way.
+    let keys = to_local(&hooks).replace("\"callback\"", "\"smpp\"");
+    let smsc = delivering(&keys).account("plain", "plain").start();
+    let path = "/v1/accounts/test/callback/test";
+    let (status, said) = smsc.admin().post(path);
+    assert_eq!((status, &said["status"]), (200, &json!(204)), "{said}");
+    let came = hooks.came();
+    assert_signed(&came[0]);
+    assert_eq!(came[0].json()["type"], "test");
+    let finished = smsc.run(&["callback", "test", "test", "--config", "smsc.toml"]);
+    assert!(!finished.success);
+    assert!(finished.stderr.contains("HTTP 500"), "{}", finished.stderr);
+    assert_ne!(hooks.came()[1].id(), came[0].id());
+    let operate = smsc.admin().with_role("operate", "operator");
+    assert_eq!(operate.post(path).0, 200);
+    let read = smsc.admin().with_role("read", "reader");
+    assert_eq!(read.post(path).0, 403);
+    for (account, status) in [("plain", 409), ("nobody", 404)] {
+        let path = format!("/v1/accounts/{account}/callback/test");
+        assert_eq!(smsc.admin().post(&path).0, status, "{account}");
+    }
 }
 
 #[test]

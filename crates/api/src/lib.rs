@@ -137,6 +137,22 @@ pub struct Bind {
     /// Moving mean of how long the other side takes to answer; null before its first answer.
     #[serde(default)]
     pub answer_ms: Option<f64>,
+    /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<CallbackAttempt>,
+}
+
+/// An attempt at a callback, and the answer of `POST /v1/accounts/{name}/callback/test`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CallbackAttempt {
+    /// When it ended.
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// Of the answer; null when there is none.
+    pub status: Option<u16>,
+    /// Why there is no answer.
+    pub error: Option<String>,
+    pub latency_ms: u32,
 }
 
 /// `GET /v1/operators`
@@ -332,6 +348,20 @@ impl From<pb::BindSnapshot> for Bind {
             last_error: bind.last_error,
             interface_version: version(bind.interface_version),
             answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
+            attempts: bind.attempts.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<pb::CallbackAttempt> for CallbackAttempt {
+    fn from(attempt: pb::CallbackAttempt) -> Self {
+        Self {
+            at: time(attempt.at),
+            status: u16::try_from(attempt.status)
+                .ok()
+                .filter(|status| *status > 0),
+            error: (!attempt.error.is_empty()).then_some(attempt.error),
+            latency_ms: attempt.latency_ms,
         }
     }
 }

@@ -68,6 +68,7 @@ actix_messages! {
     MatchReceipt => Result<MessageView, Refusal>;
     DropReceipt => Result<Commanded, Refusal>;
     ForgetParked => ();
+    TestCallback => Result<CallbackAttempt, Refusal>;
 }
 
 impl Refusal {

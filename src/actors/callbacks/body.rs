@@ -162,6 +162,18 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Ca
     })
 }
 
+/// What an administrator sends to see whether a receiver works; different each time.
+pub fn test(account: &str, at: i64) -> Callback {
+    Callback {
+        id: format!("test_{account}_{at}").replace('.', "_"),
+        body: json(Envelope {
+            kind: "test".to_owned(),
+            timestamp: moment::show(at),
+            data: serde_json::json!({ "account": account }),
+        }),
+    }
+}
+
 /// An address or code as it came; it is ASCII, unless somebody sent something else.
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()

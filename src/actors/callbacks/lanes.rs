@@ -56,7 +56,7 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
 
     /// Takes everything that is not under way, in the order in which it came.
     pub fn drain(&mut self) -> Vec<(K, T)> {
-        let mut all = Vec::with_capacity(self.len());
+        let mut all = Vec::with_capacity(self.waiting());
         for (subscriber, behind) in &mut self.behind {
             let of_one = behind.drain(..);
             all.extend(of_one.map(|(came, item)| (came, subscriber.clone(), item)));
@@ -77,7 +77,7 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
     }
 
     /// How many wait.
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         let behind: usize = self.behind.values().map(VecDeque::len).sum();
         self.ready.len() + behind
     }
@@ -134,7 +134,7 @@ mod tests {
     fn what_goes_back_is_in_order_and_what_is_under_way_still_holds_its_subscriber() {
         let mut lanes = lanes(&[('a', 1), ('b', 2), ('a', 3), ('b', 4), ('c', 5)]);
         assert_eq!(lanes.take(), Some((1, 'a', 1)));
-        assert_eq!((lanes.len(), lanes.iter().count()), (4, 4));
+        assert_eq!((lanes.waiting(), lanes.iter().count()), (4, 4));
         assert_eq!(lanes.drain(), [('b', 2), ('a', 3), ('b', 4), ('c', 5)]);
         lanes.push('a', 6);
         lanes.push('b', 7);
@@ -150,7 +150,7 @@ mod tests {
         let (first, second) = (lanes.take().unwrap(), lanes.take().unwrap());
         lanes.put_back(second.0, second.1, second.2);
         lanes.put_back(first.0, first.1, first.2);
-        assert_eq!(lanes.len(), 4);
+        assert_eq!(lanes.waiting(), 4);
         assert_eq!(lanes.drain(), [('a', 1), ('b', 2), ('a', 3), ('c', 4)]);
         assert!(lanes.behind.is_empty());
     }

@@ -11,6 +11,8 @@ mod bodies;
 mod outcome;
 mod state;
 
+pub use self::outcome::attempt;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

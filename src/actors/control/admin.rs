@@ -6,6 +6,7 @@
 //! Runs on the core arbiter under `supervise`.
 
 mod access;
+mod callback;
 mod command;
 mod drain;
 mod failed;
@@ -37,13 +38,13 @@ use crate::actors::receipts::cdr::Records;
 use crate::clock;
 use crate::pb::{
     AddCredits, AddToken, AddedCredits, AddedToken, AuditList, BalanceView, BindList,
-    CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue,
-    Commanded, DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListAudit,
-    ListBinds, ListFailed, ListNodes, ListOperators, ListQueues, ListTokens, ListTopUps,
-    ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit,
-    NotedAudit, OperatorList, Order, QueueList, ReadBalance, Readiness, Refusal, RemoveToken,
-    RemovedToken, ReplayMessage, ReplayMessages, ReplayReport, Replayed, SearchMessages, TokenList,
-    TopUpList, UnmatchedList,
+    CallbackAttempt, CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage,
+    CommandOperator, CommandQueue, Commanded, DrainView, DropReceipt, EraseSubscriber,
+    ErasedMessages, FindMessage, ListAudit, ListBinds, ListFailed, ListNodes, ListOperators,
+    ListQueues, ListTokens, ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView,
+    MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList, Order, QueueList, ReadBalance,
+    Readiness, Refusal, RemoveToken, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
+    Replayed, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
 };
 
 pub use settings::{
@@ -325,6 +326,14 @@ impl Handler<ListTopUps> for Admin {
 
     fn handle(&mut self, ask: ListTopUps, _: &mut Self::Context) -> Self::Result {
         Box::pin(balance::top_ups(Arc::clone(&self.node), ask))
+    }
+}
+
+impl Handler<TestCallback> for Admin {
+    type Result = ResponseFuture<Result<CallbackAttempt, Refusal>>;
+
+    fn handle(&mut self, order: TestCallback, _: &mut Self::Context) -> Self::Result {
+        Box::pin(callback::test(Arc::clone(&self.node), order))
     }
 }
 

@@ -19,8 +19,11 @@ use crate::domain::callback::pace;
 use crate::domain::command_status;
 use crate::pb::order::What;
 use crate::pb::queue_command::Verb;
-use crate::pb::{CommandQueue, Commanded};
+use crate::pb::{CallbackAttempt, CommandQueue, Commanded};
 use crate::telemetry::metrics::CallbackLabel;
+
+/// Attempts that the administrator sees.
+const SHOWN: usize = 10;
 
 /// What becomes of a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,18 @@ fn words(result: &Result<Answer, NoAnswer>) -> String {
     match result {
         Ok(answer) => format!("HTTP {}", answer.status),
         Err(error) => error.to_string(),
+    }
+}
+
+/// The same for the administrator.
+pub fn attempt(result: &Result<Answer, NoAnswer>, after: Duration) -> CallbackAttempt {
+    let status = result.as_ref().ok().map(|answer| answer.status);
+    let error = result.as_ref().err();
+    CallbackAttempt {
+        at: clock::now_ms(),
+        status: status.map_or(0, u32::from),
+        error: error.map_or_else(String::new, ToString::to_string),
+        latency_ms: u32::try_from(after.as_millis()).unwrap_or(u32::MAX),
     }
 }
 
@@ -207,6 +222,9 @@ impl CallbackSession {
         if result.is_ok() {
             self.snapshot.answered(after);
         }
+        let attempts = &mut self.snapshot.attempts;
+        attempts.truncate(SHOWN - 1);
+        attempts.insert(0, attempt(result, after));
         let is_taken = Verdict::of(result) == Verdict::Taken;
         if is_taken {
             self.snapshot.last_error.clear();

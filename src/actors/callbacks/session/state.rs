@@ -145,7 +145,7 @@ impl CallbackSession {
 
     /// How many it has been given and not settled.
     pub(super) fn held(&self) -> usize {
-        self.granted.len() + self.loading.len() + self.lanes.len() + self.sending.len()
+        self.granted.len() + self.loading.len() + self.lanes.waiting() + self.sending.len()
     }
 
     pub(super) fn held_ids(&self) -> Vec<u64> {
