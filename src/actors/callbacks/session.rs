@@ -221,6 +221,8 @@ impl CallbackSession {
             rest.map_or(0, |rest| clock::now_ms() + rest.as_millis() as i64);
         self.snapshot.reconnect_attempts = self.pace.failures();
         self.snapshot.restarts = self.health.restarts();
+        let waits_since = self.lanes.iter().map(|work| work.context.since);
+        self.snapshot.oldest_at = waits_since.min().unwrap_or_default();
         let concurrency = self
             .plan
             .as_ref()

@@ -107,6 +107,11 @@ families! {
             BindState::Bound => u64::from(bind.window),
             _ => 0,
         });
+    Gauge "smsc_callback_oldest_seconds" ["account"] "Age of the oldest callback that was taken from the account's queue and waits for its receiver; 0 when none waits. Those in the queue: `smsc_queue_oldest_seconds`.",
+        |node, now, to| callbacks(node).for_each(|bind| {
+            let age_ms = if bind.oldest_at == 0 { 0 } else { (now - bind.oldest_at).max(0) };
+            to.of("account", &bind.name, age_ms as f64 / 1000.0);
+        });
     Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
     Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
@@ -208,6 +213,11 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
     queues.filter(|queue| queue.name.starts_with("operator:"))
+}
+
+fn callbacks(node: &NodeSnapshot) -> impl Iterator<Item = &BindSnapshot> {
+    let of_callbacks = |bind: &&BindSnapshot| bind.direction == "callback" && !bind.name.is_empty();
+    node.binds.iter().filter(of_callbacks)
 }
 
 fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
@@ -339,6 +349,11 @@ mod tests {
                 bind("up", BindState::Bound),
                 bind("up", BindState::Bound),
                 bind("up", BindState::Waiting),
+                BindSnapshot {
+                    direction: "callback".to_owned(),
+                    oldest_at: 1_200,
+                    ..bind("acme", BindState::Waiting)
+                },
             ],
             store: Some(StoreSnapshot {
                 free_mib: 2,
@@ -362,6 +377,7 @@ mod tests {
             "smsc_binds{name=\"up\",direction=\"out\",state=\"bound\"} 2",
             "smsc_binds{name=\"up\",direction=\"out\",state=\"waiting\"} 1",
             "smsc_bind_in_flight{name=\"up\",direction=\"out\"} 9",
+            "smsc_callback_oldest_seconds{account=\"acme\"} 0.8",
             "smsc_store_free_bytes 2097152",
             "smsc_draining 0",
             "smsc_store_commit_rows_bucket{le=\"2.5\"} 4",
