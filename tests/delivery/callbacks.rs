@@ -314,6 +314,7 @@ fn what_is_tried_for_too_long_is_given_up() {
         first.filter(|one| one["destination"] == "12345" || one["to"] == "12345")
     });
     assert_eq!(failed["state"], "UNDELIVERABLE", "{failed}");
+    assert_eq!(failed["final"]["error"], "404", "{failed}");
     assert!(hooks.came().len() >= 4, "each was tried more than once");
 }
 

@@ -34,6 +34,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
+use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
 use crate::clock;
 use crate::config::{Account, DeliverBy};
@@ -44,9 +45,6 @@ use crate::pb::{BindState, DeliverBatch, ReportHeld};
 
 /// Until what cannot be used is looked at again: a file may be there by then.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
-const TICK: Duration = Duration::from_millis(100);
-/// Grants that may wait in the mailbox.
-const MAILBOX: usize = 64;
 
 /// What it takes to start the callbacks of an account.
 pub struct Options {

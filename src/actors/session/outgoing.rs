@@ -222,13 +222,13 @@ impl Serving {
         });
     }
 
-    /// Not taken, and not to be sent again, for this reason.
+    /// Not taken, and not to be sent again: for this reason, and with this error code if it is a message.
     pub fn give_up(
         &mut self,
         context: &InFlight,
         status: Option<u32>,
         after: Duration,
-        reason: String,
+        (reason, error): (String, String),
     ) {
         self.note_failure(context, status, Class::Permanent, after);
         self.batch.failed.push(Failed {
@@ -238,6 +238,7 @@ impl Serving {
             latency_ms: after.as_millis() as u32,
             attempt: context.attempt,
             reason,
+            error,
             ..Failed::default()
         });
     }

@@ -85,7 +85,8 @@ impl CallbackSession {
             }
             Err(reason) => {
                 if let Some(serving) = &mut self.serving {
-                    serving.give_up(&context, None, Duration::ZERO, reason);
+                    let why = (reason, String::new());
+                    serving.give_up(&context, None, Duration::ZERO, why);
                 }
             }
         }

@@ -96,9 +96,13 @@ pub fn attempt(result: &Result<Answer, NoAnswer>, after: Duration) -> CallbackAt
     }
 }
 
-/// Why a callback is given up.
-fn reason(result: &Result<Answer, NoAnswer>) -> String {
-    format!("callback: {}", words(result))
+/// Why a callback is given up, and the same as an error code of three digits, which receipts have room for.
+fn reason(result: &Result<Answer, NoAnswer>) -> (String, String) {
+    let code = result.as_ref().map(|answer| answer.status.to_string());
+    (
+        format!("callback: {}", words(result)),
+        code.unwrap_or_default(),
+    )
 }
 
 impl CallbackSession {

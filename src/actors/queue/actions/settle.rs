@@ -336,7 +336,7 @@ impl Queue {
 
     /// It was tried for as long as it may be.
     fn given_up(&mut self, attempt: &Attempt, results: &mut Results) {
-        let reason = &attempt.failure.reason;
+        let Failed { reason, error, .. } = attempt.failure;
         match attempt.item.what {
             What::Receipt => {
                 self.counters.failed += 1;
@@ -344,12 +344,8 @@ impl Queue {
                 results.batch.give_up(attempt.item.id, attempt.at, reason);
             }
             What::Message => {
-                self.fail(
-                    attempt,
-                    MessageState::Undeliverable,
-                    reason.clone(),
-                    results,
-                );
+                let error = error.clone();
+                self.fail(attempt, MessageState::Undeliverable, error, results);
             }
         }
     }
